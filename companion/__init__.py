@@ -9,4 +9,6 @@ DEBIAN_HOME = "/usr/lib/tabletop-companion"
 
 MAX_PIXELS = 2**26
 """So many pixels a picture has at most: a small file can say that it is a picture of a billion."""
-os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS))  # OpenCV reads it once, when it is imported
+os.environ.setdefault(
+    "OPENCV_IO_MAX_IMAGE_PIXELS", str(MAX_PIXELS)
+)  # OpenCV reads it once, when it is imported

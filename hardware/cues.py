@@ -175,7 +175,10 @@ def _run_up(runs: int) -> dict[str, Track]:
     """Fill the lamps up from left to right, 100 ms each, so many times."""
     tracks = {}
     for place, lamp in enumerate(LAMPS):
-        once = ((place * _RUN_STEP_MS, LampLevel.OFF), ((len(LAMPS) - place) * _RUN_STEP_MS, LampLevel.ON))
+        once = (
+            (place * _RUN_STEP_MS, LampLevel.OFF),
+            ((len(LAMPS) - place) * _RUN_STEP_MS, LampLevel.ON),
+        )
         tracks[lamp] = _track(*(once * runs))
     return tracks
 
@@ -194,7 +197,9 @@ def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
 
 
 _FLASH_TWICE = _track(
-    (FLASH_MS, LampLevel.OPPOSITE), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.SAME), (FLASH_MS, LampLevel.OPPOSITE)
+    (FLASH_MS, LampLevel.OPPOSITE),
+    (FASTEST_BLINK_MS - FLASH_MS, LampLevel.SAME),
+    (FLASH_MS, LampLevel.OPPOSITE),
 )
 _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.AWAKE: _awake(),
@@ -204,7 +209,10 @@ _CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
     Cue.BOARD_AGREES: {"turn": _track((400.0, LampLevel.ON))},
     Cue.TIME_OUT: {"turn": _track((600.0, LampLevel.OFF))},
     Cue.WON: _run_up(_WON_RUNS),
-    Cue.TIE: {lamp: Track((*once.steps, LampStep(1000.0, LampLevel.ON))) for lamp, once in _run_up(1).items()},
+    Cue.TIE: {
+        lamp: Track((*once.steps, LampStep(1000.0, LampLevel.ON)))
+        for lamp, once in _run_up(1).items()
+    },
     Cue.OFF_WAIT: _all(_blink(500.0)),
     Cue.OFF: _all(_track((math.inf, LampLevel.OFF))),
 }
@@ -228,8 +236,15 @@ def lamps_of(signal: Signal, seat: Seat, silent: bool = False) -> Mapping[str, T
         return _LOST
     if seat not in seats_of(signal):
         return {}
-    tracks = _CUE_LAMPS.get(signal.cue, {}) if isinstance(signal.cue, Cue) else _EVENT_LAMPS[signal.cue.lamps]
-    if silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):  # their turn lamp already says it, without an end
+    tracks = (
+        _CUE_LAMPS.get(signal.cue, {})
+        if isinstance(signal.cue, Cue)
+        else _EVENT_LAMPS[signal.cue.lamps]
+    )
+    if silent and signal.cue not in (
+        Cue.OFF_WAIT,
+        Cue.OFF,
+    ):  # their turn lamp already says it, without an end
         return {**tracks, "turn": rhythm_of(tone_of(signal.cue))}
     return tracks
 
@@ -255,7 +270,9 @@ SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
 """How a turn lamp blinks from the first of such a cue until the turn passes: a pattern that lasts."""
-TICKS: frozenset[Cue | EventCue] = frozenset({Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST})
+TICKS: frozenset[Cue | EventCue] = frozenset(
+    {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
+)
 """The clock is always heard, however soon the same tone comes again."""
 _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),

@@ -47,7 +47,11 @@ class LampState(Enum):
     DARK = TurnLamp.OFF
 
 
-_WORDS: Mapping[str, LampState] = {"ready": LampState.READY, "fault": LampState.FAULT, "stopping": LampState.STOPPING}
+_WORDS: Mapping[str, LampState] = {
+    "ready": LampState.READY,
+    "fault": LampState.FAULT,
+    "stopping": LampState.STOPPING,
+}
 
 
 class Sense:

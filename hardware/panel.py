@@ -91,7 +91,9 @@ class Panel(Closeable):
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
-        self._own_factory = factory if pin_factory is None and factory is not Device.pin_factory else None
+        self._own_factory = (
+            factory if pin_factory is None and factory is not Device.pin_factory else None
+        )
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -170,7 +172,9 @@ class Panel(Closeable):
     def down(self) -> frozenset[str]:
         """Names of the buttons that are pressed now. Only for a check: while a game is on they are a secret."""
         return frozenset(
-            name for name, key in self._keys.items() if key.debouncer.is_latched and name not in self._failed
+            name
+            for name, key in self._keys.items()
+            if key.debouncer.is_latched and name not in self._failed
         )
 
     @property
@@ -188,7 +192,9 @@ class Panel(Closeable):
         Only without threads.
         """
         if self._threads:
-            raise RuntimeError("the panel's own threads do this: open it with threads=False to step it")
+            raise RuntimeError(
+                "the panel's own threads do this: open it with threads=False to step it"
+            )
         if self._is_closed:
             return
         while not self._edges.empty():
@@ -225,9 +231,16 @@ class Panel(Closeable):
         """Return the device, or None and a problem."""
         try:
             return opening()
-        except Exception as error:  # every pin library has its own; one bad pin must not take the rest with it
+        except (
+            Exception
+        ) as error:  # every pin library has its own; one bad pin must not take the rest with it
             self._complain(
-                say("{name} on GPIO {pin} cannot be used: {remedy}", name=name, pin=pin, remedy=_remedy(error))
+                say(
+                    "{name} on GPIO {pin} cannot be used: {remedy}",
+                    name=name,
+                    pin=pin,
+                    remedy=_remedy(error),
+                )
             )
             return None
 
@@ -295,7 +308,9 @@ class Panel(Closeable):
                 continue
             try:
                 is_down = key.line.is_down()
-            except Exception as error:  # only keys that are down are read: which one it is stays a secret
+            except (
+                Exception
+            ) as error:  # only keys that are down are read: which one it is stays a secret
                 self._failed.add(key.pin.name)
                 pad = key.pin.seat or say("table")
                 self._complain(
@@ -324,8 +339,12 @@ class Panel(Closeable):
                 listener = self._on_release
             try:
                 listener(press)
-            except Exception as error:  # whatever the table does with a press, the next one must count
-                _log.error("The listener failed on a press: %s", trace_of(error))  # which key is its owner's secret
+            except (
+                Exception
+            ) as error:  # whatever the table does with a press, the next one must count
+                _log.error(
+                    "The listener failed on a press: %s", trace_of(error)
+                )  # which key is its owner's secret
 
 
 def _remedy(error: Exception) -> str:

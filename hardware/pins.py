@@ -25,7 +25,9 @@ def missing_pins() -> str | None:
     try:
         get_pi_revision()
     except (PinUnknownPi, OSError, ValueError):
-        return say("This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate.")
+        return say(
+            "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
+        )
     chips = sorted(Path("/dev").glob("gpiochip*"))
     may_use_chips = any(os.access(chip, os.R_OK | os.W_OK) for chip in chips)
     return obstacle(bool(chips), may_use_chips)
@@ -34,7 +36,9 @@ def missing_pins() -> str | None:
 def obstacle(has_chips: bool, may_use_chips: bool) -> str | None:
     """Return what a Raspberry Pi lacks, and what to do."""
     if not has_chips:
-        return say("There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins.")
+        return say(
+            "There is no /dev/gpiochip*: the kernel or the service's DeviceAllow hides the pins."
+        )
     if not may_use_chips:
         return say(
             "There is no permission to use the pins: add the user to group gpio (sudo usermod -aG "

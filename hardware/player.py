@@ -36,7 +36,9 @@ class _Overlay:
     tracks: Mapping[str, Track]
 
     def has_ended(self, now_ms: float) -> bool:
-        return now_ms - self.start_ms >= max((track.ms for track in self.tracks.values()), default=0.0)
+        return now_ms - self.start_ms >= max(
+            (track.ms for track in self.tracks.values()), default=0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ class CuePlayer:
                 shown = replace(shown, turn=TurnLamp.TROUBLE)
             if shown != state.lamps:
                 state.lamps, state.changed_ms = shown, now_ms
-                if shown.turn is TurnLamp.OFF:  # the turn has passed: the old lamp goes off with the new one's on
+                if (
+                    shown.turn is TurnLamp.OFF
+                ):  # the turn has passed: the old lamp goes off with the new one's on
                     state.short_ms = None
         patterns = {state.lamps.turn for state in self._seats.values()}
         self._began_ms = {each: self._began_ms.get(each, now_ms) for each in patterns}
@@ -114,7 +118,11 @@ class CuePlayer:
         for seat in SEATS:
             state = self._seats[seat]
             lamp = SHORT_LAMPS.get(signal.cue)
-            if lamp and seat in seats_of(signal) and (state.short_ms is None or state.short_lamp is not lamp):
+            if (
+                lamp
+                and seat in seats_of(signal)
+                and (state.short_ms is None or state.short_lamp is not lamp)
+            ):
                 state.short_lamp = lamp
                 state.short_ms = state.changed_ms = now_ms
             tracks = lamps_of(signal, seat, self._silent and sounds)
@@ -148,7 +156,11 @@ class CuePlayer:
         may_repeat = rank is Rank.KEY or signal.cue in TICKS
         if not may_repeat and now_ms - self._sounded_ms.get(name, -math.inf) < SAME_TONE_MS:
             return False
-        if self._voice is not None and self._voice.rank > rank and math.isfinite(self._voice.at(now_ms)[1]):
+        if (
+            self._voice is not None
+            and self._voice.rank > rank
+            and math.isfinite(self._voice.at(now_ms)[1])
+        ):
             return False
         self._sounded_ms[name] = now_ms
         return True
@@ -182,7 +194,11 @@ class CuePlayer:
         """Return whether a lamp is lit, and the ms until that may change."""
         overlay = self._overlays.get(seat)
         is_blinking = lamp == "turn" and self._seats[seat].short_ms is not None
-        if overlay is not None and lamp in overlay.tracks and not (is_blinking and overlay.rank < Rank.TIME):
+        if (
+            overlay is not None
+            and lamp in overlay.tracks
+            and not (is_blinking and overlay.rank < Rank.TIME)
+        ):
             level, left_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
             if level in (LampLevel.ON, LampLevel.OFF):
                 return level is LampLevel.ON, left_ms

@@ -63,7 +63,11 @@ class PowerKey(Closeable):
         self._asked_s: float | None = None
         self._is_coming = False
         self._stop, self._wake = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="power-key", daemon=True) if threads else None
+        self._thread = (
+            threading.Thread(target=self._follow, name="power-key", daemon=True)
+            if threads
+            else None
+        )
         if self._thread:
             self._thread.start()
 
@@ -124,7 +128,9 @@ class PowerKey(Closeable):
             self._actions.play(press)
 
     def _is_still_there(self) -> None:
-        self._actions.tell(say("The machine does not switch off: its log says why.") if self._is_coming else "")
+        self._actions.tell(
+            say("The machine does not switch off: its log says why.") if self._is_coming else ""
+        )
         if self._is_coming:
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
         self._asked_s, self._is_coming = None, False

@@ -43,5 +43,8 @@ class Schedule:
     def short(self) -> frozenset[Seat]:
         """Return the seats whose time has been said to be short, by an alarm that is still held."""
         return frozenset(
-            seat for alarm in self._begun if alarm.signal.cue in SHORT_LAMPS for seat in seats_of(alarm.signal)
+            seat
+            for alarm in self._begun
+            if alarm.signal.cue in SHORT_LAMPS
+            for seat in seats_of(alarm.signal)
         )

@@ -51,7 +51,9 @@ class SimulatedPanelHands:
         self._lock = threading.Lock()
         self._pressed_s: dict[str, float] = {}
         self.held_buttons = {
-            button.name: factory.pin(button.pin) for button in button_pins(settings) if button.name in panel.buttons
+            button.name: factory.pin(button.pin)
+            for button in button_pins(settings)
+            if button.name in panel.buttons
         }
         self.lamps = {
             lamp.name: (factory.pin(lamp.pin), lamp.is_active_low)

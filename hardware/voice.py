@@ -50,7 +50,9 @@ class MachineVoice(Closeable):
         self._is_closed = False
         self._is_lost = False
         self._has_complained = False
-        self._thread = threading.Thread(target=self._run, name="voice", daemon=True) if threads else None
+        self._thread = (
+            threading.Thread(target=self._run, name="voice", daemon=True) if threads else None
+        )
         if self._thread:
             self._thread.start()
 
@@ -80,7 +82,9 @@ class MachineVoice(Closeable):
     def step(self) -> None:
         """Speak all that waits, in the caller's thread."""
         if self._thread:
-            raise RuntimeError("the voice's own thread does this: open it with threads=False to step it")
+            raise RuntimeError(
+                "the voice's own thread does this: open it with threads=False to step it"
+            )
         while self._waiting:
             self._speak(*self._waiting.popleft())
 
@@ -115,7 +119,10 @@ class MachineVoice(Closeable):
                 if self._is_closed:
                     return
                 self._speaking = subprocess.Popen(
-                    arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                    arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
                 )
             self._await(self._speaking, text)
         except OSError as error:

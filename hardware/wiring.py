@@ -49,7 +49,9 @@ def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north
         for key in PadKey:
-            pin = getattr(pins, key, "")  # the settings name a pad's pins like its keys; the table button is no pad's
+            pin = getattr(
+                pins, key, ""
+            )  # the settings name a pad's pins like its keys; the table button is no pad's
             if isinstance(pin, int):
                 buttons.append(ButtonPin(f"{seat}_{key}", seat, key, pin))
     if isinstance(settings.table_button, int):

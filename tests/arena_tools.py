@@ -28,7 +28,9 @@ def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
     def side(places: Places) -> tuple[Robot, ...]:
         found = []
         for number, place in sorted(places.items()):
-            square, points = place if isinstance(place, tuple) else (place, state.options.hit_points)
+            square, points = (
+                place if isinstance(place, tuple) else (place, state.options.hit_points)
+            )
             found.append(Robot(number, state.ground.squares.index(Square.parse(square)), points))
         return tuple(found)
 
@@ -51,7 +53,9 @@ def points(step: Step[State], seat: Seat) -> dict[int, int]:
 
 def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:
     dumped: Any = GAME.dump(step.state)["robots"]
-    return {int(number): (robot["square"], robot["points"]) for number, robot in dumped[seat].items()}
+    return {
+        int(number): (robot["square"], robot["points"]) for number, robot in dumped[seat].items()
+    }
 
 
 def titles(step: Step[State]) -> list[str]:

@@ -47,7 +47,9 @@ def states_in_a_row(name: str, count: int, seed: int, options: Mapping[str, Any]
             state = game.setup(game.options(options), rng)
             while due := sorted(game.to_act(state)):
                 yield state
-                state = game.apply(state, {seat: game.random_action(state, seat, rng) for seat in due}, rng).state
+                state = game.apply(
+                    state, {seat: game.random_action(state, seat, rng) for seat in due}, rng
+                ).state
 
     return islice(without_end(), count)
 
@@ -59,16 +61,23 @@ def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
     return True
 
 
-def played(name: str, levels: tuple[int, int], seed: int, most: int, **options: Any) -> list[tuple[str, ...]]:
+def played(
+    name: str, levels: tuple[int, int], seed: int, most: int, **options: Any
+) -> list[tuple[str, ...]]:
     """The actions of a game of two bots, as far as so many decisions; South's first."""
     game, rng = game_named(name), Random(seed)
     state = game.setup(game.options(options), rng)
-    bots = {seat: bot_of(name, seat, level, seed, **options) for seat, level in zip(SEATS, levels, strict=True)}
+    bots = {
+        seat: bot_of(name, seat, level, seed, **options)
+        for seat, level in zip(SEATS, levels, strict=True)
+    }
     told = []
     for _ in range(most):
         if not (due := game.to_act(state)):
             break
-        texts = {seat: bots[seat].choose(game.view(state, seat)).action for seat in SEATS if seat in due}
+        texts = {
+            seat: bots[seat].choose(game.view(state, seat)).action for seat in SEATS if seat in due
+        }
         actions = {seat: game.parse(text) for seat, text in texts.items()}
         game.require(state, actions)
         step = game.apply(state, actions, rng)
@@ -89,7 +98,9 @@ class QuickCoach:
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
         self._bot = bot_for(self._game, seat, options, 1, 1)
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+    def see(
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+    ) -> None:
         self._bot.see(view, events)
 
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:

@@ -67,7 +67,10 @@ class FakeCapture:
 
     def __init__(self, webcam: Webcam) -> None:
         self.webcam = webcam
-        self.settings: dict[int, float] = {cv2.CAP_PROP_FRAME_WIDTH: 640, cv2.CAP_PROP_FRAME_HEIGHT: 480}
+        self.settings: dict[int, float] = {
+            cv2.CAP_PROP_FRAME_WIDTH: 640,
+            cv2.CAP_PROP_FRAME_HEIGHT: 480,
+        }
         self.calls: list[tuple[int, float]] = []
         self.released = 0
         webcam.opened.append(self)
@@ -77,7 +80,12 @@ class FakeCapture:
 
     def set(self, key: int, value: float) -> bool:
         self.calls.append((key, value))
-        if key in (cv2.CAP_PROP_AUTOFOCUS, cv2.CAP_PROP_FOCUS, cv2.CAP_PROP_AUTO_EXPOSURE, cv2.CAP_PROP_EXPOSURE):
+        if key in (
+            cv2.CAP_PROP_AUTOFOCUS,
+            cv2.CAP_PROP_FOCUS,
+            cv2.CAP_PROP_AUTO_EXPOSURE,
+            cv2.CAP_PROP_EXPOSURE,
+        ):
             if key not in self.webcam.controls:
                 return False
             self.webcam.controls[key] = value
@@ -94,7 +102,10 @@ class FakeCapture:
 
     @property
     def size(self) -> tuple[int, int]:
-        asked = int(self.settings[cv2.CAP_PROP_FRAME_WIDTH]), int(self.settings[cv2.CAP_PROP_FRAME_HEIGHT])
+        asked = (
+            int(self.settings[cv2.CAP_PROP_FRAME_WIDTH]),
+            int(self.settings[cv2.CAP_PROP_FRAME_HEIGHT]),
+        )
         return self.webcam.size or asked
 
     def read(self) -> tuple[bool, Any]:
@@ -120,11 +131,15 @@ class FakeCapture:
             return luma
         if fourcc != "MJPG":
             return np.full((1, 5000), 7, np.uint8)
-        data = cv2.imencode(".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95])[1].ravel()
+        data = cv2.imencode(
+            ".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95]
+        )[1].ravel()
         if self.webcam.damaged:
             self.webcam.damaged -= 1
             data = data[: len(data) // 2]
-        return np.concatenate([data, np.zeros(37, np.uint8)])[None]  # the buffer is longer than the picture
+        return np.concatenate([data, np.zeros(37, np.uint8)])[
+            None
+        ]  # the buffer is longer than the picture
 
     def release(self) -> None:
         self.released += 1
@@ -150,7 +165,9 @@ class UsbBus:
         assert backend == cv2.CAP_V4L2
         return FakeCapture(self.webcams[number])
 
-    def plug(self, number: int, webcam: Webcam, name: str = "HD Webcam", serial: str = "A1") -> Webcam:
+    def plug(
+        self, number: int, webcam: Webcam, name: str = "HD Webcam", serial: str = "A1"
+    ) -> Webcam:
         """Put a webcam into a socket; the kernel makes a second node for its metadata."""
         webcam.plugged = True
         self.webcams[number] = webcam

@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 from _pytest.doctest import DoctestModule
 from gpiozero import Device
-from hypothesis import settings  # here: on its first import it looks through all objects, which frozen ones escape
+from hypothesis import (
+    settings,
+)  # here: on its first import it looks through all objects, which frozen ones escape
 from jinja2 import Environment
 from werkzeug.routing import Rule
 
@@ -45,7 +47,9 @@ SHARED = "COMPANION_TESTS_FOLDER"
 def is_room_in_memory() -> bool:
     """May tests' files lie in memory? A `TMPDIR` that somebody has chosen stays."""
     return (
-        "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
+        "TMPDIR" not in os.environ
+        and os.access(IN_MEMORY, os.W_OK)
+        and shutil.disk_usage(IN_MEMORY).free >= ROOM_BYTES
     )
 
 
@@ -60,11 +64,15 @@ def open_folder(config: pytest.Config) -> None:
     if is_room_in_memory():
         folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY  # files of tests that fail are kept beyond this run
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = (
+            IN_MEMORY  # files of tests that fail are kept beyond this run
+        )
     else:
         folder = tempfile.mkdtemp(prefix="companion-")
     os.environ[SHARED] = folder
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # to compile everything anew takes each worker fifteen seconds
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # to compile everything anew takes each worker fifteen seconds
     sys.dont_write_bytecode = False
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
@@ -75,7 +83,11 @@ def compile_templates_once() -> None:
     plainly = Environment.compile
 
     def compile_once(
-        self: Environment, source: Any, name: str | None = None, filename: str | None = None, **how: Any
+        self: Environment,
+        source: Any,
+        name: str | None = None,
+        filename: str | None = None,
+        **how: Any,
     ) -> Any:
         if filename is None or how or not isinstance(source, str):
             return plainly(self, source, name, filename, **how)
@@ -99,7 +111,9 @@ def compile_addresses_once() -> None:
         if key not in compiled:
             before = dict(vars(self))
             plainly(self)
-            compiled[key] = {name: value for name, value in vars(self).items() if value is not before.get(name)}
+            compiled[key] = {
+                name: value for name, value in vars(self).items() if value is not before.get(name)
+            }
         vars(self).update(compiled[key])
         return None
 
@@ -157,8 +171,12 @@ def begin_apart(config: pytest.Config) -> None:
         return
     tests, *others = config.args
     paths = sorted(Path(tests).iterdir())
-    parts = [str(path) for path in paths if path.match("test_*.py") or any(path.glob("**/test_*.py"))]
-    first = len(parts) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    parts = [
+        str(path) for path in paths if path.match("test_*.py") or any(path.glob("**/test_*.py"))
+    ]
+    first = (
+        len(parts) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    )
     config.args = [*parts[first:], *parts[:first], *others]
 
 
@@ -208,9 +226,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
     heaviest: dict[Path, int] = {}
     for item in items:
-        weight = next((place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)), len(WEIGHTS))
+        weight = next(
+            (place for place, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)),
+            len(WEIGHTS),
+        )
         heaviest[item.path] = min(weight, heaviest.get(item.path, weight))
-    heavy = sorted((path for path, weight in heaviest.items() if 0 < weight < len(WEIGHTS)), key=heaviest.__getitem__)
+    heavy = sorted(
+        (path for path, weight in heaviest.items() if 0 < weight < len(WEIGHTS)),
+        key=heaviest.__getitem__,
+    )
     light = [path for path, weight in heaviest.items() if weight == len(WEIGHTS)]
     computing = [path for path in light if COMPUTING in path.parts]
     begun = {path: (place + 1) / len(heavy) for place, path in enumerate(heavy)}

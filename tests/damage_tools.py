@@ -63,7 +63,9 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
         for seat in Seat:
             clock.advance(1.0)
             table.hand_in(seat, table.view().moment, orders, f"{int(clock.monotonic_s())}x")
-        while (view := table.view()).phase == "stages" and not (is_last and orders == "RIS" and view.turn.stage == 1):
+        while (view := table.view()).phase == "stages" and not (
+            is_last and orders == "RIS" and view.turn.stage == 1
+        ):
             table.confirm("host", view.moment, view.turn.stage)
     if not is_last:
         table.abandon()
@@ -91,7 +93,10 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
         case "longer":
             file += rng.randbytes(rng.choice((1, 100, PAGE, 3 * PAGE)))
         case "pages swapped":
-            file[one : one + PAGE], file[other : other + PAGE] = file[other : other + PAGE], file[one : one + PAGE]
+            file[one : one + PAGE], file[other : other + PAGE] = (
+                file[other : other + PAGE],
+                file[one : one + PAGE],
+            )
         case "page doubled":
             file[one : one + PAGE] = file[other : other + PAGE]
         case "page of elsewhere":
@@ -105,7 +110,9 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
     return bytes(file), bytes(wal)
 
 
-def problems_after(folder: Path, content: bytes, log: bytes | None, is_told: bool = True) -> list[str]:
+def problems_after(
+    folder: Path, content: bytes, log: bytes | None, is_told: bool = True
+) -> list[str]:
     """Open a damaged journal as the service does, play on, open it once more; answers what should not have been.
 
     Beside it lies `made.sqlite`, the journal as it was before the damage.
@@ -135,10 +142,18 @@ def _use(path: Path, written: dict[int, Entry], found: list[str], is_first: bool
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(path))
         notice = journal.notice
-        kept = {entry.id: entry for game in (0, *journal.games()) for entry in journal.legible(game)[0]}
-        table = stack.enter_context(Table(journal, clock))  # binds itself to another chance, which is an entry more
+        kept = {
+            entry.id: entry for game in (0, *journal.games()) for entry in journal.legible(game)[0]
+        }
+        table = stack.enter_context(
+            Table(journal, clock)
+        )  # binds itself to another chance, which is an entry more
         if is_first:
-            found += [f"entry {number} is another" for number, entry in kept.items() if written.get(number) != entry]
+            found += [
+                f"entry {number} is another"
+                for number, entry in kept.items()
+                if written.get(number) != entry
+            ]
             broken = [game for game in journal.games() if not journal.check(game)]
             missing = [entry for number, entry in written.items() if number not in kept]
             if missing and not notice and not broken:
@@ -175,7 +190,9 @@ def main(times: int, seed: int = 1) -> int:
         for number in range(times):
             kind, own = rng.choice(KINDS), rng.getrandbits(32)
             try:
-                problems = problems_after(folder, *damage(kind, content, log, Random(own)), kind not in UNSEEN)
+                problems = problems_after(
+                    folder, *damage(kind, content, log, Random(own)), kind not in UNSEEN
+                )
             except Exception as error:
                 problems = [f"{type(error).__name__}: {error}"]
             if problems:

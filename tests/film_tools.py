@@ -21,7 +21,9 @@ _FRAME = b"FRAME\n"
 class Film:
     """What the camera of a phone above a rendered table sees."""
 
-    def __init__(self, path: Path, world: SimulatedTable, size_px: tuple[int, int] = (1280, 720)) -> None:
+    def __init__(
+        self, path: Path, world: SimulatedTable, size_px: tuple[int, int] = (1280, 720)
+    ) -> None:
         self.path, self.world = path, world
         self._size_px = size_px
         width, height = size_px

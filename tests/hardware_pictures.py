@@ -54,7 +54,11 @@ SHOTS = (
     Shot("pad-floor", "pad_case", "floor", "", (40, 25)),
 )
 PARTS = tuple(
-    dict.fromkeys((shot.source, shot.part, shot.settings) for shot in SHOTS if shot.part not in ("all", "head"))
+    dict.fromkeys(
+        (shot.source, shot.part, shot.settings)
+        for shot in SHOTS
+        if shot.part not in ("all", "head")
+    )
 )
 """What is printed."""
 
@@ -63,7 +67,14 @@ def wiring_svg() -> str:
     """The drawing of the page Health with the default settings, as a picture of its own."""
     css = (DOCS.parent / "web/static/owner.css").read_text(encoding="utf-8")
     rules = re.findall(r"^(?:\.wiring|:is\(\.wiring,\.wp\)).*$", css, re.MULTILINE)
-    colours = {"ink": _INK, "ink-2": _INK_2, "paper": _PAPER, "plate": _PLATE, "well": _WELL, "sans": "sans-serif"}
+    colours = {
+        "ink": _INK,
+        "ink-2": _INK_2,
+        "paper": _PAPER,
+        "plate": _PLATE,
+        "well": _WELL,
+        "sans": "sans-serif",
+    }
     style = "\n".join(rules)
     for name, colour in colours.items():
         style = style.replace(f"var(--{name})", colour)
@@ -100,7 +111,13 @@ def picture(shot: Shot) -> None:
     camera = f"--camera=0,0,0,{x_deg},0,{z_deg},500"
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "raw.png"
-        more = ["--autocenter", "--viewall", "--colorscheme=Tomorrow", "--projection=p", f"--imgsize={width},{height}"]
+        more = [
+            "--autocenter",
+            "--viewall",
+            "--colorscheme=Tomorrow",
+            "--projection=p",
+            f"--imgsize={width},{height}",
+        ]
         openscad(
             shot.source,
             shot.part,
@@ -117,7 +134,9 @@ def picture(shot: Shot) -> None:
     margin = _SUPERSAMPLED * _MARGIN_PX
     left, top = max(0, box[0] - margin), max(0, box[1] - margin)
     found = found.crop((left, top, min(width, box[2] + margin), min(height, box[3] + margin)))
-    found = found.resize((found.width // _SUPERSAMPLED, found.height // _SUPERSAMPLED), Image.Resampling.LANCZOS)
+    found = found.resize(
+        (found.width // _SUPERSAMPLED, found.height // _SUPERSAMPLED), Image.Resampling.LANCZOS
+    )
     found.quantize(96).save(PICTURES / f"{shot.name}.png", optimize=True)
 
 

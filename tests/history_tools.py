@@ -26,7 +26,9 @@ SHORT: Mapping[str, dict[str, Any]] = {
 """Every game, with the options that these tests play it with."""
 
 
-def made_game(name: str, seed: int, most: int, players: dict[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
+def made_game(
+    name: str, seed: int, most: int, players: dict[Seat, str] | None = None, begun: float = 0.0
+) -> GameFile:
     """A game of random actions; where it is not over after `most` turns, South resigns."""
     game, options, rng = GAMES[name], SHORT[name], Random(seed)
     state = game.setup(game.options(options), chance(seed, 0))
@@ -34,7 +36,9 @@ def made_game(name: str, seed: int, most: int, players: dict[Seat, str] | None =
     while game.outcome(state) is None and len(turns) < most:
         tick = len(turns) + 1
         moment = f"7.{tick}"
-        actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+        actions = {
+            seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))
+        }
         orders = {}
         for seat, action in actions.items():
             text, salt = game.format(action), f"{rng.getrandbits(64):x}"
@@ -45,10 +49,14 @@ def made_game(name: str, seed: int, most: int, players: dict[Seat, str] | None =
         "winners": ["north"],
         "reason": f"{game.sides[Seat.SOUTH].name.capitalize()} resigns.",
     }
-    return GameFile(name, dict(options), seed, tuple(turns), outcome, players=players or {}, begun=begun)
+    return GameFile(
+        name, dict(options), seed, tuple(turns), outcome, players=players or {}, begun=begun
+    )
 
 
-def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign") -> None:
+def play(
+    table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign"
+) -> None:
     """A game at the table, some turns of random actions; then South resigns, the host ends it, or it stays on."""
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, SHORT[name], seed)
@@ -65,7 +73,9 @@ def play(table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, e
         else:
             for seat in [seat for seat in SEATS if seat in session.awaited]:
                 clock.advance(1.0 + SEATS.index(seat))
-                table.hand_in(seat, session.moment, game.format(game.random_action(session.state, seat, rng)))
+                table.hand_in(
+                    seat, session.moment, game.format(game.random_action(session.state, seat, rng))
+                )
             turns -= 1
     while (view := table.view()).phase is Phase.STAGES:
         table.confirm("host", view.moment, view.turn.stage)

@@ -79,7 +79,10 @@ class NoHub:
 
 def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
     """What a table tells of a game in which so many random decisions were made; it ends in the middle of a turn."""
-    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "journal.sqlite") as journal:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal(Path(folder) / "journal.sqlite") as journal,
+    ):
         table = Played(journal, FakeClock())
         with table.table:
             if game:
@@ -121,16 +124,33 @@ def fill(room: Room, clock: Clock) -> None:
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
         health = packed(say("The card is nearly full.")) if number == 4 else ""
-        state = PublicState("1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health)
+        state = PublicState(
+            "1.0.0", clock.wall_s(), names, call, "south" if number == 7 else "", health
+        )
         room.state(name, state)
 
 
 def keep_result(
-    league: League, south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
+    league: League,
+    south: int,
+    north: int,
+    winner: Seat | None,
+    game: str = "scouts",
+    at_s: float = 0.0,
 ) -> None:
     """A result as if a table had told it."""
     told = GameResult(
-        "a" * 16, f"{at_s}-{south}-{north}", game, {}, at_s, at_s, Player(), Player(), winner, 7, "0123456789ab"
+        "a" * 16,
+        f"{at_s}-{south}-{north}",
+        game,
+        {},
+        at_s,
+        at_s,
+        Player(),
+        Player(),
+        winner,
+        7,
+        "0123456789ab",
     )
     ledger_of(league).store.write(Changes(come=[KeptResult(told, south, north)]))
     league.ladders.count_machines(league.ladders.machines)
@@ -149,7 +169,9 @@ def league_of(
 
 
 @contextmanager
-def hub_pages(room: Room, clock: Clock, host: Any = None, league: League | None = None, **web: Any) -> Iterator[Flask]:
+def hub_pages(
+    room: Room, clock: Clock, host: Any = None, league: League | None = None, **web: Any
+) -> Iterator[Flask]:
     """The application over a room."""
     if league is None:
         with (
@@ -159,7 +181,9 @@ def hub_pages(room: Room, clock: Clock, host: Any = None, league: League | None 
         ):
             yield app
         return
-    site = HubSite(WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij")
+    site = HubSite(
+        WebSettings(**web), lambda: ("http://192.0.2.7:8500/",), b"k" * 32, "abcde-fghij"
+    )
     app = create_hub_app(room, league, host or NoHub(), clock, site)
     try:
         yield app

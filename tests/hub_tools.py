@@ -59,7 +59,13 @@ Act = Callable[[Client], Awaitable[None]]
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
     """A hub on this machine alone, on free ports."""
     web = WebSettings(host="127.0.0.1", port=0, viewers=64)
-    given = {"name": "Our club", "nats_host": "127.0.0.1", "nats_port": free_port(), "keep_mb": 64, **more}
+    given = {
+        "name": "Our club",
+        "nats_host": "127.0.0.1",
+        "nats_port": free_port(),
+        "keep_mb": 64,
+        **more,
+    }
     return HubSettings(folder, given.pop("web", web), **given)
 
 
@@ -95,7 +101,12 @@ class TableAtHub:
         self.bell = StaffBell(self.clock, self.played.table.redraw)
         self.health = ""
         self.line = HubAdapter(
-            member, self.played.table, self.journal, self.clock, bell=self.bell, health=lambda: self.health
+            member,
+            self.played.table,
+            self.journal,
+            self.clock,
+            bell=self.bell,
+            health=lambda: self.health,
         )
         self.line.start()
 
@@ -125,7 +136,9 @@ class TableAtHub:
         self.journal.close()
 
 
-def joined(hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None) -> TableAtHub:
+def joined(
+    hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None
+) -> TableAtHub:
     """A table that has just joined a hub."""
     folder.mkdir(exist_ok=True)
     member = join(hub.urls()[0], hub.door.code, folder.name, names=names)
@@ -137,7 +150,9 @@ def kept(hub: Hub, table: str) -> list[PublicRecord]:
 
     async def ask() -> list[PublicRecord]:
         client = Client()
-        await client.connect(nats_of(hub), nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False)
+        await client.connect(
+            nats_of(hub), nkeys_seed_str=hub.folder.now.seed, allow_reconnect=False
+        )
         try:
             stream = client.jetstream()
             found, place = [], 1
@@ -210,7 +225,9 @@ def services(folder: Path) -> Iterator[list[Companion]]:
         both = []
         for name in ("south", "north"):
             web = WebSettings(host="127.0.0.1", port=free_port())
-            settings = Settings(state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1))
+            settings = Settings(
+                state_dir=str(folder / name), web=web, table=TableSettings(reading_time_s=0.1)
+            )
             both.append(stack.enter_context(Companion(settings, simulate=True)))
             both[-1].hub.join(hub.urls()[0], hub.door.code, names=False)
         until("both are there", lambda: all("of Our club" in each.hub.sentence for each in both))
@@ -233,7 +250,11 @@ async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
             client = Client()
             try:
                 await client.connect(
-                    nats_of(hub), nkeys_seed_str=seed, inbox_prefix=prefix, error_cb=nothing, allow_reconnect=False
+                    nats_of(hub),
+                    nkeys_seed_str=seed,
+                    inbox_prefix=prefix,
+                    error_cb=nothing,
+                    allow_reconnect=False,
                 )
                 return client
             except (NatsError, OSError, TimeoutError):
@@ -268,7 +289,10 @@ def sent_on(table: TableAtHub, payload: bytes, to: str) -> Act:
         own = record_subject(table.member.table)
         await client.jetstream().publish(own, payload)
         await client.publish(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", reply=to)
-        for subject in (own, wish_subject(table.member.table)):  # JetStream's receipt, and the hub's own answer
+        for subject in (
+            own,
+            wish_subject(table.member.table),
+        ):  # JetStream's receipt, and the hub's own answer
             await client.publish(subject, b'{"is":"ask"}', reply=to)
         await client.request(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", timeout=5)
 
@@ -303,7 +327,10 @@ def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -
     assert close_it not in heard
 
     async def streams(client: Client) -> None:
-        assert {each.config.name for each in await client.jetstream().streams_info()} >= {RECORDS, PAIRS}
+        assert {each.config.name for each in await client.jetstream().streams_info()} >= {
+            RECORDS,
+            PAIRS,
+        }
 
     with_key_of(hub, None, streams)
 
@@ -318,7 +345,10 @@ def floods_the_store(hub: Hub, honest: TableAtHub, changed: TableAtHub, what: st
     before = kept(hub, changed.member.table)
 
     async def flood(client: Client) -> None:
-        headers = {SEQUENCE: "0", "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}'}
+        headers = {
+            SEQUENCE: "0",
+            "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}',
+        }
         with suppress(NatsError, OSError):
             for number in range(round(FLOOD.burst) * 10):
                 if not client.is_connected:

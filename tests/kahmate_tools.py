@@ -99,7 +99,10 @@ def on(state: State, square: str) -> tuple[str, ...]:
 def placed(**options: object) -> State:
     """A fixed set-up: blue begins, the ball lies on d6."""
     state = GAME.setup(GAME.options({"ball_card": 3, "starter": "south", **options}), Random(0))
-    south, north = GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"), GAME.parse("R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
+    south, north = (
+        GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"),
+        GAME.parse("R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"),
+    )
     return GAME.apply(state, {SOUTH: south, NORTH: north}, Random(0)).state
 
 
@@ -134,7 +137,11 @@ def ball(state: State) -> tuple[str, Seat | None]:
 
 def down(state: State) -> dict[str, int]:
     """The turned-over pieces by square, and how many rounds of their owner they still lie."""
-    return {piece["square"]: piece["rounds_down"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
+    return {
+        piece["square"]: piece["rounds_down"]
+        for piece in GAME.dump(state)["pieces"]
+        if piece["rounds_down"]
+    }
 
 
 def shown(step: Step[State]) -> list[str]:
@@ -192,12 +199,19 @@ class Slow:
             speed = SPEEDS[self.pieces[start]["role"]]
             for steps in range(speed + 1):
                 for walk in self.walks(start, steps):
-                    if any(self.stands_against(square) and square == self.ball for square in walk[1:]):
+                    if any(
+                        self.stands_against(square) and square == self.ball for square in walk[1:]
+                    ):
                         continue
                     if steps and (walk[-1] == start or walk[-1] not in self.pieces):
                         yield _text(walk)
                     mate_has_it = self.holder == self.seat and start != self.ball
-                    if walk[-1][1] == far and steps < speed and self.ball in walk and not mate_has_it:
+                    if (
+                        walk[-1][1] == far
+                        and steps < speed
+                        and self.ball in walk
+                        and not mate_has_it
+                    ):
                         yield _text(walk) + "-goal"
 
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
@@ -213,20 +227,33 @@ class Slow:
                 stop = free[-1]
                 if has_ball:
                     ball = (stop[0], min(11, max(1, stop[1] - self.ahead)))
-                return {"runner": _text([stop]), "ball": _text([ball]), "down": {*map(_one, lying), _one(stop)}}
+                return {
+                    "runner": _text([stop]),
+                    "ball": _text([ball]),
+                    "down": {*map(_one, lying), _one(stop)},
+                }
             if meets:
                 lying.append(square)
             if square == self.ball and self.holder is None:
                 has_ball = True
         end = "goal" if text.endswith("-goal") else _text([walk[-1]])
-        return {"runner": end, "ball": end if has_ball else _text([ball]), "down": set(map(_one, lying))}
+        return {
+            "runner": end,
+            "ball": end if has_ball else _text([ball]),
+            "down": set(map(_one, lying)),
+        }
 
     def passes(self) -> Iterator[str]:
         if self.holder != self.seat:
             return
         for square, piece in self.pieces.items():
             behind, aside = (self.ball[1] - square[1]) * self.ahead, abs(square[0] - self.ball[0])
-            if piece["seat"] == self.seat and not piece["rounds_down"] and behind in (1, 2) and aside <= 2:
+            if (
+                piece["seat"] == self.seat
+                and not piece["rounds_down"]
+                and behind in (1, 2)
+                and aside <= 2
+            ):
                 yield f"{_text([self.ball])}*{_text([square])}"
 
     def kicks(self) -> Iterator[str]:
@@ -237,7 +264,9 @@ class Slow:
                 return
         for file in range(1, 9):
             for rank in range(1, 12):
-                if (rank - self.ball[1]) * self.ahead in (1, 2, 3) and abs(file - self.ball[0]) <= 3:
+                if (rank - self.ball[1]) * self.ahead in (1, 2, 3) and abs(
+                    file - self.ball[0]
+                ) <= 3:
                     yield f"{_text([self.ball])}!{_text([(file, rank)])}"
 
     def ways(self, start: tuple[int, int]) -> list[str]:

@@ -12,7 +12,9 @@ from companion.league.tournament import BoardEnd, Match, System, Tournament
 GAME = "outbuffered"
 
 
-def begun(system: System = System.SWISS, people: int = 8, team_size: int = 1, **more: int) -> Tournament:
+def begun(
+    system: System = System.SWISS, people: int = 8, team_size: int = 1, **more: int
+) -> Tournament:
     """A tournament with so many entries, whose first one is the strongest."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     made = director.new_tournament(
@@ -20,7 +22,9 @@ def begun(system: System = System.SWISS, people: int = 8, team_size: int = 1, **
     )
     for number in range(people):
         members = [number * team_size + place + 1 for place in range(team_size)]
-        made = director.enter(made, members, 2000.0 - number * 10, f"Team {number + 1}" if team_size > 1 else "")
+        made = director.enter(
+            made, members, 2000.0 - number * 10, f"Team {number + 1}" if team_size > 1 else ""
+        )
     return made
 
 
@@ -35,7 +39,9 @@ def open_places(tournament: Tournament) -> list[director.Place]:
     ]
 
 
-def play_round(tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0) -> Tournament:
+def play_round(
+    tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0
+) -> Tournament:
     """Pair a round and decide it by chance."""
     tournament = director.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):

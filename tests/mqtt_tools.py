@@ -24,7 +24,9 @@ from companion.service.app import Companion
 PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=PLACES)
 WAIT_S = 60.0
-needs_broker = pytest.mark.skipif(MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto")
+needs_broker = pytest.mark.skipif(
+    MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto"
+)
 
 
 def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
@@ -42,7 +44,12 @@ class Broker:
 
     def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
         self.port = free_port()
-        words = [f"listener {self.port} 127.0.0.1", "persistence false", "log_dest none", "set_tcp_nodelay true"]
+        words = [
+            f"listener {self.port} 127.0.0.1",
+            "persistence false",
+            "log_dest none",
+            "set_tcp_nodelay true",
+        ]
         if user:
             subprocess.run(
                 [

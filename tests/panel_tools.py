@@ -22,7 +22,9 @@ class Rig:
     def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
         self.presses: list[Press] = []
-        self.panel, self.hands = simulated_panel(settings, self.clock, self.presses.append, threads=False)
+        self.panel, self.hands = simulated_panel(
+            settings, self.clock, self.presses.append, threads=False
+        )
 
     def after(self, ms: float) -> None:
         """Let time pass, then do what is due."""
@@ -31,7 +33,9 @@ class Rig:
 
     def bounce(self, button: str, *ms: float) -> None:
         """Change a button's line so often, waiting so long after each; ends as it began for an even number."""
-        for strike, wait_ms in zip(itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False):
+        for strike, wait_ms in zip(
+            itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False
+        ):
             strike(button)
             self.clock.advance(wait_ms / 1000)
 
@@ -49,7 +53,9 @@ class Rig:
 
     def alarms(self, *alarms: tuple[float, Cue, Seat]) -> None:
         """Replace all alarms by those at these times."""
-        self.panel.alarms([Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms])
+        self.panel.alarms(
+            [Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms]
+        )
         self.panel.step()
 
     def tone_hz(self) -> float | None:
@@ -59,7 +65,11 @@ class Rig:
 
 def lit_edges(levels: list[bool]) -> list[int]:
     """At which of these moments a lamp comes on."""
-    return [t for t, (before, now) in enumerate(itertools.pairwise([False, *levels])) if now and not before]
+    return [
+        t
+        for t, (before, now) in enumerate(itertools.pairwise([False, *levels]))
+        if now and not before
+    ]
 
 
 def heard(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:

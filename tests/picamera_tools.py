@@ -22,7 +22,12 @@ STRIDE = 64
 """Rows of a stream begin at multiples of this."""
 IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
 WIDE_MODE = {"size": (2304, 1296), "bit_depth": 10, "fps": 56.0, "crop_limits": (0, 0, 4608, 2592)}
-CUT_MODE = {"size": (1536, 864), "bit_depth": 10, "fps": 120.1, "crop_limits": (768, 432, 3072, 1728)}
+CUT_MODE = {
+    "size": (1536, 864),
+    "bit_depth": 10,
+    "fps": 120.1,
+    "crop_limits": (768, 432, 3072, 1728),
+}
 FULL_MODE = {"size": (4608, 2592), "bit_depth": 10, "fps": 14.4, "crop_limits": (0, 0, 4608, 2592)}
 
 
@@ -145,7 +150,9 @@ class FakePicamera2:
             "AnalogueGain": (1.12, 16.0, None),
             "FrameDurationLimits": (17849, 220535845, None),
         }
-        self.camera_controls = {name: range_ for name, range_ in controls.items() if name not in self.host.lacks}
+        self.camera_controls = {
+            name: range_ for name, range_ in controls.items() if name not in self.host.lacks
+        }
         self.host.opened.append(self)
 
     @classmethod
@@ -159,7 +166,13 @@ class FakePicamera2:
         """Configures the camera for every mode, with four buffers each time."""
         self.host.asked_modes += 1
         for mode in self.host.modes:
-            self.configure({"main": {"size": (640, 480)}, "sensor": {"output_size": mode["size"]}, "buffer_count": 4})
+            self.configure(
+                {
+                    "main": {"size": (640, 480)},
+                    "sensor": {"output_size": mode["size"]},
+                    "buffer_count": 4,
+                }
+            )
         return self.host.modes
 
     def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
@@ -170,10 +183,15 @@ class FakePicamera2:
         width, height = configuration["main"]["size"]
         output = (configuration.get("sensor") or {}).get("output_size", (width, height))
         self.configuration = {}
-        need = configuration["buffer_count"] * (stride_of(width) * height * 3 // 2 + output[0] * output[1] * 5 // 4)
+        need = configuration["buffer_count"] * (
+            stride_of(width) * height * 3 // 2 + output[0] * output[1] * 5 // 4
+        )
         if need > self.host.contiguous_bytes:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-        self.configuration = {**configuration, "main": {**configuration["main"], "stride": stride_of(width)}}
+        self.configuration = {
+            **configuration,
+            "main": {**configuration["main"], "stride": stride_of(width)},
+        }
 
     def camera_configuration(self) -> dict[str, Any]:
         return self.configuration
@@ -262,7 +280,9 @@ class PiHost:
     """A Raspberry Pi: which cameras hang on its ribbon cables, and those that were opened."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.info: list[dict[str, Any]] = [{"Model": "imx708", "Location": 2, "Rotation": 180, "Id": IMX708}]
+        self.info: list[dict[str, Any]] = [
+            {"Model": "imx708", "Location": 2, "Rotation": 180, "Id": IMX708}
+        ]
         """In libcamera's order, which may be another one at every boot."""
         self.opened: list[FakePicamera2] = []
         self.modes: list[dict[str, Any]] = [CUT_MODE, WIDE_MODE, FULL_MODE]
@@ -280,7 +300,9 @@ class PiHost:
         self.never = threading.Event()
         """What a camera waits for that hangs; set at the end, so that no thread is left."""
         self.kind = type("Picamera2", (FakePicamera2,), {"host": self, "_cm": FakeManager()})
-        monkeypatch.setitem(sys.modules, "picamera2", SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMapping))
+        monkeypatch.setitem(
+            sys.modules, "picamera2", SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMapping)
+        )
 
     def close(self) -> None:
         """Wake what hangs, and close what a test has left open."""

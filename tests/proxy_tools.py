@@ -22,12 +22,15 @@ FORWARDED = (
 
 
 @contextmanager
-def nginx(folder: Path, target: int, answers: Callable[[int], bool], *, more: str = "", tls: str = "") -> Iterator[int]:
+def nginx(
+    folder: Path, target: int, answers: Callable[[int], bool], *, more: str = "", tls: str = ""
+) -> Iterator[int]:
     """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its certificate."""
     port = free_port()
     config = folder / "nginx.conf"
     temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{kind}_temp_path {folder}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     config.write_text(
         f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
@@ -36,7 +39,9 @@ def nginx(folder: Path, target: int, answers: Callable[[int], bool], *, more: st
         f"{more or FORWARDED} }} }} }}"
     )
     assert NGINX is not None
-    process = subprocess.Popen([NGINX, "-c", str(config), "-p", str(folder)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [NGINX, "-c", str(config), "-p", str(folder)], stderr=subprocess.DEVNULL
+    )
     try:
         until("nginx answers", lambda: answers(port))
         yield port

@@ -51,10 +51,18 @@ def take(window: WebDriver, shot: Shot) -> Image.Image:
     if shot.ready:
         shot.ready(window)
     top = window.execute_script("return scrollY")
-    clip = {"x": 0, "y": top, "width": shot.size[0], "height": shot.size[1], "scale": shot.width / shot.size[0]}
+    clip = {
+        "x": 0,
+        "y": top,
+        "width": shot.size[0],
+        "height": shot.size[1],
+        "scale": shot.width / shot.size[0],
+    }
     taken = base64.b64decode(cdp(window, "Page.captureScreenshot", format="png", clip=clip)["data"])
     return (
-        Image.open(io.BytesIO(taken)).convert("RGB").quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        Image.open(io.BytesIO(taken))
+        .convert("RGB")
+        .quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     )
 
 

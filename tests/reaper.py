@@ -23,7 +23,9 @@ def watch(pid: int) -> None:
     if not _RUNNING:
         command = [sys.executable, __file__]
         # A session of its own: Ctrl-C is for the tests alone.
-        _RUNNING.append(subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True))
+        _RUNNING.append(
+            subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
+        )
     pipe = _RUNNING[0].stdin
     assert pipe is not None
     pipe.write(f"{pid}\n")

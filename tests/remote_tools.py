@@ -42,7 +42,9 @@ class HalfTable:
         self.table = self.played.table
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
-        beginning = RemoteBeginning(GAME, number, game, options, self.seat.other, f"far {self.seat.other}")
+        beginning = RemoteBeginning(
+            GAME, number, game, options, self.seat.other, f"far {self.seat.other}"
+        )
         self.table.remote.begin(beginning, self.journal.next_number())
 
     @property
@@ -85,7 +87,9 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
     if session.paused:
         table.resume(seat)
     action = session.playing.random_action(session.state, seat, rng)
-    table.hand_in(seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}")
+    table.hand_in(
+        seat, session.moment, session.playing.format(action), f"{rng.getrandbits(64):016x}"
+    )
     return True
 
 
@@ -130,13 +134,18 @@ class MemoryLine:
 
     def flush(self) -> None:
         """Everything that was told arrives."""
-        while any([self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]):
+        while any(
+            [self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]
+        ):
             pass
 
     def _require_bound(self, half: HalfTable, payload: bytes) -> None:
         """An order of a turn in which both act leaves its table only once that table holds the other one's receipt."""
         message = read_message(GAME, len(self.kept[half.seat]) + 1, payload)
-        own = [read_message(GAME, number, each) for number, each in enumerate(self.kept[half.seat], start=1)]
+        own = [
+            read_message(GAME, number, each)
+            for number, each in enumerate(self.kept[half.seat], start=1)
+        ]
         if not isinstance(message, OrderOpened) or OrderSealed not in {
             type(m) for m in own if _tick(m) == message.tick
         }:
@@ -151,7 +160,9 @@ def _tick(message: Any) -> int:
 
 
 @contextmanager
-def paired(folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1) -> Iterator[MemoryLine]:
+def paired(
+    folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1
+) -> Iterator[MemoryLine]:
     """Two tables at which a game begins."""
     line = MemoryLine(*(HalfTable(folder / seat, seat) for seat in SEATS))
     try:
@@ -164,7 +175,9 @@ def paired(folder: Path, game: str, options: dict[str, Any] | None = None, numbe
             half.close()
 
 
-def play_roughly(line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0) -> None:
+def play_roughly(
+    line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0
+) -> None:
     """A whole game by random actions, while messages wait, come twice, and tables are closed and opened anew."""
     for _ in range(most):
         if all(half.session.phase is Phase.OVER for half in line.tables):
@@ -187,7 +200,9 @@ def play_roughly(line: MemoryLine, rng: Random, *, kills: float = 0.02, most: in
                 line.deliver(half, again=rng.randrange(1, 4))
             case _:
                 half.table.step()
-    raise AssertionError([(half.session.phase, half.session.moment, half.progress.heard) for half in line.tables])
+    raise AssertionError(
+        [(half.session.phase, half.session.moment, half.progress.heard) for half in line.tables]
+    )
 
 
 def _interrupt(half: HalfTable, rng: Random) -> None:
@@ -211,8 +226,12 @@ def same_game(*tables: Table) -> None:
     assert south.phase is Phase.OVER
     assert _game(south) == _game(north)
     assert south.outcome
-    is_agreed = south.outcome != south.playing.outcome(south.state) and "time" not in south.outcome.reason
-    if not is_agreed:  # a table that starts anew while it asks to end the game stops its clock, and tells nobody
+    is_agreed = (
+        south.outcome != south.playing.outcome(south.state) and "time" not in south.outcome.reason
+    )
+    if (
+        not is_agreed
+    ):  # a table that starts anew while it asks to end the game stops its clock, and tells nobody
         assert south.bank == north.bank
     for table in tables:
         session = session_of(table)
@@ -222,15 +241,28 @@ def same_game(*tables: Table) -> None:
 
 def _game(session: Session) -> tuple[object, ...]:
     turns = tuple((t.moment, t.stages, t.events, t.by_time, t.number) for t in session.turns)
-    return game_file(session), session.state, session.outcome, session.score, session.tick, session.board, turns
+    return (
+        game_file(session),
+        session.state,
+        session.outcome,
+        session.score,
+        session.tick,
+        session.board,
+        turns,
+    )
 
 
 def looks(half: HalfTable) -> list[str]:
     """What a table's journal, pages and public records have, without what is random in every run."""
-    entries = [repr(entry) for entry in half.journal.entries() if "take_seat" not in repr(type(entry.record))]
+    entries = [
+        repr(entry)
+        for entry in half.journal.entries()
+        if "take_seat" not in repr(type(entry.record))
+    ]
     own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
     return [
-        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text) for text in (*entries, *own)
+        re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text)
+        for text in (*entries, *own)
     ] + public_records(half)
 
 

@@ -13,10 +13,17 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(WON, ".", "The game is over. White brings intel home to c1.", "winning"),
     ],
     Reason.NOT_ON_TURN: [
-        Example(at("c4"), ".", "Black is not to move. It is white’s turn.", "turns", seat=Seat.NORTH),
+        Example(
+            at("c4"), ".", "Black is not to move. It is white’s turn.", "turns", seat=Seat.NORTH
+        ),
     ],
     Reason.SETTING_UP: [
-        Example(start(), ".", "The set-up is not complete. 10 scouts are still to be placed.", "setting-up"),
+        Example(
+            start(),
+            ".",
+            "The set-up is not complete. 10 scouts are still to be placed.",
+            "setting-up",
+        ),
         Example(
             after(start(), *SET_UP[:9]),
             "B@d5",
@@ -31,10 +38,17 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.SET_UP_DONE: [
-        Example(after(start(), *SET_UP), "@h1", "h1 is not a placement. All scouts are on the board.", "setting-up"),
+        Example(
+            after(start(), *SET_UP),
+            "@h1",
+            "h1 is not a placement. All scouts are on the board.",
+            "setting-up",
+        ),
     ],
     Reason.OFF_HOME_RANK: [
-        Example(start(), "@c2", "c2 is not a placement. White places on rank 1.", "setting-up", "c2"),
+        Example(
+            start(), "@c2", "c2 is not a placement. White places on rank 1.", "setting-up", "c2"
+        ),
         Example(
             after(start(), "@c1"),
             {"c1": "white scout", "c9": "black scout"},
@@ -45,7 +59,11 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.SQUARE_TAKEN: [
         Example(
-            after(start(), "@c1", "@c10"), "@c1", "c1 is not a placement. A scout is on c1 already.", "setting-up", "c1"
+            after(start(), "@c1", "@c10"),
+            "@c1",
+            "c1 is not a placement. A scout is on c1 already.",
+            "setting-up",
+            "c1",
         ),
     ],
     Reason.PLAY_DUE: [
@@ -150,7 +168,9 @@ PLAYS: dict[Reason, list[Example]] = {
         Example(at("b5", "c5", rocks=LAID), "b5^d5", "The white boulder covers d5.", "rocks", "d5"),
     ],
     Reason.STACK_FULL: [
-        Example(TALL, "c3-c4", "Two scouts are on c4, and a stack has two at most.", "stacks", "c4"),
+        Example(
+            TALL, "c3-c4", "Two scouts are on c4, and a stack has two at most.", "stacks", "c4"
+        ),
     ],
     Reason.STACKING_OFF: [
         Example(

@@ -8,7 +8,10 @@ LAID = {"white boulder": "d5 e5 d6 e6"}
 ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
     Reason.ROCK_SPENT: [
         Example(
-            at("c4", rocks=LAID), "B@a9", "The boulder does not go on a9. White has laid its boulder already.", "rocks"
+            at("c4", rocks=LAID),
+            "B@a9",
+            "The boulder does not go on a9. White has laid its boulder already.",
+            "rocks",
         ),
     ],
     Reason.OFF_BOARD: [
@@ -28,7 +31,13 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.ROCK_ON_SCOUT: [
-        Example(at("c4", "e6"), "B@d5", "The boulder does not fit on d5. A scout is on e6.", "rocks", "e6"),
+        Example(
+            at("c4", "e6"),
+            "B@d5",
+            "The boulder does not fit on d5. A scout is on e6.",
+            "rocks",
+            "e6",
+        ),
         Example(
             at("c4"),
             {"c4": "white rock", "d4": "white rock"},

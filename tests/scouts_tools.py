@@ -162,7 +162,9 @@ class SlowScouts:
 
     def __init__(self, stacking: bool = True) -> None:
         self.stacking = stacking
-        self.board: dict[Place, list[dict[str, object]]] = {(x, y): [] for x in range(8) for y in range(10)}
+        self.board: dict[Place, list[dict[str, object]]] = {
+            (x, y): [] for x in range(8) for y in range(10)
+        }
         self.rocks: dict[tuple[int, str], list[Place]] = {}
         self.seat = 0
         self.placed = 0
@@ -189,16 +191,26 @@ class SlowScouts:
                 continue
             for x, y in _EIGHT:
                 there = (here[0] + x, here[1] + y)
-                if there in self.board and not self.stone(there) and len(self.board[there]) <= int(self.stacking):
+                if (
+                    there in self.board
+                    and not self.stone(there)
+                    and len(self.board[there]) <= int(self.stacking)
+                ):
                     found.add(f"{named(here)}-{named(there)}")
             if len(scouts) == 1:
-                found |= {"^".join(map(named, chain)) for chain in self.chains([here], bool(scouts[0]["intel"]))}
+                found |= {
+                    "^".join(map(named, chain))
+                    for chain in self.chains([here], bool(scouts[0]["intel"]))
+                }
         return found
 
     def chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
         found = []
         for x, y in _FOUR:
-            over, there = (path[-1][0] + x, path[-1][1] + y), (path[-1][0] + 2 * x, path[-1][1] + 2 * y)
+            over, there = (
+                (path[-1][0] + x, path[-1][1] + y),
+                (path[-1][0] + 2 * x, path[-1][1] + 2 * y),
+            )
             if there not in self.board or there in path or self.board[there] or self.stone(there):
                 continue
             if over == path[0] or len(self.board[over]) != 1:
@@ -236,7 +248,9 @@ class SlowScouts:
         if text == ".":
             self.seat, self.plays_left, self.played = 1 - self.seat, 2, []
         elif text[0] == "@":
-            self.board[placed_at(text[1:])].append({"seat": self.seat, "id": self.placed, "intel": False})
+            self.board[placed_at(text[1:])].append(
+                {"seat": self.seat, "id": self.placed, "intel": False}
+            )
             self.placed += 1
             self.seat = self.placed % 2
             self.plays_left = int(self.placed == 10)
@@ -244,7 +258,9 @@ class SlowScouts:
             first, _, second = text[2:].partition("-")
             x, y = placed_at(first)
             boulder = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
-            self.rocks[self.seat, text[0]] = [placed_at(first), placed_at(second)] if second else boulder
+            self.rocks[self.seat, text[0]] = (
+                [placed_at(first), placed_at(second)] if second else boulder
+            )
         else:
             names = text.replace("^", "-").split("-")
             self.move(placed_at(names[0]), placed_at(names[-1]))

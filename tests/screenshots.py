@@ -26,7 +26,9 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--themes", nargs="+", choices=THEMES, default=list(THEMES))
     parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=list(LANGUAGES))
-    parser.add_argument("--only", nargs="+", default=[""], help="only stops whose name has one of these words")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="only stops whose name has one of these words"
+    )
     parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from service import Served, share_templates
 
-from companion.core.config import BotsSettings, CameraSettings, Settings, TableSettings, VoiceSettings, WebSettings
+from companion.core.config import (
+    BotsSettings,
+    CameraSettings,
+    Settings,
+    TableSettings,
+    VoiceSettings,
+    WebSettings,
+)
 from companion.service.app import Companion
 
 
@@ -25,7 +32,12 @@ class Inside(Served):
 
 @contextmanager
 def served(
-    folder: Path, game: str = "", *, reading_time_s: float = 0.3, picture: str = "", engines: tuple[str, ...] = ()
+    folder: Path,
+    game: str = "",
+    *,
+    reading_time_s: float = 0.3,
+    picture: str = "",
+    engines: tuple[str, ...] = (),
 ) -> Iterator[Inside]:
     """The service until the end of the block: simulated, or with a still picture for its camera and no pads.
 

@@ -26,7 +26,11 @@ from typing import Any
 import pytest
 import reaper
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    WebDriverException,
+)
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.common.by import By
@@ -78,7 +82,9 @@ class Served:
     def host(self, door: str, **body: Any) -> None:
         """What only the host may do."""
         headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
-        status, answer, _ = Client(self.url).send(f"/api/host/{door}", json.dumps(body).encode(), headers)
+        status, answer, _ = Client(self.url).send(
+            f"/api/host/{door}", json.dumps(body).encode(), headers
+        )
         assert status == 200, answer
 
     def new_game(self, game: str, **options: Any) -> None:
@@ -98,7 +104,17 @@ class Running(Served):
         share_templates(folder)
         self._log = (folder / "service.log").open("a+")
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "companion", "-v", "play", "--settings", str(settings), *arguments],
+            [
+                sys.executable,
+                "-u",
+                "-m",
+                "companion",
+                "-v",
+                "play",
+                "--settings",
+                str(settings),
+                *arguments,
+            ],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
@@ -113,7 +129,9 @@ class Running(Served):
         found = re.search(r"Table screen\s+(http://\S+?)/\s", text)
         assert found, f"the service did not start: {text} {self.log}"
         self.url = found[1]
-        with Journal(folder / "journal.sqlite", read_only=True) as journal:  # it is told to a terminal alone
+        with Journal(
+            folder / "journal.sqlite", read_only=True
+        ) as journal:  # it is told to a terminal alone
             self.host_key = host_key_text(journal.key("host"))
 
     @property
@@ -179,7 +197,9 @@ class Client:
         self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, bytes, Mapping[str, str]]:
         """Status, body and headers of the answer, whatever it is."""
-        request = urllib.request.Request(self.url + path, body, {"Origin": self.url, **(headers or {})})
+        request = urllib.request.Request(
+            self.url + path, body, {"Origin": self.url, **(headers or {})}
+        )
         try:
             with self._opener.open(request, timeout=self.timeout_s) as answer:
                 return answer.status, answer.read(), dict(answer.headers)
@@ -193,7 +213,9 @@ class Client:
         return dict(json.loads(body))
 
     def post(self, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
-        got, answer, _ = self.send(path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        got, answer, _ = self.send(
+            path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         assert got == status, answer
         return dict(json.loads(answer))
 
@@ -202,7 +224,9 @@ class Client:
 
 
 def sign(window: WebDriver) -> str:
-    return str(window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''"))
+    return str(
+        window.execute_script("return document.querySelector('#live .sign')?.innerText ?? ''")
+    )
 
 
 def says(window: WebDriver, words: str) -> None:
@@ -217,7 +241,9 @@ def tap(window: WebDriver, selector: str) -> None:
 
 def press_space(window: WebDriver) -> None:
     """The space bar, once its key is there and does not rest."""
-    script = "const key = document.querySelector('[data-space]'); return Boolean(key && !restOf(key))"
+    script = (
+        "const key = document.querySelector('[data-space]'); return Boolean(key && !restOf(key))"
+    )
     until("the key of the space bar", lambda: window.execute_script(script))
     window.find_element(By.TAG_NAME, "body").send_keys(" ")
 
@@ -282,10 +308,29 @@ class Lag:
 
 UNDONE = frozenset(
     (
-        *("Accessibility.enable", "Accessibility.getFullAXTree", "DOM.describeNode", "Runtime.evaluate"),
-        *("Emulation.setDeviceMetricsOverride", "Emulation.setEmulatedMedia", "Emulation.setTouchEmulationEnabled"),
-        *("Input.dispatchTouchEvent", "Page.captureScreenshot", "Page.setWebLifecycleState", "Target.activateTarget"),
-        *("Network.clearBrowserCookies", "Network.emulateNetworkConditions", "Network.enable", "Network.setCookie"),
+        *(
+            "Accessibility.enable",
+            "Accessibility.getFullAXTree",
+            "DOM.describeNode",
+            "Runtime.evaluate",
+        ),
+        *(
+            "Emulation.setDeviceMetricsOverride",
+            "Emulation.setEmulatedMedia",
+            "Emulation.setTouchEmulationEnabled",
+        ),
+        *(
+            "Input.dispatchTouchEvent",
+            "Page.captureScreenshot",
+            "Page.setWebLifecycleState",
+            "Target.activateTarget",
+        ),
+        *(
+            "Network.clearBrowserCookies",
+            "Network.emulateNetworkConditions",
+            "Network.enable",
+            "Network.setCookie",
+        ),
         "Network.setCookies",
     )
 )
@@ -351,7 +396,12 @@ def browser(size: tuple[int, int], dark: bool = False, is_whole: bool = False) -
     window = idle or _started(is_whole)
     try:
         width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
+        metrics = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": size == PHONE,
+        }
         window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})

@@ -69,7 +69,13 @@ def table() -> str:
         parts += [f"## `[{field.encode_name}]`", "", str(inspect.getdoc(section)), ""]
         parts += ["| setting | as delivered | what it is |\n|---|---|---|", *rows(section), ""]
     names = ", ".join(f"`{field.name}`" for field in msgspec.structs.fields(PadPins))
-    parts += ["## `[panel.south]`, `[panel.north]`", "", str(inspect.getdoc(PadPins)), "", f"The entries are {names}."]
+    parts += [
+        "## `[panel.south]`, `[panel.north]`",
+        "",
+        str(inspect.getdoc(PadPins)),
+        "",
+        f"The entries are {names}.",
+    ]
     return "\n".join(parts) + "\n"
 
 

@@ -76,14 +76,17 @@ class Kept:
 
 
 @contextmanager
-def kept(folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False) -> Iterator[Kept]:
+def kept(
+    folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
+) -> Iterator[Kept]:
     """A service in a folder; the next one in the same folder is the restart."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
         path.write_text(text)
     settings = load_settings(path if path.exists() else None)
     settings = Settings(
-        **{name: getattr(settings, name) for name in settings.__struct_fields__} | {"state_dir": str(folder)}
+        **{name: getattr(settings, name) for name in settings.__struct_fields__}
+        | {"state_dir": str(folder)}
     )
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -103,10 +106,17 @@ def kept(folder: Path, text: str = "", with_panel: bool = True, has_first_evenin
                     check.end()
 
             table.connect(on_lamps=show)
-            upkeep = Upkeep(settings, path, table, clock, use=use, restart=lambda: restarts.append(True))
-            site = Site(settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY)
+            upkeep = Upkeep(
+                settings, path, table, clock, use=use, restart=lambda: restarts.append(True)
+            )
+            site = Site(
+                settings.web, lambda: ("http://192.0.2.7:8080/",), journal.key("signing"), HOST_KEY
+            )
             room = CheckRoom(
-                settings.panel, check if with_panel else None, "" if with_panel else "No pins here.", with_panel
+                settings.panel,
+                check if with_panel else None,
+                "" if with_panel else "No pins here.",
+                with_panel,
             )
             features = Features(
                 upkeep=upkeep,

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from companion.core.kit import CARD_DICTIONARY, Board, Kit
 from companion.games.aids import Extras
-from companion.printing.kit_pages.sheets import FOOT_MM, MARGIN_MM, SIZES_MM, KitStyle, Paper, Sheets, kit_sheets
+from companion.printing.kit_pages.sheets import (
+    FOOT_MM,
+    MARGIN_MM,
+    SIZES_MM,
+    KitStyle,
+    Paper,
+    Sheets,
+    kit_sheets,
+)
 from companion.printing.tiling import Tiling, tile_board
 
 DPI = 150
@@ -27,7 +35,8 @@ Points = NDArray[np.float64]
 PAPERS: tuple[Paper, ...] = ("a4", "letter")
 
 needs_poppler = pytest.mark.skipif(
-    shutil.which("pdftoppm") is None, reason="pdftoppm is missing (Debian: apt install poppler-utils)"
+    shutil.which("pdftoppm") is None,
+    reason="pdftoppm is missing (Debian: apt install poppler-utils)",
 )
 
 
@@ -42,9 +51,23 @@ def pictures(
 def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
     """The pages of a PDF as grey pictures."""
     with TemporaryDirectory() as folder:
-        command = ["pdftoppm", "-gray", "-r", str(dpi), "-f", str(first), "-l", str(last), "-", f"{folder}/page"]
+        command = [
+            "pdftoppm",
+            "-gray",
+            "-r",
+            str(dpi),
+            "-f",
+            str(first),
+            "-l",
+            str(last),
+            "-",
+            f"{folder}/page",
+        ]
         subprocess.run(command, input=pdf, check=True, capture_output=True)
-        pages = [cv2.imread(str(page), cv2.IMREAD_GRAYSCALE) for page in sorted(Path(folder).glob("page*.pgm"))]
+        pages = [
+            cv2.imread(str(page), cv2.IMREAD_GRAYSCALE)
+            for page in sorted(Path(folder).glob("page*.pgm"))
+        ]
     return tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
 
 
@@ -52,23 +75,33 @@ def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Imag
 def _detector() -> cv2.aruco.ArucoDetector:
     parameters = cv2.aruco.DetectorParameters()
     parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
-    return cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY)), parameters)
+    return cv2.aruco.ArucoDetector(
+        cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY)), parameters
+    )
 
 
 def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
     """Every marker of any kind on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
     corners, ids, _ = _detector().detectMarkers(page)
     for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
-        middles_px = four.reshape(4, 2).astype(np.float64)  # of pixels, so that the page begins at -0.5
+        middles_px = four.reshape(4, 2).astype(
+            np.float64
+        )  # of pixels, so that the page begins at -0.5
         yield int(marker), (middles_px + 0.5) * 25.4 / dpi
 
 
-def board_pages(kit: Kit, paper: Paper, sheets: Sheets, pages: tuple[Image, ...]) -> tuple[Tiling, list[Image]]:
+def board_pages(
+    kit: Kit, paper: Paper, sheets: Sheets, pages: tuple[Image, ...]
+) -> tuple[Tiling, list[Image]]:
     """The pages with the board, and how it was spread over them."""
     width, height = SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     assert (sheets.across, sheets.down) == (tiling.across, tiling.down)
-    return tiling, [page for page, names in zip(pages, sheets.names, strict=True) if names[0].startswith("board")]
+    return tiling, [
+        page
+        for page, names in zip(pages, sheets.names, strict=True)
+        if names[0].startswith("board")
+    ]
 
 
 def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float) -> None:
@@ -91,15 +124,25 @@ def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
     left, top, right, bottom = _inked(second, dpi)
     inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
     if above:
-        x, y, patch = left + inset, bottom - band, second[bottom - band : bottom - 4, left + inset : right - inset]
+        x, y, patch = (
+            left + inset,
+            bottom - band,
+            second[bottom - band : bottom - 4, left + inset : right - inset],
+        )
     else:
-        x, y, patch = left + 4, top + inset, second[top + inset : bottom - inset, left + 4 : left + band]
+        x, y, patch = (
+            left + 4,
+            top + inset,
+            second[top + inset : bottom - inset, left + 4 : left + band],
+        )
     from_x, from_y, to_x, to_y = _inked(first, dpi)
     if above:
         to_y = from_y + edge
     else:
         from_x = to_x - edge
-    match = cv2.matchTemplate(first[from_y : to_y + 1, from_x : to_x + 1], patch, cv2.TM_SQDIFF_NORMED)
+    match = cv2.matchTemplate(
+        first[from_y : to_y + 1, from_x : to_x + 1], patch, cv2.TM_SQDIFF_NORMED
+    )
     _, _, place, _ = cv2.minMaxLoc(match)
     at_x, at_y = from_x + place[0], from_y + place[1]
     below = first[at_y : at_y + patch.shape[0], at_x : at_x + patch.shape[1]]
@@ -107,14 +150,20 @@ def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
     return np.array((at_x - x - fine_x, at_y - y - fine_y)) * 25.4 / dpi
 
 
-def corners_when_joined(tiling: Tiling, pages: list[Image], dpi: int = DPI) -> list[tuple[int, Points]]:
+def corners_when_joined(
+    tiling: Tiling, pages: list[Image], dpi: int = DPI
+) -> list[tuple[int, Points]]:
     """All markers of a board's pages, (4, 2) in mm on the first page, y down, when the pages lie on each other."""
     by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
     lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
     for column, row in product(range(tiling.across), range(tiling.down)):
         if (column, row) not in lies:
             before = (column, row - 1) if row else (column - 1, row)
-            lies[column, row] = lies[before] + joined_mm(by_place[before], by_place[column, row], dpi, above=row > 0)
+            lies[column, row] = lies[before] + joined_mm(
+                by_place[before], by_place[column, row], dpi, above=row > 0
+            )
     return [
-        (marker, lies[place] + corners) for place, page in by_place.items() for marker, corners in markers_mm(page, dpi)
+        (marker, lies[place] + corners)
+        for place, page in by_place.items()
+        for marker, corners in markers_mm(page, dpi)
     ]

@@ -19,7 +19,9 @@ class SimulatedRoom:
 
     def __init__(self, folder: Path) -> None:
         settings = Settings(
-            state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=0.1)
+            state_dir=str(folder),
+            web=WebSettings(host="127.0.0.1", port=0),
+            table=TableSettings(reading_time_s=0.1),
         )
         self.clock = FakeClock()
         self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)

@@ -48,7 +48,13 @@ class Played:
         while (view := self.table.view()).phase is Phase.STAGES:
             self.table.confirm("south", view.moment, view.turn.stage)
 
-    def show(self, layout: Layout, unknown: str = "", quiet: bool = True, game: str | None = "outbuffered") -> None:
+    def show(
+        self,
+        layout: Layout,
+        unknown: str = "",
+        quiet: bool = True,
+        game: str | None = "outbuffered",
+    ) -> None:
         """The camera sees this."""
         self.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
@@ -63,7 +69,9 @@ class Played:
     def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
         """Keys of a pad; `U D L R S I` or their names."""
         for key in keys:
-            self.table.pressed(Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held))
+            self.table.pressed(
+                Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held)
+            )
         self.table.step()
 
 

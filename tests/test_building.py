@@ -21,12 +21,16 @@ needs_openscad = pytest.mark.skipif(not shutil.which("openscad"), reason="needs 
 
 def solid(file: Path) -> tuple[tuple[int, ...], int, float]:
     """Size in mm, volume in cm3, and mm2 that hang over, of an STL file in words."""
-    corners = np.array(re.findall(r"vertex (\S+) (\S+) (\S+)", file.read_text()), float).reshape(-1, 3, 3)
+    corners = np.array(re.findall(r"vertex (\S+) (\S+) (\S+)", file.read_text()), float).reshape(
+        -1, 3, 3
+    )
     points = corners.reshape(-1, 3)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     doubled = np.linalg.norm(normals, axis=1)
     volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6000
-    hangs = (normals[:, 2] < STEEP * doubled) & (corners[:, :, 2].min(axis=1) > points[:, 2].min() + 0.05)
+    hangs = (normals[:, 2] < STEEP * doubled) & (
+        corners[:, :, 2].min(axis=1) > points[:, 2].min() + 0.05
+    )
     size = tuple(round(float(side)) for side in np.ptp(points, axis=0))
     return size, round(float(volume)), float(doubled[hangs].sum() / 2)
 
@@ -46,7 +50,9 @@ def test_a_part_is_as_large_as_the_page_says_and_needs_no_support(
 
 
 def test_the_wiring_is_drawn_as_on_the_check_page() -> None:
-    assert (PICTURES / "wiring.svg").read_text(encoding="utf-8") == wiring_svg(), "make docs-pictures ARGS=wiring"
+    assert (PICTURES / "wiring.svg").read_text(encoding="utf-8") == wiring_svg(), (
+        "make docs-pictures ARGS=wiring"
+    )
 
 
 def test_every_picture_is_there_small_and_shown() -> None:

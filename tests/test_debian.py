@@ -49,16 +49,22 @@ def test_it_is_for_the_pythons_that_are_in_it(environment: ModuleType) -> None:
     assert f"/{environment.HOME}" == DEBIAN_HOME
     control = " ".join((DEBIAN / "control").read_text().split())
     assert environment.PYTHONS == ("3.11", "3.13")
-    assert "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control, (
-        "neither older nor newer, and not the one between"
-    )
-    assert set(environment.PLATFORMS) == set(re.search(r"Architecture: (\w+ \w+)", control)[1].split())  # type: ignore[index]
+    assert (
+        "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control
+    ), "neither older nor newer, and not the one between"
+    assert set(environment.PLATFORMS) == set(
+        re.search(r"Architecture: (\w+ \w+)", control)[1].split()
+    )  # type: ignore[index]
 
 
-def test_units_and_commands_lead_to_the_packages_environment(environment: ModuleType, tmp_path: Path) -> None:
+def test_units_and_commands_lead_to_the_packages_environment(
+    environment: ModuleType, tmp_path: Path
+) -> None:
     shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
     environment.system(tmp_path, tmp_path / "systemd")
-    for path in (path for place in ("lib", "usr") for path in (tmp_path / place).rglob("*") if path.is_file()):
+    for path in (
+        path for place in ("lib", "usr") for path in (tmp_path / place).rglob("*") if path.is_file()
+    ):
         text = path.read_text()
         assert "/opt/" not in text, path.name
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
@@ -96,8 +102,14 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
         "pure.py",
     ]
     script = "import sys, pure, fast; print(sys.prefix, pure.__file__, fast.python)"
-    said = subprocess.run([home / "bin/python3", "-I", "-c", script], capture_output=True, text=True, check=True).stdout
-    assert said.split() == [str(home), str(environment.site_packages(home, "").resolve() / "pure.py"), own]
+    said = subprocess.run(
+        [home / "bin/python3", "-I", "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    assert said.split() == [
+        str(home),
+        str(environment.site_packages(home, "").resolve() / "pure.py"),
+        own,
+    ]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -107,7 +119,9 @@ def test_its_scripts_end_at_the_first_error(script: Path) -> None:
     assert {"set -e", "set -eu"} & set(lines)
     subprocess.run(["sh", "-n", str(script)], check=True)
     if shutil.which("shellcheck"):
-        ended = subprocess.run(["shellcheck", "-e", "SC1091", str(script)], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            ["shellcheck", "-e", "SC1091", str(script)], capture_output=True, text=True, check=False
+        )
         assert ended.returncode == 0, ended.stdout
 
 
@@ -123,7 +137,12 @@ def test_what_a_purge_asks_is_asked_in_every_language() -> None:
 
 def configured(root: Path) -> None:
     """Run what the package runs then, in another root."""
-    values = {"PATH": "/usr/bin:/bin", "DESTDIR": str(root), "PYTHON": sys.executable, "FILES": str(ROOT / "systemd")}
+    values = {
+        "PATH": "/usr/bin:/bin",
+        "DESTDIR": str(root),
+        "PYTHON": sys.executable,
+        "FILES": str(ROOT / "systemd"),
+    }
     subprocess.run(["sh", str(ROOT / "systemd/configure.sh")], check=True, env=values, cwd=ROOT)
 
 
@@ -147,7 +166,9 @@ def test_the_first_settings_go_into_no_file_that_a_link_names(config: Path, tmp_
 
 
 @pytest.mark.parametrize(("text", "port"), [("[web]\nport = 9000\n", 9000), ("[web\n", 8080)])
-def test_the_port_is_told_to_avahi_and_to_the_table_screen(config: Path, tmp_path: Path, text: str, port: int) -> None:
+def test_the_port_is_told_to_avahi_and_to_the_table_screen(
+    config: Path, tmp_path: Path, text: str, port: int
+) -> None:
     (config / "settings.toml").write_text(text)
     configured(tmp_path / "root")
     assert (config / "settings.toml").read_text() == text, "settings that are there stay"

@@ -80,7 +80,9 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """The commands of a command."""
-    found = [each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)]
+    found = [
+        each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)
+    ]
     return dict(found[0]) if found else {}
 
 
@@ -96,18 +98,26 @@ def command_of(name: str, rest: str) -> argparse.ArgumentParser:
 
 def targets() -> set[str]:
     """What `make` can be asked for."""
-    rules = re.findall(r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    rules = re.findall(
+        r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+    )
     return {name for rule in rules for name in rule.split()}
 
 
 def test_what_make_runs_of_the_tests_can_be_imported() -> None:
     """Beside packages of the same names in `tests/`, which must not hide those of the program."""
     modules = re.findall(
-        r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)", (ROOT / "Makefile").read_text(encoding="utf-8")
+        r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)",
+        (ROOT / "Makefile").read_text(encoding="utf-8"),
     )
     assert len(modules) == 6, modules
     environment = os.environ | {"PYTHONPATH": "tests"}
-    subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", f"import {', '.join(modules)}"],
+        cwd=ROOT,
+        env=environment,
+        check=True,
+    )
 
 
 # ---- the pages -------------------------------------------------------------------------------------------------------
@@ -118,7 +128,9 @@ def test_the_front_page_is_one() -> None:
 
 
 def test_every_page_is_linked_from_the_front_page() -> None:
-    assert {page for page in PAGES if page != "README.md"} <= {link.partition("#")[0] for link in links("README.md")}
+    assert {page for page in PAGES if page != "README.md"} <= {
+        link.partition("#")[0] for link in links("README.md")
+    }
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -149,27 +161,44 @@ def test_named_files_of_the_project_exist(page: str) -> None:
     [
         ("tone of a bounce", "companion/games/events.py"),
         ("number of spectators", "companion/core/config.py"),
-        ("noise threshold", "vision/detection/noise.py"),
+        ("noise threshold", "vision/detection/stillness.py"),
         ("colour of the sign", "companion/core/drawings.py"),
     ],
 )
 def test_what_is_changed_most_is_found_by_its_words(words: str, file: str) -> None:
-    sources = [path for folder in ("companion", "hardware", "vision", "web") for path in (ROOT / folder).rglob("*.py")]
-    found = [str(path.relative_to(ROOT)) for path in sources if words in path.read_text(encoding="utf-8").lower()]
+    sources = [
+        path
+        for folder in ("companion", "hardware", "vision", "web")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    found = [
+        str(path.relative_to(ROOT))
+        for path in sources
+        if words in path.read_text(encoding="utf-8").lower()
+    ]
     assert found == [file]
 
 
 def test_what_the_program_says_of_the_pages_is_there() -> None:
     """Comments such as: docs/security.md, "Fair chance"."""
     named = set()
-    for path in (path for package in SOURCES for path in (ROOT / package).rglob("*") if path.suffix in (".py", ".js")):
+    for path in (
+        path
+        for package in SOURCES
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".js")
+    ):
         text = path.read_text(encoding="utf-8")
-        assert "README" not in text or '"README.md"' in text, f"{path.name}: the front page explains nothing"
+        assert "README" not in text or '"README.md"' in text, (
+            f"{path.name}: the front page explains nothing"
+        )
         named |= set(re.findall(r"(docs/\w+\.md)(?:, \"([^\"]+)\")?", text))
     assert named
     for page, heading in named:
         assert page in PAGES
-        assert not heading or re.search(rf"^#+ {re.escape(heading)}$", text_of(page), re.MULTILINE), heading
+        assert not heading or re.search(
+            rf"^#+ {re.escape(heading)}$", text_of(page), re.MULTILINE
+        ), heading
 
 
 # ---- commands and targets --------------------------------------------------------------------------------------------
@@ -192,16 +221,22 @@ def test_make_targets_exist(page: str) -> None:
 
 
 def test_the_test_command_is_what_a_clean_clone_is_tested_with() -> None:
-    assert "make test" in [line.strip() for block in blocks("README.md", "sh") for line in block.splitlines()]
+    assert "make test" in [
+        line.strip() for block in blocks("README.md", "sh") for line in block.splitlines()
+    ]
     assert re.search(r"^make test\b", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_table_of_commands_is_complete() -> None:
-    rows = re.findall(r"^\| `companion ([\w-]+)([^`]*)` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `companion ([\w-]+)([^`]*)` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE
+    )
     assert {name for name, _, _ in rows} == set(commands())
     for name, rest, text in rows:
         for option in re.findall(r"`(--[\w-]+)", text):
-            assert option in command_of(name, rest)._option_string_actions, f"companion {name} {option}"
+            assert option in command_of(name, rest)._option_string_actions, (
+                f"companion {name} {option}"
+            )
 
 
 # ---- examples --------------------------------------------------------------------------------------------------------
@@ -212,7 +247,9 @@ def test_the_engine_dialogue() -> None:
     (dialogue,) = blocks("docs/interfaces.md", "jsonl")
     lines = dialogue.splitlines()
     for request, reply in zip(lines[::2], lines[1::2], strict=True):
-        assert engine.answer(request.removeprefix("> ").encode()).decode() == reply.removeprefix("< ")
+        assert engine.answer(request.removeprefix("> ").encode()).decode() == reply.removeprefix(
+            "< "
+        )
 
 
 def test_the_settings_examples() -> None:
@@ -227,7 +264,9 @@ def test_the_settings_examples() -> None:
 
 
 def test_every_setting_is_a_line_of_the_docs() -> None:
-    assert settings_table.PATH.read_text(encoding="utf-8") == settings_table.table(), "run tests/settings_table.py"
+    assert settings_table.PATH.read_text(encoding="utf-8") == settings_table.table(), (
+        "run tests/settings_table.py"
+    )
 
 
 def test_the_wiring_table_is_the_default_wiring() -> None:
@@ -236,5 +275,8 @@ def test_the_wiring_table_is_the_default_wiring() -> None:
         ("A (shoot), B (wait), back, ready", ("a", "b", "back", "ready")),
         ("lamps 1, 2, 3, turn", ("lamp_1", "lamp_2", "lamp_3", "lamp_turn")),
     ):
-        south, north = (", ".join(str(getattr(pins, field)) for field in fields) for pins in (SOUTH_PINS, NORTH_PINS))
+        south, north = (
+            ", ".join(str(getattr(pins, field)) for field in fields)
+            for pins in (SOUTH_PINS, NORTH_PINS)
+        )
         assert f"| {row} | {south} | {north} |" in text_of("docs/hardware.md")

@@ -31,7 +31,9 @@ OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify
 def _defined(path: Path) -> tuple[tuple[type[ast.AST], str], ...]:
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return tuple(
-        (type(n), n.name) for n in nodes if isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        (type(n), n.name)
+        for n in nodes
+        if isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
     )
 
 
@@ -44,20 +46,33 @@ def test_old_words_name_no_module_class_or_function() -> None:
     for module, path in FILES.items():
         assert not OLD_MODULES & set(module.split(".")), module
         assert not OLD_CLASSES & definitions(path, (ast.ClassDef,)), path
-        named = {name.strip("_") for name in definitions(path, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        named = {
+            name.strip("_") for name in definitions(path, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
         assert not OLD_FUNCTIONS & named, path
 
 
 @pytest.mark.parametrize("text", [(ROOT / "docs/glossary.md").read_text(encoding="utf-8")])
 def test_every_word_is_explained_once_and_every_file_is_there(text: str) -> None:
-    words = [word for row in re.findall(r"^\| ([a-z][a-z, ]*) \|", text, re.MULTILINE) for word in row.split(", ")]
+    words = [
+        word
+        for row in re.findall(r"^\| ([a-z][a-z, ]*) \|", text, re.MULTILINE)
+        for word in row.split(", ")
+    ]
     assert len(words) > 30
     assert len(set(words)) == len(words)
     for name in re.findall(r"`([a-z_/]+\.py)`", text):
         assert (ROOT / name).is_file(), name
 
 
-TOURNAMENTS = ("companion/league/", "companion/hub", "web/hub/", "templates/hub", "templates/_hub", "table/lobby.py")
+TOURNAMENTS = (
+    "companion/league/",
+    "companion/hub",
+    "web/hub/",
+    "templates/hub",
+    "templates/_hub",
+    "table/lobby.py",
+)
 """Where a round is one of a tournament."""
 AROUND = ("go round", "Round {number}: {south}", "round’s game")
 SHAPES = ("Round",)
@@ -81,7 +96,9 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
             plain = re.sub(TECHNICAL, "", sentence)
             hit = pattern.search(plain)
             is_around = sentence in SHAPES or any(words in sentence for words in AROUND)
-            if hit and not (hit[1].lower() in ("round", "rounds") and (is_of_tournament or is_around)):
+            if hit and not (
+                hit[1].lower() in ("round", "rounds") and (is_of_tournament or is_around)
+            ):
                 found.append(f"{hit[1]}: {sentence}")
     assert not found, "\n".join(found)
 
@@ -105,4 +122,6 @@ ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
 how an event looks and what the camera looked at."""
 OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
 """The modules of one game or of its opponent, and of benches."""
-SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen"))
+SHARED = frozenset(
+    f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen")
+)

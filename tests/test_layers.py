@@ -10,8 +10,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-UP_TO_STORAGE = {"companion.core", "companion.games", "vision", "companion.table", "companion.storage"}
-UP_TO_ARCHIVE = UP_TO_STORAGE | {"companion.archive", "companion.printing", "companion.bots", "companion.league"}
+UP_TO_STORAGE = {
+    "companion.core",
+    "companion.games",
+    "vision",
+    "companion.table",
+    "companion.storage",
+}
+UP_TO_ARCHIVE = UP_TO_STORAGE | {
+    "companion.archive",
+    "companion.printing",
+    "companion.bots",
+    "companion.league",
+}
 BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
 ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech", "companion.hub"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -30,13 +41,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "companion.service": BELOW_ADAPTERS | ADAPTERS,
     "companion.hub_server": BELOW_ADAPTERS | ADAPTERS,
     "companion.tools": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.hub_server"},
-    "companion.cli": BELOW_ADAPTERS | ADAPTERS | {"companion.service", "companion.hub_server", "companion.tools"},
+    "companion.cli": BELOW_ADAPTERS
+    | ADAPTERS
+    | {"companion.service", "companion.hub_server", "companion.tools"},
 }
 """Which packages a package may import besides itself; every package of the project has a line."""
 ROOTS = {"companion", "companion.__main__"}
 """What lies above all packages: the version, and `python -m companion`, which calls the command line."""
 MOST_MODULES = 16
-GAME_PACKAGES = {path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()}
+GAME_PACKAGES = {
+    path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()
+}
 
 
 def files() -> dict[str, Path]:
@@ -78,7 +93,11 @@ def test_imports_point_down(package: str) -> None:
     allowed = MAY_IMPORT[package] | {package}
     for module, path in FILES.items():
         if package_of(module) == package:
-            upwards = {name for name in imports_of(path) if name != "companion" and package_of(name) not in allowed}
+            upwards = {
+                name
+                for name in imports_of(path)
+                if name != "companion" and package_of(name) not in allowed
+            }
             assert not upwards, f"{module} must not import {', '.join(sorted(upwards))}"
 
 
@@ -96,7 +115,9 @@ def test_no_game_imports_another() -> None:
         for module, path in FILES.items():
             if module.startswith(f"companion.games.{game}"):
                 others = {f"companion.games.{other}" for other in GAME_PACKAGES - {game}}
-                assert not {name for name in imports_of(path) if name.startswith(tuple(others))}, module
+                assert not {name for name in imports_of(path) if name.startswith(tuple(others))}, (
+                    module
+                )
 
 
 def test_no_circles() -> None:
@@ -120,7 +141,9 @@ def test_no_circles() -> None:
 def test_no_folder_is_crowded() -> None:
     for folder in {path.parent for path in FILES.values()}:
         modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(modules) <= MOST_MODULES, f"{folder.relative_to(ROOT)} has {len(modules)} modules"
+        assert len(modules) <= MOST_MODULES, (
+            f"{folder.relative_to(ROOT)} has {len(modules)} modules"
+        )
 
 
 def test_every_package_says_what_lives_there() -> None:
@@ -134,4 +157,6 @@ def test_no_adapter_names_a_game() -> None:
         for path in (ROOT / package.replace(".", "/")).rglob("*"):
             if path.suffix in (".py", ".html", ".js", ".css"):
                 text = path.read_text(encoding="utf-8").lower()
-                assert not [game for game in GAME_PACKAGES if game in text], f"{path.name} names a game"
+                assert not [game for game in GAME_PACKAGES if game in text], (
+                    f"{path.name} names a game"
+                )

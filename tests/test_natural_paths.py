@@ -69,7 +69,9 @@ class Trace:
                 codes |= called
         files = len({code.co_filename for code in codes})
         functions = len({(code.co_filename, code.co_qualname) for code in codes})
-        print(f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and {MOST[way][1]}")
+        print(
+            f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and {MOST[way][1]}"
+        )
         assert files > 0
         assert files <= MOST[way][0]
         assert functions <= MOST[way][1]
@@ -165,7 +167,10 @@ def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     hands.press("north_ready")
     hands.release("north_ready")
     until("both seats", lambda: all(seat.door == "pad" for seat in table.view().seats.values()))
-    moment, key = table.view().moment, f"{min(s for s in table.view().seats if table.view().seats[s].awaited)}_ready"
+    moment, key = (
+        table.view().moment,
+        f"{min(s for s in table.view().seats if table.view().seats[s].awaited)}_ready",
+    )
     with trace.noting():
         hands.press(key)
         until("the next turn", lambda: table.progress().moment != moment)

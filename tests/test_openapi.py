@@ -40,8 +40,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     made: list[Flask] = []
     serve = wiring.serve
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wiring, "serve", lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1])
-        settings = Settings(state_dir=str(tmp_path_factory.mktemp("app")), web=WebSettings(host="127.0.0.1", port=0))
+        patch.setattr(
+            wiring,
+            "serve",
+            lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1],
+        )
+        settings = Settings(
+            state_dir=str(tmp_path_factory.mktemp("app")), web=WebSettings(host="127.0.0.1", port=0)
+        )
         with Companion(settings, simulate=True, clock=FakeClock(), threads=False):
             yield made[0]
 
@@ -59,7 +65,11 @@ def path_of(rule: Rule) -> str:
 
 
 def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[str, Any]) -> None:
-    routes = {(path_of(rule), method) for rule in app.url_map.iter_rules() for method in METHODS & rule.methods}
+    routes = {
+        (path_of(rule), method)
+        for rule in app.url_map.iter_rules()
+        for method in METHODS & rule.methods
+    }
     told = {(path, method.upper()) for path, doors in document["paths"].items() for method in doors}
     assert told == routes
     assert ("/api/seat/{seat}/hand-in", "POST") in told
@@ -67,7 +77,10 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
 
 def test_every_described_door_says_what_it_is_for(document: dict[str, Any]) -> None:
     silent = [
-        f"{m} {path}" for path, doors in document["paths"].items() for m, door in doors.items() if not door["summary"]
+        f"{m} {path}"
+        for path, doors in document["paths"].items()
+        for m, door in doors.items()
+        if not door["summary"]
     ]
     assert not silent, "a view function without a docstring"
 
@@ -80,10 +93,14 @@ def test_the_document_holds_together(document: dict[str, Any]) -> None:
     assert schemas["HandIn"]["additionalProperties"] is False
     for path, doors in document["paths"].items():
         for door in doors.values():
-            assert set(re.findall(r"{(\w+)}", path)) == {each["name"] for each in door.get("parameters", ())}
+            assert set(re.findall(r"{(\w+)}", path)) == {
+                each["name"] for each in door.get("parameters", ())
+            }
 
 
-def test_each_json_door_reads_its_body_strictly(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_json_door_reads_its_body_strictly(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("web.security.auth.Auth.is_host", lambda *_: True)
     monkeypatch.setattr("web.security.auth.Auth.require_sitting", lambda *_: Seat.SOUTH)
     browser = app.test_client()
@@ -91,7 +108,9 @@ def test_each_json_door_reads_its_body_strictly(app: Flask, monkeypatch: pytest.
         if declared.route.body:
             path = declared.route.path.replace(SEAT, "south")
             answer = browser.post(path, json={"surely no field": 1})
-            assert (answer.status_code, answer.get_json()["error"]["kind"]) == (400, "malformed"), path
+            assert (answer.status_code, answer.get_json()["error"]["kind"]) == (400, "malformed"), (
+                path
+            )
 
 
 def test_doors_of_the_host_are_told(app: Flask, document: dict[str, Any]) -> None:
@@ -101,9 +120,19 @@ def test_doors_of_the_host_are_told(app: Flask, document: dict[str, Any]) -> Non
         for method, door in doors.items():
             if "event-stream" in str(door["responses"]) or path == "/host":
                 continue
-            body = {"json": {}} if "application/json" in door.get("requestBody", {}).get("content", {}) else {}
-            url = re.sub(r"{(\w+)}", lambda found: {"seat": "south", "page": "table"}.get(found[1], "1"), path)
-            answer = browser.open(url, method=method.upper(), environ_base={"REMOTE_ADDR": "192.0.2.5"}, **body)
+            body = (
+                {"json": {}}
+                if "application/json" in door.get("requestBody", {}).get("content", {})
+                else {}
+            )
+            url = re.sub(
+                r"{(\w+)}",
+                lambda found: {"seat": "south", "page": "table"}.get(found[1], "1"),
+                path,
+            )
+            answer = browser.open(
+                url, method=method.upper(), environ_base={"REMOTE_ADDR": "192.0.2.5"}, **body
+            )
             text = answer.get_data().decode(errors="replace")
             if answer.status_code == 403 and ("host_only" in text or "owner’s key" in text):
                 closed.add(f"{method} {path}")
@@ -151,7 +180,10 @@ class Watched:
         if answer.is_json and answer.status_code < 300 and request.endpoint not in whole:
             self.seen.add(str(request.endpoint))
             known = self.known.get(str(request.endpoint), self._nothing)
-            faults = [f"{list(each.instance_path)}: {each.message}" for each in known.iter_errors(answer.get_json())]
+            faults = [
+                f"{list(each.instance_path)}: {each.message}"
+                for each in known.iter_errors(answer.get_json())
+            ]
             assert not faults, (request.path, faults[:3])
         return answer
 
@@ -182,9 +214,15 @@ def watched() -> Iterator[Watched]:
     made: list[Flask] = []
     serve = wiring.serve
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach))
+        patch.setattr(
+            "companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach)
+        )
         patch.setattr("companion.service.app.Coach", partial(Coach, open_process=QuickCoach))
-        patch.setattr(wiring, "serve", lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1])
+        patch.setattr(
+            wiring,
+            "serve",
+            lambda app, *rest, **how: (made.append(app), serve(app, *rest, **how))[1],
+        )
         with touring() as tour:
             yield Watched(tour, made[0])
 
@@ -201,7 +239,9 @@ def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: st
             break
         if step < 150 or step % 10 == 0:
             watched.look()
-        if view.phase is not Phase.ORDERS or (table.view().time.clock and table.view().time.clock.paused):
+        if view.phase is not Phase.ORDERS or (
+            table.view().time.clock and table.view().time.clock.paused
+        ):
             tour.go_on()
             continue
         seat, action = tour.next_action()
@@ -252,8 +292,16 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     post("/api/seat/south/decline")
     post("/api/seat/south/resign")
     post("/api/history/forget", name="Mara")
-    for path in ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/clock", "/api/history"):
+    for path in (
+        "/api/view",
+        "/api/seat/south/view",
+        "/api/seat/south/plays",
+        "/clock",
+        "/api/history",
+    ):
         get(path)
     post("/api/seat/south/leave")
     missing = set(watched.known) - watched.seen
-    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, "no bell rings here, and there is no hub"
+    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, (
+        "no bell rings here, and there is no hub"
+    )

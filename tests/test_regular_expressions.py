@@ -44,7 +44,11 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
             if name in OWN_TEXT:
                 continue
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+                is_call = (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and node.args
+                )
                 if is_call and isinstance(node.func.value, ast.Name) and node.func.value.id == "re":
                     pattern = node.args[0]
                     if node.func.attr in FUNCTIONS and isinstance(pattern, ast.Constant):
@@ -62,7 +66,9 @@ def compiled() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
 
 def worst(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
     """Long texts of the pattern's own letters, which nearly match it."""
-    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    source = (
+        pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    )
     letters = sorted({*re.sub(r"[^\x20-\x7e]", "", source)} | {*"aA0 \n"})
     chance = Random(source)
     words = [*letters, *(a + b for a, b in itertools.product(letters, repeat=2)), source]
@@ -92,7 +98,9 @@ def limit(seconds: float) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("where", "pattern"), tuple(compiled()), ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_the_worst_text_takes_no_time(where: str, pattern: re.Pattern[str] | re.Pattern[bytes]) -> None:
+def test_the_worst_text_takes_no_time(
+    where: str, pattern: re.Pattern[str] | re.Pattern[bytes]
+) -> None:
     for text in worst(pattern):
         for ending in ("", "\x00", "!"):
             asked = text + ending

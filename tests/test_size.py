@@ -21,7 +21,9 @@ def sizes(*folders: str) -> Iterator[tuple[str, int, int]]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             parts = path.relative_to(ROOT).parts
-            package = "/".join(parts[:2]) if parts[0] == "companion" and len(parts) > 2 else parts[0]
+            package = (
+                "/".join(parts[:2]) if parts[0] == "companion" and len(parts) > 2 else parts[0]
+            )
             text = path.read_text(encoding="utf-8")
             nodes = sum(not isinstance(node, _CONTEXTS) for node in ast.walk(ast.parse(text)))
             yield package, nodes, text.count("\n")

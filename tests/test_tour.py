@@ -10,7 +10,15 @@ from inside import app_of
 from tour import NOWHERE, Stop, touring
 from tour_hub import HUB_KEY, touring_hub, touring_tables
 
-EXAMPLES = {"seat": "south", "page": "watch", "form": "json", "number": "1", "game": "1", "turn": "1", "place": "1"}
+EXAMPLES = {
+    "seat": "south",
+    "page": "watch",
+    "form": "json",
+    "number": "1",
+    "game": "1",
+    "turn": "1",
+    "place": "1",
+}
 """What stands in an address for its parts."""
 NO_PAGES = {
     "/camera/settled/<int:number>.jpg",
@@ -28,7 +36,9 @@ NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
 def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
     """The routes that are the path of no stop and answer the host's browser with a whole page."""
     addresses = app.url_map.bind("127.0.0.1")
-    visited = {addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE}
+    visited = {
+        addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
+    }
     browser, found = app.test_client(), set()
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or rule.endpoint in visited:

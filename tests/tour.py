@@ -101,7 +101,10 @@ class Tour:
         yield Stop("taken", "/join/south", is_guest=True)
         yield Stop("lobby-seat", "/seat/south")
         self.table.choose("binmat")
-        yield from (Stop(f"chosen-{page}", path) for page, path in (("screen", "/"), ("seat", "/seat/south")))
+        yield from (
+            Stop(f"chosen-{page}", path)
+            for page, path in (("screen", "/"), ("seat", "/seat/south"))
+        )
         self.table.go_home()
         yield Stop("lobby-host", "/host")
         yield Stop("lobby-watch", "/watch")
@@ -116,12 +119,20 @@ class Tour:
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             self.table.confirm("host", self.table.view().moment, 0, force=True)
-        yield from (Stop(f"{name}-lesson-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south")))
+        yield from (
+            Stop(f"{name}-lesson-{page}", path)
+            for page, path in (("screen", "/"), ("south", "/seat/south"))
+        )
         self.table.skip_lesson("host")
         self.table.help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
-        everybody = (("screen", "/"), ("south", "/seat/south"), ("north", "/seat/north"), ("watch", "/watch"))
+        everybody = (
+            ("screen", "/"),
+            ("south", "/seat/south"),
+            ("north", "/seat/north"),
+            ("watch", "/watch"),
+        )
         if len(GAMES[name].presets) > 1:
             self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
             yield from (Stop(f"{name}-orders-first-{page}", path) for page, path in everybody[:2])
@@ -160,12 +171,14 @@ class Tour:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
         self._lay()
         yield from (
-            Stop(f"{name}-orders-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
+            Stop(f"{name}-orders-machine-{page}", path)
+            for page, path in (("screen", "/"), ("south", "/seat/south"))
         )
         yield Stop(f"{name}-here", "/here")
         self.table.resign(Seat.SOUTH)
         yield from (
-            Stop(f"{name}-over-machine-{page}", path) for page, path in (("screen", "/"), ("south", "/seat/south"))
+            Stop(f"{name}-over-machine-{page}", path)
+            for page, path in (("screen", "/"), ("south", "/seat/south"))
         )
         self.table.free_seat(Seat.NORTH)
         self.client.post("/api/seat/north/take", name="Jonas")
@@ -283,7 +296,9 @@ def picture(window: WebDriver) -> bytes:
     script = "return [innerWidth, Math.max(innerHeight, document.documentElement.scrollHeight)]"
     width, height = window.execute_script(script)
     clip = {"x": 0, "y": 0, "width": width, "height": min(height, LONGEST_PX), "scale": 1}
-    answer = cdp(window, "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+    answer = cdp(
+        window, "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+    )
     return base64.b64decode(answer["data"])
 
 

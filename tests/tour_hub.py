@@ -31,7 +31,15 @@ from web.server.server import Server, serve
 
 HUB_KEY = "abcde-fghij"
 """Of the host of the hub whose pages are shown without a network."""
-WATCHED = {1: "outbuffered", 3: "over", 4: "kahmate", 5: "scouts", 6: "arena", 8: "binmat", 12: "free"}
+WATCHED = {
+    1: "outbuffered",
+    3: "over",
+    4: "kahmate",
+    5: "scouts",
+    6: "arena",
+    8: "binmat",
+    12: "free",
+}
 """The tables of the room that is shown, by what is to be seen at them."""
 
 
@@ -80,7 +88,14 @@ class HubTour:
         rng = Random(5)
         for number in range(40):
             south, north = rng.sample(range(1, 10), 2)
-            keep_result(self._league, south, north, rng.choice((*SEATS, None)), "outbuffered", at_s=float(number))
+            keep_result(
+                self._league,
+                south,
+                north,
+                rng.choice((*SEATS, None)),
+                "outbuffered",
+                at_s=float(number),
+            )
         yield Stop("hub-standings", "/standings?game=outbuffered", is_guest=True)
         yield Stop("hub-people", "/host/people")
 
@@ -95,8 +110,16 @@ class HubTour:
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
         cups.pair_round(1)
         yield from self._round("round")
-        for place, verdict in enumerate((BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)):
-            _send(self.client, "/host/tournament/1", do="decide", place=f"1.{place + 1}.1", verdict=verdict)
+        for place, verdict in enumerate(
+            (BoardEnd.SOUTH, BoardEnd.DRAW, BoardEnd.NORTH_BY_DEFAULT, BoardEnd.NEITHER)
+        ):
+            _send(
+                self.client,
+                "/host/tournament/1",
+                do="decide",
+                place=f"1.{place + 1}.1",
+                verdict=verdict,
+            )
         yield from self._round("decided")
         _send(self.client, "/host/tournament/1", do="end")
         yield from self._round("over")
@@ -116,7 +139,9 @@ def touring_hub() -> Iterator[HubTour]:
     room = Room("Tuesday club", clock)
     with (
         TemporaryDirectory() as folder,
-        league_of(Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change) as league,
+        league_of(
+            Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change
+        ) as league,
         hub_pages(room, clock, league=league) as app,
         serve(app, "127.0.0.1", 0) as server,
     ):
@@ -142,7 +167,9 @@ class TablesTour:
         for table in self.tables.values():
             _become_host(table.client, table.companion.host_key)
             table.companion.hub.join(self.hub.urls()[0], self.hub.door.code, names=True)
-        self._until("both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence)
+        self._until(
+            "both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence
+        )
         yield Stop("tables-hub", "/host/hub")
         yield Stop("tables-offer", "/host/hub/game")
         self._offer("outbuffered")
@@ -154,7 +181,9 @@ class TablesTour:
 
     def _game(self, name: str) -> Iterator[Stop]:
         """From its set-up to its end, which South announces by resigning."""
-        self.tables[Seat.NORTH].client.post("/api/host/hub/take", code=self._offer(name), name="Jonas")
+        self.tables[Seat.NORTH].client.post(
+            "/api/host/hub/take", code=self._offer(name), name="Jonas"
+        )
         self._until("the game begins", self._may_begin)
         yield from self._everybody(f"tables-{name}-setup")
         yield Stop(f"tables-{name}-on", "/host/hub/game")
@@ -204,7 +233,9 @@ class TablesTour:
 
     def _offer(self, game: str) -> str:
         """South's host offers a game; the code."""
-        return str(self.client.post("/api/host/hub/offer", game=game, seat="south", name="Mara")["code"])
+        return str(
+            self.client.post("/api/host/hub/offer", game=game, seat="south", name="Mara")["code"]
+        )
 
     def _session(self, seat: Seat) -> Session:
         return session_of(self.tables[seat].table)
@@ -239,9 +270,14 @@ class TablesTour:
         """Both boards are as they should be."""
         for seat in SEATS:
             session = self._session(seat)
-            if session.phase in (Phase.SETUP, Phase.STAGES) and not self._remote(seat).is_shown_here:
+            if (
+                session.phase in (Phase.SETUP, Phase.STAGES)
+                and not self._remote(seat).is_shown_here
+            ):
                 with suppress(Stale):  # what the other table told meanwhile began the next step
-                    self.tables[seat].table.confirm("host", session.moment, session.stage, force=True)
+                    self.tables[seat].table.confirm(
+                        "host", session.moment, session.stage, force=True
+                    )
 
     def _hand_in(self, seat: Seat) -> None:
         session, table = self._session(seat), self.tables[seat].table

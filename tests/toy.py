@@ -44,7 +44,15 @@ class Toy(Game[Race, int]):
 
     def kit(self, options: Options) -> Kit:
         board = Board("strip", 2, 5, 30.0, 0.0, (80, 81, 82, 83))
-        return Kit("toy", self.title, board, SIDES, FACES, (("white counter",), ("black counter",)), tag_mm=18)
+        return Kit(
+            "toy",
+            self.title,
+            board,
+            SIDES,
+            FACES,
+            (("white counter",), ("black counter",)),
+            tag_mm=18,
+        )
 
     def setup(self, options: Options, rng: Random) -> Race:
         return Race()
@@ -54,7 +62,9 @@ class Toy(Game[Race, int]):
 
     def legal_actions(self, state: Race, seat: Seat) -> Iterator[int]:
         rank = state.ranks[SEATS.index(seat)]
-        yield from (steps for steps in (1, 2) if rank + steps <= 4) if seat in self.to_act(state) else ()
+        yield from (
+            (steps for steps in (1, 2) if rank + steps <= 4) if seat in self.to_act(state) else ()
+        )
 
     def check(self, state: Race, seat: Seat, action: int) -> None:
         if state.ranks[SEATS.index(seat)] + action > 4:
@@ -74,7 +84,11 @@ class Toy(Game[Race, int]):
         return self.dump(state)
 
     def dump(self, state: Race) -> View:
-        return {"ranks": list(state.ranks), "turn": state.turn, "outcome": plain_outcome(self.outcome(state))}
+        return {
+            "ranks": list(state.ranks),
+            "turn": state.turn,
+            "outcome": plain_outcome(self.outcome(state)),
+        }
 
     def parse(self, text: str) -> int:
         if text not in ("1", "2"):

@@ -47,7 +47,10 @@ class Viewer:
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
         self.url = f"http://127.0.0.1:{companion.server.port}"
         self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
-        for seat, client, name in ((Seat.SOUTH, self.south, "Mara"), (Seat.NORTH, self.north, "Jonas")):
+        for seat, client, name in (
+            (Seat.SOUTH, self.south, "Mara"),
+            (Seat.NORTH, self.north, "Jonas"),
+        ):
             if seat in seats:
                 client.post(f"/api/seat/{seat}/take", name=name)
 

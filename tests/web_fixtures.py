@@ -52,7 +52,9 @@ class FakeHealth:
         return b"PK bundle"
 
     def line(self) -> str:
-        return next((each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), "")
+        return next(
+            (each.text for each in self.found if each.grade in (Grade.WARN, Grade.FAIL)), ""
+        )
 
 
 @dataclass
@@ -108,7 +110,10 @@ def open_place(
 ) -> Iterator[Place]:
     """A table whose work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
-    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock, table_settings) as table:
+    with (
+        Journal(folder / "journal.sqlite") as journal,
+        Table(journal, clock, table_settings) as table,
+    ):
         urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
         features = Features(
             welcome=welcome or Welcome(),
@@ -116,14 +121,22 @@ def open_place(
             camera=camera,
             printer=KitPrinter(GAMES),
             past=History(
-                journal, folder / "history", clock, on_table=lambda: table.progress().number, paint=moving_picture
+                journal,
+                folder / "history",
+                clock,
+                on_table=lambda: table.progress().number,
+                paint=moving_picture,
             ),
             health=health,
             opponents=cast(engines),
             coach=Coach(table, b"k" * 32, open_coach),
         )
         site = Site(
-            WebSettings(viewers=viewers, join=join), lambda: urls, signing_key, HOST_KEY, is_key_used=lambda: False
+            WebSettings(viewers=viewers, join=join),
+            lambda: urls,
+            signing_key,
+            HOST_KEY,
+            is_key_used=lambda: False,
         )
         app = create_app(table, GAMES, clock, site, features)
         yield Place(table, app, clock, health)
@@ -158,7 +171,13 @@ class FakeWorld:
 
     piece: WorldPiece = field(
         default_factory=lambda: WorldPiece(
-            3, "purple robot", 23.0, 23.0, 0.0, ((10.0, 10.0), (20.0, 10.0), (20.0, 20.0)), Square(0, 0)
+            3,
+            "purple robot",
+            23.0,
+            23.0,
+            0.0,
+            ((10.0, 10.0), (20.0, 10.0), (20.0, 20.0)),
+            Square(0, 0),
         )
     )
     hand: Square | None = None

@@ -47,7 +47,9 @@ def shows(window: WebDriver, turns: int) -> None:
     until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))
     until(
         "the keys",
-        lambda: window.execute_script("return performance.now() - (window.seen ??= performance.now()) > 350"),
+        lambda: window.execute_script(
+            "return performance.now() - (window.seen ??= performance.now()) > 350"
+        ),
     )
     window.execute_script("delete window.seen")
 
@@ -55,11 +57,17 @@ def shows(window: WebDriver, turns: int) -> None:
 def no_errors(*windows: WebDriver) -> None:
     for window in windows:
         severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
-        assert [entry["message"] for entry in severe if "409 (CONFLICT)" not in entry["message"]] == []
+        assert [
+            entry["message"] for entry in severe if "409 (CONFLICT)" not in entry["message"]
+        ] == []
 
 
 def text_of(window: WebDriver, selector: str) -> str:
-    return str(window.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))
+    return str(
+        window.execute_script(
+            "return document.querySelector(arguments[0])?.innerText ?? ''", selector
+        )
+    )
 
 
 def texts_of(window: WebDriver, selector: str) -> list[str]:

@@ -46,9 +46,36 @@ PLAIN = re.compile(
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 _VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+    (
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+    )
 )
-_LABELS = frozenset(("label", "hint", "note", "sign", "why", "sentence", "message", "stage_title", "reason", "worth"))
+_LABELS = frozenset(
+    (
+        "label",
+        "hint",
+        "note",
+        "sign",
+        "why",
+        "sentence",
+        "message",
+        "stage_title",
+        "reason",
+        "worth",
+    )
+)
 """What has one of these names in JSON is shown, were it one word."""
 _NAMES = frozenset(("layout", "expected", "face", "faces", "fans", "drawing", "options"))
 """What has one of these names in JSON is for programs."""
@@ -58,7 +85,9 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 @cache
 def extracted() -> Catalog:
     """The sentences of the program, as `make messages` finds them; some two seconds of work, once."""
-    command = re.search(r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    command = re.search(
+        r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8")
+    )
     assert command, "the Makefile does not extract the sentences any more"
     words = f"{command[1]} {command[2]}".split()
     words = [str(ROOT / word) if word in (*PACKAGES, "pyproject.toml") else word for word in words]
@@ -73,7 +102,10 @@ def extracted() -> Catalog:
 @cache
 def _known() -> frozenset[str]:
     """Every English pattern that the catalogues can hold."""
-    ids = (message.id if isinstance(message.id, tuple | list) else (message.id,) for message in extracted())
+    ids = (
+        message.id if isinstance(message.id, tuple | list) else (message.id,)
+        for message in extracted()
+    )
     return frozenset(text for several in ids for text in several if text)
 
 
@@ -148,14 +180,22 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        is_plain = bool(PLAIN_CLASSES & set(given.get("class", "").split())) or tag in SILENT or tag == "code"
+        is_plain = (
+            bool(PLAIN_CLASSES & set(given.get("class", "").split()))
+            or tag in SILENT
+            or tag == "code"
+        )
         is_plain = is_plain or ("lang" in given and tag != "html")
         plain = is_plain or any(inside for _, inside in self._open)
         if not plain:
             self.told += [given[name] for name in TOLD if name in given]
             if tag == "input" and given.get("type") in ("submit", "button", "reset"):
                 self.told.append(given.get("value", ""))
-        data = [value for name, value in given.items() if name.startswith("data-") and name != "data-sheet"]
+        data = [
+            value
+            for name, value in given.items()
+            if name.startswith("data-") and name != "data-sheet"
+        ]
         self.told += [text for value in data for text in _data(value)]
         if tag not in _VOID:
             self._open.append((tag, is_plain))

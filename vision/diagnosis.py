@@ -43,7 +43,7 @@ from vision.readability import (
     measure_squares,
     tilt_deg,
 )
-from vision.reading.board_reader import BoardReader, Seen
+from vision.reading.board_reader import BoardDetails, BoardReader
 
 if TYPE_CHECKING:
     from vision.cameras.camera_link import CameraLink
@@ -96,7 +96,7 @@ class _Look:
     number: int
     frame: Frame
     reading: Reading
-    seen: Seen
+    seen: BoardDetails
 
     @cached_property
     def told(self) -> SettledFrame:

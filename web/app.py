@@ -66,7 +66,11 @@ _POLICY = (
 
 
 def create_app(
-    table: Table, games: Mapping[str, Game[Any, Any]], clock: Clock, site: Site, features: Features | None = None
+    table: Table,
+    games: Mapping[str, Game[Any, Any]],
+    clock: Clock,
+    site: Site,
+    features: Features | None = None,
 ) -> Flask:
     """The application that shows a table, with the pages of the features that are there."""
     features = features or Features()
@@ -82,16 +86,31 @@ def create_app(
         "join_code": join_code,
     }
     presence = app.extensions["presence"] = Presence(table, clock.monotonic_s)
-    page_context = PageContext(table, games, clock, guard, streams, site.join_urls, join_code, features, presence)
+    page_context = PageContext(
+        table, games, clock, guard, streams, site.join_urls, join_code, features, presence
+    )
     register_template_helpers(app)
-    app.jinja_env.globals.update(own_seats=lambda: guard.seats_of(request), key_command=site.key_command)
-    app.extensions |= {"paragraph": page_context.paragraph, "worker": page_context.worker, "page_context": page_context}
+    app.jinja_env.globals.update(
+        own_seats=lambda: guard.seats_of(request), key_command=site.key_command
+    )
+    app.extensions |= {
+        "paragraph": page_context.paragraph,
+        "worker": page_context.worker,
+        "page_context": page_context,
+    }
     error_pages.register(app)
 
     names = Names((*site.settings.names, site.settings.host))
     if features.health:
         app.extensions["refusals"] = features.health.tally
-    watch_requests(app, table.now_s, lambda: table.settings.language, guard, names=names, join_urls=site.join_urls)
+    watch_requests(
+        app,
+        table.now_s,
+        lambda: table.settings.language,
+        guard,
+        names=names,
+        join_urls=site.join_urls,
+    )
 
     @app.before_request
     def name_players() -> None:
@@ -135,13 +154,17 @@ def create_app(
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
     """The application that a table serves by its own HTTPS: the old phone's page, and nothing of the table."""
     app = bare_app(None)
-    app.extensions |= {name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")}
+    app.extensions |= {
+        name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")
+    }
     register_template_helpers(app)
     app.jinja_env.bytecode_cache = main.jinja_env.bytecode_cache
     error_pages.register(app)
     guard: Auth = main.extensions["guard"]
     names = Names((*settings.names, settings.host))
-    watch_requests(app, main.extensions["now_s"], lambda: "auto", guard, names=names, join_urls=phone.urls)
+    watch_requests(
+        app, main.extensions["now_s"], lambda: "auto", guard, names=names, join_urls=phone.urls
+    )
     for room in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
         add_routes(app, room)
     return app
@@ -170,7 +193,10 @@ def bare_app(compiled: Path | None) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    app.jinja_options = {**app.jinja_options, "bytecode_cache": CompiledTemplates(compiled) if compiled else None}
+    app.jinja_options = {
+        **app.jinja_options,
+        "bytecode_cache": CompiledTemplates(compiled) if compiled else None,
+    }
     app.json = SpokenJson(app)
     return app
 
@@ -264,6 +290,8 @@ def _set_headers(answer: Response) -> None:
 def _log_slow(seconds: float) -> None:
     """Say in the log that a request took long: by the pattern of its address, never by itself."""
     route = request.url_rule.rule if request.url_rule else "none"
-    method = request.method if request.method in METHODS else "other"  # a stranger may send any word
+    method = (
+        request.method if request.method in METHODS else "other"
+    )  # a stranger may send any word
     fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
     log.warning("A request took long", extra=fields)

@@ -76,13 +76,19 @@ class PageContext:
     """Makes pictures, PDFs and films."""
     _addresses: _Addresses = field(default_factory=_Addresses)
     _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
-    _drawing: dict[_Asked, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+    _drawing: dict[_Asked, threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock)
+    )
 
     @property
     def is_first_evening(self) -> bool:
         """Is this a real table with a new owner: no game, and the first questions not yet answered?"""
         features = self.features
-        if not features.has_first_evening or features.upkeep is None or features.upkeep.is_welcomed():
+        if (
+            not features.has_first_evening
+            or features.upkeep is None
+            or features.upkeep.is_welcomed()
+        ):
             return False
         return features.past is None or features.past.count() == 0
 
@@ -102,7 +108,9 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
-    def fragment(self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False) -> str:
+    def fragment(
+        self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
+    ) -> str:
         """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
@@ -133,7 +141,9 @@ class PageContext:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
-        while known.version != view.version:  # both of one moment: what is secret is told by their difference
+        while (
+            known.version != view.version
+        ):  # both of one moment: what is secret is told by their difference
             view, known = table.view(asked.viewer), table.view()
         with naming(table.player_names()):
             html = render_template(
@@ -156,16 +166,24 @@ class PageContext:
         return {
             "finale": finale,
             "end": end_words(view, finale, asked.viewer) if finale else None,
-            "minutes": self.features.past.minutes() if self.features.past and view.phase is Phase.LOBBY else {},
-            "plays": self.table.coaching.plays(acting, view.moment) if acting and self._names_plays(view) else (),
+            "minutes": self.features.past.minutes()
+            if self.features.past and view.phase is Phase.LOBBY
+            else {},
+            "plays": self.table.coaching.plays(acting, view.moment)
+            if acting and self._names_plays(view)
+            else (),
             "south": self.table.settings.tip_south,
             "upright": self.table.settings.upright,
             "dark_minutes": self.table.settings.dark_minutes,
             # On the table screen the seat that sits at its left comes first, in whatever has a part for each.
-            "SEATS": SEATS if asked.page != "table" or self.table.settings.tip_south == "left" else SEATS[::-1],
+            "SEATS": SEATS
+            if asked.page != "table" or self.table.settings.tip_south == "left"
+            else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
-            "coach": self.table.coaching.of(asked.viewer).about if asked.viewer and self.features.coach else (),
+            "coach": self.table.coaching.of(asked.viewer).about
+            if asked.viewer and self.features.coach
+            else (),
         }
 
     def _about_room(self, asked: _Asked) -> dict[str, Any]:
@@ -182,7 +200,9 @@ class PageContext:
             "gone": self.presence.gone,
             "typed": addresses.typed,
             "needs_code": self.join_code is not None,
-            "join_code": self.join_code.now() if self.join_code and (asked.at_table or asked.page == "host") else "",
+            "join_code": self.join_code.now()
+            if self.join_code and (asked.at_table or asked.page == "host")
+            else "",
             "may_sit": asked.at_table or self.join_code is None,
             "opponents": features.opponents,
             "workbench": features.workbench is not None,

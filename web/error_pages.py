@@ -8,7 +8,15 @@ from http import HTTPStatus
 from flask import Flask, Response, current_app, g, jsonify, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from companion.core.errors import Ambiguous, CompanionError, Illegal, Malformed, Refusal, Stale, trace_of
+from companion.core.errors import (
+    Ambiguous,
+    CompanionError,
+    Illegal,
+    Malformed,
+    Refusal,
+    Stale,
+    trace_of,
+)
 from companion.core.i18n import joined, say
 from companion.core.network import shown
 from web.security.auth import ForeignOrigin
@@ -54,7 +62,11 @@ def register(app: Flask) -> None:
 
 def status_of(error: CompanionError) -> int:
     """The HTTP status of an error."""
-    if isinstance(error, Illegal) and error.reason in (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY, Refusal.JOIN_CODE):
+    if isinstance(error, Illegal) and error.reason in (
+        Refusal.NOT_YOUR_SEAT,
+        Refusal.HOST_ONLY,
+        Refusal.JOIN_CODE,
+    ):
         return HTTPStatus.FORBIDDEN
     if isinstance(error, ForeignOrigin):
         return HTTPStatus.FORBIDDEN
@@ -119,12 +131,19 @@ def _answer(
     link = link or current_app.extensions["paragraph"](rule)
     if wants_page():
         page = render_template(
-            "error.html", status=status, title=_words(status), message=message, link=link, again_s=AGAIN_S
+            "error.html",
+            status=status,
+            title=_words(status),
+            message=message,
+            link=link,
+            again_s=AGAIN_S,
         )
         answer = make_response(page)
     else:
         said = joined(". ", (_words(status), message)) if kind.startswith("http_") else message
-        answer = jsonify(error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link})
+        answer = jsonify(
+            error={"kind": kind, "message": said, "rule": rule, "reason": reason, "link": link}
+        )
     answer.status_code = status
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         answer.headers["Retry-After"] = str(AGAIN_S)

@@ -10,7 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from flask import Response, copy_current_request_context, jsonify, make_response, render_template, request
+from flask import (
+    Response,
+    copy_current_request_context,
+    jsonify,
+    make_response,
+    render_template,
+    request,
+)
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal, Refusal
@@ -68,7 +75,9 @@ class PhoneCameraPages:
         """The phone's own page; without HTTPS how to go on past the warning."""
         room = self._room
         if not (self._is_secure or request.is_secure or is_own_screen(request)):
-            return render_template("eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone())
+            return render_template(
+                "eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone()
+            )
         is_camera = room.pairing.is_camera(self._guard.camera_mark(request))
         return render_template("eye.html", code=code, is_camera=is_camera)
 
@@ -145,7 +154,9 @@ class PhoneOwnerPages:
         try:
             self._room.address()
         except CompanionError as error:
-            return make_response(render_template("eye_code.html", **self._changing(), trouble=error.message), 503)
+            return make_response(
+                render_template("eye_code.html", **self._changing(), trouble=error.message), 503
+            )
         return render_template("eye_code.html", live="/live/camera/phone", **self._changing())
 
     @get("/live/camera/phone")

@@ -47,7 +47,9 @@ class Presence:
                 is_there = not is_on or shown.door != "phone" or self._open[seat] > 0
                 if is_there or self._there.get(seat, ("", 0.0))[0] != shown.sitting:
                     self._there[seat] = (shown.sitting, now_s)
-            gone = frozenset(seat for seat, (_, at_s) in self._there.items() if now_s - at_s >= AWAY_S)
+            gone = frozenset(
+                seat for seat, (_, at_s) in self._there.items() if now_s - at_s >= AWAY_S
+            )
             is_new, self.gone = gone != self.gone, gone
         if is_new:
             self._table.redraw()

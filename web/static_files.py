@@ -63,7 +63,9 @@ class StaticFiles:
             answer.content_encoding = "gzip"
         answer.vary.add("Accept-Encoding")
         fresh = version == self._static_version
-        answer.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+        answer.headers["Cache-Control"] = (
+            f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
+        )
         answer.add_etag()
         answer.make_conditional(request)
         return answer

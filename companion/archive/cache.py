@@ -80,7 +80,9 @@ class PictureFolder:
             unfinished = self._path(number, stamp).with_suffix(".part")
             unfinished.write_bytes(picture)
             unfinished.replace(self._path(number, stamp))
-            kept = sorted(self._folder.glob("*.picture"), key=lambda path: path.stat().st_mtime, reverse=True)
+            kept = sorted(
+                self._folder.glob("*.picture"), key=lambda path: path.stat().st_mtime, reverse=True
+            )
             for path in kept[self.MOST :]:
                 path.unlink(missing_ok=True)
 

@@ -125,7 +125,10 @@ def _pair(line: GameLine) -> dict[Seat, str] | None:
 def _names(told: Retelling) -> dict[Seat, str]:
     last = {seat: sitters[-1].name for seat, sitters in told.line.players.items() if sitters}
     sides = told.game.sides
-    return {seat: Verbatim(last[seat]) if last.get(seat) else say("{side!c}", side=sides[seat].name) for seat in SEATS}
+    return {
+        seat: Verbatim(last[seat]) if last.get(seat) else say("{side!c}", side=sides[seat].name)
+        for seat in SEATS
+    }
 
 
 def _turned(told: Retelling, turn: int, winner: Seat) -> TurningPoint:
@@ -133,7 +136,9 @@ def _turned(told: Retelling, turn: int, winner: Seat) -> TurningPoint:
 
     Of things remembered alike, what the winner did or the other side lost.
     """
-    events = sorted(told.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss)
+    events = sorted(
+        told.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss
+    )
     event = _memorable(events)
     past = told.turns[turn - 1]
     return TurningPoint(past.counted, past.last, event.text if event else "")

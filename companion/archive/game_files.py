@@ -32,7 +32,9 @@ def read_game(content: bytes) -> GameFile:
         if is_dense(content):
             raise ValueError
     except ValueError:
-        raise Malformed(say("This is not a game file: choose one that was saved from a list of games")) from None
+        raise Malformed(
+            say("This is not a game file: choose one that was saved from a list of games")
+        ) from None
     if not text.lstrip().startswith("{"):
         return read_sheet(text)
     try:
@@ -55,7 +57,9 @@ def check_game(played: GameFile) -> None:
         raise Malformed(say("The start of the game is not a valid date"))
     for name in played.players.values():
         if len(name) > _LONGEST_NAME or not is_printable(name):
-            raise Malformed(say("A name may have at most {number} printable characters", number=_LONGEST_NAME))
+            raise Malformed(
+                say("A name may have at most {number} printable characters", number=_LONGEST_NAME)
+            )
     end_reason(played)
 
 

@@ -96,7 +96,10 @@ class History:
 
     def lines(self, first: int = 0, most: int = 50) -> Sequence[GameLine]:
         """Return some of the games, the newest first."""
-        return [self._line(number, stamp) for number, stamp in self._summaries.numbers()[first : first + most]]
+        return [
+            self._line(number, stamp)
+            for number, stamp in self._summaries.numbers()[first : first + most]
+        ]
 
     def line(self, number: int) -> GameLine | None:
         """Return one of them. None: there is no such game."""
@@ -156,7 +159,9 @@ class History:
         """
         line = self.line(number)
         if line is None:
-            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+            raise Malformed(
+                say("There is no game {number}: look at the list of games", number=number)
+            )
         if line.ending is Ending.BROKEN:
             raise Malformed(line.reason)
         if not line.has_replay:
@@ -164,7 +169,9 @@ class History:
                 Refusal.WRONG_PHASE,
                 say("The game is still on: it is shown when it is over")
                 if line.ending is Ending.ON
-                else say("This game can still be taken back: it is shown when another one is on the table")
+                else say(
+                    "This game can still be taken back: it is shown when another one is on the table"
+                )
                 if line.is_closed
                 else say("This game was never finished: none of it is shown"),
             )
@@ -222,11 +229,17 @@ class History:
         """
         line = self.line(number)
         if line is None:
-            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
-        players = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name}
+            raise Malformed(
+                say("There is no game {number}: look at the list of games", number=number)
+            )
+        players = {
+            seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name
+        }
         if line.is_imported:
             return msgspec.structs.replace(self._summaries.imported(number), players=players)
-        machines = tuple(seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE)
+        machines = tuple(
+            seat for seat, sitters in line.players.items() if sitters[-1].door == MACHINE
+        )
         session = self._journal.fold(number)
         return msgspec.structs.replace(game_file(session, players, line.begun), machines=machines)
 
@@ -255,7 +268,10 @@ class History:
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         if not self._drawing.acquire(timeout=5):
-            raise Illegal(Refusal.WRONG_PHASE, say("Other pictures are being drawn: try again in a few seconds"))
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("Other pictures are being drawn: try again in a few seconds"),
+            )
         try:
             picture = self._paint(told, turn, partial(self._photograph, number))
         finally:
@@ -276,14 +292,21 @@ class History:
         """
         played = read_game(content)
         if not self._bringing.acquire(timeout=5):
-            raise Illegal(Refusal.WRONG_PHASE, say("Another game is being read: try again in a few seconds"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("Another game is being read: try again in a few seconds")
+            )
         try:
             check_game(played)
             digest = digest_of(played.game, played.turns)
             for number, stamp in self._summaries.numbers():
                 if self._summaries.summary(number, stamp).digest == digest:
-                    raise Illegal(Refusal.WRONG_PHASE, say("This game is here already: number {number}", number=number))
-            return self._journal.archive.keep_imported(msgspec.json.encode(played), digest, self._clock.wall_s())
+                    raise Illegal(
+                        Refusal.WRONG_PHASE,
+                        say("This game is here already: number {number}", number=number),
+                    )
+            return self._journal.archive.keep_imported(
+                msgspec.json.encode(played), digest, self._clock.wall_s()
+            )
         finally:
             self._bringing.release()
 
@@ -293,10 +316,13 @@ class History:
         Raises `Illegal` for the one that lies on the table.
         """
         if self.line(number) is None:
-            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+            raise Malformed(
+                say("There is no game {number}: look at the list of games", number=number)
+            )
         if self._lies_on_table(number):
             raise Illegal(
-                Refusal.WRONG_PHASE, say("Game {number} lies on the table: start another one first", number=number)
+                Refusal.WRONG_PHASE,
+                say("Game {number} lies on the table: start another one first", number=number),
             )
         self._journal.archive.remove_game(number)
         self._summaries.drop(number)
@@ -322,7 +348,11 @@ class History:
         """
         wanted = name.strip().casefold()
         found = sum(
-            any(player.name.casefold() == wanted for sitters in line.players.values() for player in sitters)
+            any(
+                player.name.casefold() == wanted
+                for sitters in line.players.values()
+                for player in sitters
+            )
             for line in self.lines(0, self.count())
         )
         if not wanted or not found:
@@ -348,7 +378,10 @@ class History:
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
         stamps = reversed(self._summaries.numbers())
-        lines = [(self._line(number, stamp), self._summaries.summary(number, stamp)) for number, stamp in stamps]
+        lines = [
+            (self._line(number, stamp), self._summaries.summary(number, stamp))
+            for number, stamp in stamps
+        ]
         return [(line, summary) for line, summary in lines if summary.is_over]
 
 

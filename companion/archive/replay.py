@@ -66,17 +66,24 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.chance is not None or self.is_chosen
 
 
-def game_file(session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0) -> GameFile:
+def game_file(
+    session: Session, players: Mapping[Seat, str] | None = None, begun: float = 0.0
+) -> GameFile:
     """Return the file of a finished game, with who played it when.
 
     Raises `Illegal` while it is on, because it would tell what is hidden.
     """
     if session.phase is not Phase.OVER:
-        raise Illegal(Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over"))
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over")
+        )
     turns = tuple(
         PlayedTurn(
             turn.moment,
-            {seat: PlayedOrder(kept.action, kept.salt, kept.receipt) for seat, kept in turn.sealed.items()},
+            {
+                seat: PlayedOrder(kept.action, kept.salt, kept.receipt)
+                for seat, kept in turn.sealed.items()
+            },
         )
         for turn in session.turns
     )
@@ -103,9 +110,13 @@ def load_game(path: Path) -> GameFile:
     try:
         return msgspec.json.decode(read_file(path, MAX_GAME), type=GameFile)
     except OSError as error:
-        raise Malformed(say("{file} cannot be read: {error}", file=str(path), error=error.strerror)) from None
+        raise Malformed(
+            say("{file} cannot be read: {error}", file=str(path), error=error.strerror)
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(say("{file} is not a game file: {error}", file=str(path), error=str(error))) from None
+        raise Malformed(
+            say("{file} is not a game file: {error}", file=str(path), error=str(error))
+        ) from None
 
 
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
@@ -123,7 +134,9 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
             game.require(state, actions)
         except (ValueError, CompanionError) as error:
             message = error.message if isinstance(error, CompanionError) else str(error)
-            raise Malformed(say("Turn {number} cannot be played: {error}", number=number, error=message)) from None
+            raise Malformed(
+                say("Turn {number} cannot be played: {error}", number=number, error=message)
+            ) from None
         for seat, order in turn.orders.items():
             if receipt(turn.moment, seat, order.action, order.salt) != order.receipt:
                 raise Malformed(
@@ -134,14 +147,20 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
                         order=Verbatim(order.action),
                     )
                 )
-        step = game.apply(state, actions, chance(played.seed, number if played.counts_turns else tick))
+        step = game.apply(
+            state, actions, chance(played.seed, number if played.counts_turns else tick)
+        )
         yield state, turn, step
         state = step.state
     with speaking("en"):
         outcome = plain_outcome(game.outcome(state))
     if outcome is not None and outcome != played.outcome:
         raise Malformed(
-            say("The file says “{told}”, the rules say “{found}”", told=str(played.outcome), found=str(outcome))
+            say(
+                "The file says “{told}”, the rules say “{found}”",
+                told=str(played.outcome),
+                found=str(outcome),
+            )
         )
 
 
@@ -176,7 +195,10 @@ def tell_chance(played: GameFile) -> list[str]:
     return [
         told.words,
         joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
-        joined("", ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text))),
+        joined(
+            "",
+            ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),
+        ),
     ]
 
 
@@ -190,7 +212,9 @@ def retell(played: GameFile) -> Iterator[str]:
     for seat in played.coached:
         yield say("{side!c} played with the coach.", side=game_named(played.game).sides[seat].name)
     for number, (_, turn, step) in enumerate(play_again(played), start=1):
-        orders = "  ".join(f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders)
+        orders = "  ".join(
+            f"{seat} {turn.orders[seat].action}" for seat in SEATS if seat in turn.orders
+        )
         yield f"Turn {number}: {orders}"
         yield from (f"  {event.text}" for event in step.events)
     if played.outcome:

@@ -57,7 +57,11 @@ class Retelling:
             for number, (state, turn, step) in enumerate(play_again(played), start=1):
                 last = place + max(1, len(step.stages)) - 1
                 self._turns.append(
-                    _Played(state, step, _past_turn(number, turn, place, last, self._counted(state, number)))
+                    _Played(
+                        state,
+                        step,
+                        _past_turn(number, turn, place, last, self._counted(state, number)),
+                    )
                 )
                 place = last + 1
         except CompanionError as error:
@@ -140,7 +144,9 @@ class Retelling:
             name="",
             game=self._game.name,
             number=self.line.number,
-            options={name: value for name, value in self._raw_options.items() if name not in hidden},
+            options={
+                name: value for name, value in self._raw_options.items() if name not in hidden
+            },
             moment=played.turn.moment,
             view=plain(self._game.view(played.state, seat)),
             events=tuple(tuple(plain(earlier.step.events)) for earlier in self._turns[: turn - 1]),
@@ -171,8 +177,12 @@ class Retelling:
     def scene(self, place: int) -> ReplayStep:
         """Return one of the scenes. Raises IndexError."""
         if place == 0:
-            return self._shown(ReplayStep(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first)
-        played = next((each for each in self._turns if each.turn.first <= place <= each.turn.last), None)
+            return self._shown(
+                ReplayStep(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first
+            )
+        played = next(
+            (each for each in self._turns if each.turn.first <= place <= each.turn.last), None
+        )
         if played is None or place < 0:
             raise IndexError(place)
         return self._scene_of(played, place - played.turn.first)
@@ -185,7 +195,9 @@ class Retelling:
         after = stages[index].expected if stages else None
         if after is None and is_last:
             after = self._game.expected(played.step.state)
-        if after is None:  # nobody can say how it lies then: when a game ends with a robot that cannot return, say
+        if (
+            after is None
+        ):  # nobody can say how it lies then: when a game ends with a robot that cannot return, say
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
         bare = ReplayStep(
@@ -226,7 +238,11 @@ class Retelling:
         """
         changed: dict[str, Any] = {}
         if standing := self._game.standing(state, None):
-            changed = {"facts": standing.facts, "cards": standing.hands, "badges": standing.badges if is_last else {}}
+            changed = {
+                "facts": standing.facts,
+                "cards": standing.hands,
+                "badges": standing.badges if is_last else {},
+            }
         if tableau := self._game.tableau(state, None):
             changed = {**changed, **self._cards(state, tableau)}
         return ReplayStep(**{**vars(bare), **changed})
@@ -237,7 +253,11 @@ class Retelling:
         return {
             "facts": tableau.facts,
             "lanes": tableau.lanes,
-            "hands": {seat: hand for seat in SEATS if (mine := own[seat]) and (hand := mine.hands.get(seat))},
+            "hands": {
+                seat: hand
+                for seat in SEATS
+                if (mine := own[seat]) and (hand := mine.hands.get(seat))
+            },
             "count": (tableau.count.number, tableau.count.label) if tableau.count else None,
         }
 
@@ -287,7 +307,9 @@ def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
     for end in ends:
         if told == {"winners": sorted(end.winners), "reason": str(end.reason)}:
             return end
-    raise Malformed(say("The game is not over after its last turn, and nobody has resigned or agreed on a draw"))
+    raise Malformed(
+        say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")
+    )
 
 
 HOST_ENDED = say("The owner ended the game.")

@@ -63,7 +63,11 @@ _Proofs = tuple[str, dict[Seat, tuple[str, str]]]
 
 def write_sheet(played: GameFile) -> str:
     """Return a finished game as text. `read_sheet` answers it again."""
-    tags: list[tuple[str, Any]] = [("Game", played.game), ("Options", played.options), ("Seed", played.seed)]
+    tags: list[tuple[str, Any]] = [
+        ("Game", played.game),
+        ("Options", played.options),
+        ("Seed", played.seed),
+    ]
     if played.begun:
         tags.append(("Begun", _time_text(played.begun)))
     tags += [(seat.title(), played.players[seat]) for seat in SEATS if seat in played.players]
@@ -71,7 +75,11 @@ def write_sheet(played: GameFile) -> str:
         tags.append(("Chance", msgspec.to_builtins(played.chance)))
     if played.is_chosen:
         tags.append(("Chosen", True))
-    tags += [(name, seats) for name, seats in (("Machines", played.machines), ("Coached", played.coached)) if seats]
+    tags += [
+        (name, seats)
+        for name, seats in (("Machines", played.machines), ("Coached", played.coached))
+        if seats
+    ]
     tags += _result_tags(played.outcome)
     head = [f"[{name} {_json(value)}]" for name, value in tags]
     turns = [f"{number}. {_turn(turn)}" for number, turn in enumerate(played.turns, start=1)]
@@ -94,7 +102,10 @@ def read_sheet(text: str) -> GameFile:
                 proofs=len(proofs),
             )
         )
-    turns = tuple(_played(number, *both) for number, both in enumerate(zip(acts, proofs, strict=True), start=1))
+    turns = tuple(
+        _played(number, *both)
+        for number, both in enumerate(zip(acts, proofs, strict=True), start=1)
+    )
     plain: dict[str, Any] = {
         "game": tags["Game"],
         "options": tags["Options"],
@@ -128,7 +139,9 @@ def _text(text: str, plain: re.Pattern[str]) -> str:
 
 
 def _turn(turn: PlayedTurn) -> str:
-    return _SEPARATOR.join(f"{seat} {_text(turn.orders[seat].action, _PLAIN)}" for seat in SEATS if seat in turn.orders)
+    return _SEPARATOR.join(
+        f"{seat} {_text(turn.orders[seat].action, _PLAIN)}" for seat in SEATS if seat in turn.orders
+    )
 
 
 def _proof(turn: PlayedTurn) -> str:
@@ -153,7 +166,9 @@ def _time_text(at: float) -> str:
     '2025-11-21T20:00:00.250000Z'
     """
     moment = _EPOCH + timedelta(microseconds=round(at * 1_000_000))
-    return moment.isoformat(timespec="microseconds" if moment.microsecond else "seconds").replace("+00:00", "Z")
+    return moment.isoformat(timespec="microseconds" if moment.microsecond else "seconds").replace(
+        "+00:00", "Z"
+    )
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -193,7 +208,9 @@ class _Reader:
                 acts.append(self._acts(self._numbered(line, len(acts) + 1)))
         missing = [name for name in ("Game", "Options", "Seed", "Result") if name not in tags]
         if missing:
-            raise Malformed(say("The text is not a game: the line [{tag} …] is missing", tag=missing[0]))
+            raise Malformed(
+                say("The text is not a game: the line [{tag} …] is missing", tag=missing[0])
+            )
         return tags, acts, proofs
 
     def _fail(self, message: str) -> Malformed:
@@ -211,7 +228,9 @@ class _Reader:
     def _numbered(self, line: str, number: int) -> str:
         match = _LINE.fullmatch(line)
         if match is None or int(match[1]) != number:
-            raise self._fail(say("expected turn {number}, beginning with “{number}. ”", number=number))
+            raise self._fail(
+                say("expected turn {number}, beginning with “{number}. ”", number=number)
+            )
         return match[2]
 
     def _acts(self, line: str) -> _Acts:
@@ -276,7 +295,12 @@ def _split(line: str, at: str) -> Iterator[str]:
 def _played(number: int, acts: _Acts, proofs: _Proofs) -> PlayedTurn:
     moment, sealed = proofs
     if acts.keys() != sealed.keys():
-        raise Malformed(say("Turn {number}: its receipts do not belong to the seats that act in it", number=number))
+        raise Malformed(
+            say(
+                "Turn {number}: its receipts do not belong to the seats that act in it",
+                number=number,
+            )
+        )
     return PlayedTurn(moment, {seat: PlayedOrder(acts[seat], *sealed[seat]) for seat in acts})
 
 
@@ -285,8 +309,12 @@ def _outcome(tags: dict[str, Any]) -> dict[str, Any] | None:
     if result == "*":
         return None
     winners = [] if result == "tie" else str(result).split(" ")
-    if any(winner not in tuple(SEATS) for winner in winners) or not isinstance(tags.get("Reason"), str):
-        raise Malformed(say("The result is south, north, tie or *, and any but * has a line [Reason …]"))
+    if any(winner not in tuple(SEATS) for winner in winners) or not isinstance(
+        tags.get("Reason"), str
+    ):
+        raise Malformed(
+            say("The result is south, north, tie or *, and any but * has a line [Reason …]")
+        )
     return {"winners": winners, "reason": tags["Reason"]}
 
 

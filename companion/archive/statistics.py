@@ -79,7 +79,11 @@ def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:
             lengths[line.game].append(summary.length_s)
-    return {game: max(1, round(median(each) / 60)) for game, each in lengths.items() if len(each) >= ENOUGH_GAMES}
+    return {
+        game: max(1, round(median(each) / 60))
+        for game, each in lengths.items()
+        if len(each) >= ENOUGH_GAMES
+    }
 
 
 def _all_games(record: PlayerRecord) -> int:
@@ -109,7 +113,11 @@ def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
 def _record(name: str, by_game: Mapping[str, _Sum], against: Mapping[str, _Sum]) -> PlayerRecord:
     whole = _Sum()
     for one in by_game.values():
-        whole.games, whole.wins, whole.ties = whole.games + one.games, whole.wins + one.wins, whole.ties + one.ties
+        whole.games, whole.wins, whole.ties = (
+            whole.games + one.games,
+            whole.wins + one.wins,
+            whole.ties + one.ties,
+        )
         whole.times += one.times
     games = [_tendency(game, GAMES[game].title, one) for game, one in by_game.items()]
     return PlayerRecord(

@@ -53,7 +53,10 @@ class Summaries:
 
     def numbers(self) -> list[tuple[int, str]]:
         """Return every game with a stamp that changes with the game, the newest first."""
-        brought = {number: f"{_BROUGHT}{kept.digest}" for number, kept in self._journal.archive.imported().items()}
+        brought = {
+            number: f"{_BROUGHT}{kept.digest}"
+            for number, kept in self._journal.archive.imported().items()
+        }
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
@@ -96,7 +99,9 @@ class Summaries:
         """Return a game that was brought in, as its file has it. Raises `Malformed`."""
         content = self._journal.archive.imported_file(number)
         if content is None:
-            raise Malformed(say("There is no game {number}: look at the list of games", number=number))
+            raise Malformed(
+                say("There is no game {number}: look at the list of games", number=number)
+            )
         try:
             return msgspec.json.decode(content, type=GameFile)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

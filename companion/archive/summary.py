@@ -16,7 +16,16 @@ from companion.core.i18n import packed, say, unpacked
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.storage.journal import Entry
-from companion.table.records import FreeSeat, HandIn, MoveSeat, NewGame, Pause, Resume, TakeBack, TakeSeat
+from companion.table.records import (
+    FreeSeat,
+    HandIn,
+    MoveSeat,
+    NewGame,
+    Pause,
+    Resume,
+    TakeBack,
+    TakeSeat,
+)
 from companion.table.reducer import advance
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
@@ -54,7 +63,8 @@ class Summary(msgspec.Struct, frozen=True):
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     """Return by what a game is known again: the moments and receipts of its turns, which no other game has."""
     told = [
-        [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]] for turn in turns
+        [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]]
+        for turn in turns
     ]
     return hashlib.sha256(msgspec.json.encode([game, told])).hexdigest()
 
@@ -69,7 +79,9 @@ def length_s(entries: Sequence[Entry]) -> float:
     return total
 
 
-def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, tuple[tuple[str, str], ...]]:
+def players_of(
+    entries: Sequence[Entry], seated: Sequence[Entry]
+) -> dict[Seat, tuple[tuple[str, str], ...]]:
     """Return who sat where when a game began, and who sat down until its last input, by name and
     door."""
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
@@ -88,7 +100,9 @@ def players_of(entries: Sequence[Entry], seated: Sequence[Entry]) -> dict[Seat, 
     return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in here.items() if sitters}
 
 
-def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> tuple[Summary, Session]:
+def summary_of(
+    entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]
+) -> tuple[Summary, Session]:
     """Return a game's summary and the session at its end, however far its inputs can be read and
     its rules still fit.
 
@@ -143,7 +157,10 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         game=played.game,
         begun=played.begun,
         length_s=0.0,
-        players={seat: ((name, MACHINE if seat in played.machines else ""),) for seat, name in played.players.items()},
+        players={
+            seat: ((name, MACHINE if seat in played.machines else ""),)
+            for seat, name in played.players.items()
+        },
         options=played.options,
         turns=len(played.turns),
         is_over=True,
@@ -169,7 +186,11 @@ class _Stopwatch:
         record = entry.record
         if isinstance(record, Pause):
             self._paused_at = entry.at
-        elif isinstance(record, Resume) and self._paused_at is not None and session.moment in self._asked:
+        elif (
+            isinstance(record, Resume)
+            and self._paused_at is not None
+            and session.moment in self._asked
+        ):
             self._asked[session.moment] += max(entry.at - self._paused_at, 0.0)
         elif isinstance(record, HandIn) and record.moment in self._asked:
             took = entry.at - self._asked[record.moment]

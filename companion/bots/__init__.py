@@ -46,5 +46,7 @@ def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed:
     if level not in LEVELS:
         raise Malformed(f"There is no level {level}: known are {', '.join(map(str, LEVELS))}")
     game_named(game).options(options)
-    bot: Bot = getattr(import_module(f"companion.bots.{game}"), _BOTS[game])(seat, options, level, seed)
+    bot: Bot = getattr(import_module(f"companion.bots.{game}"), _BOTS[game])(
+        seat, options, level, seed
+    )
     return bot

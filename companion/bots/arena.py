@@ -100,10 +100,14 @@ class ArenaBot(Bot):
         plan = search.plan(self._strength, trust, Random(f"{self._seed}/{robots.turn}"))
         self._expect(search)
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
-        action = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
+        action = " ".join(
+            f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True)
+        )
         nodes = search.nodes  # what is looked at only to be told is no part of the search
         return Choice(
-            action, nodes, _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, trust)
+            action,
+            nodes,
+            _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, trust),
         )
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
@@ -114,17 +118,25 @@ class ArenaBot(Bot):
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
         given = dict(parse_orders(action).given)
         codes = tuple(
-            CODES.index(given[number]) if (number := robots.numbers[index]) in given else NOTHING for index in mine
+            CODES.index(given[number]) if (number := robots.numbers[index]) in given else NOTHING
+            for index in mine
         )
         plan, better = search.judged(codes)
-        text = " ".join(f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True))
+        text = " ".join(
+            f"{robots.numbers[index]}:{CODES[code]}" for index, code in zip(mine, plan, strict=True)
+        )
         choice = Choice(
-            text, search.nodes, _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, 0.0)
+            text,
+            search.nodes,
+            _reasons(self._field, robots, mine, plan) + search.lines(plan, self._strength, 0.0),
         )
         return Verdict(choice, min(1.0, max(0.0, better / _A_GAME)))
 
     def _expect(self, search: _Search) -> None:
-        robots, codes = search.robots, search.joined([NOTHING] * len(search.units[0]), search.plain(1))
+        robots, codes = (
+            search.robots,
+            search.joined([NOTHING] * len(search.units[0]), search.plain(1)),
+        )
         places = self._field.moved(robots.places, codes)
         self._guess = {robots.numbers[index]: places[index] for index in search.units[1]}
 
@@ -171,7 +183,11 @@ class _Search:
         for _ in range(strength.rounds):
             before = (len(self.plans[0]), len(self.plans[1]))
             answers = [
-                self._answer(who, self._seen(1 - who, mixes[1 - who], trust if who == 0 else 0.0), strength.sweeps)
+                self._answer(
+                    who,
+                    self._seen(1 - who, mixes[1 - who], trust if who == 0 else 0.0),
+                    strength.sweeps,
+                )
                 for who in (0, 1)
             ]
             for who, answer in enumerate(answers):
@@ -240,7 +256,11 @@ class _Search:
     def lines(self, plan: Codes, strength: Strength, trust: float) -> tuple[str, ...]:
         """Return the other side's likeliest plan, what comes of it, and by which orders the next
         best plan differs."""
-        mix = self._seen(1, self._solved(trust)[1], trust) if strength.rounds else [(self._staying(), 1.0)]
+        mix = (
+            self._seen(1, self._solved(trust)[1], trust)
+            if strength.rounds
+            else [(self._staying(), 1.0)]
+        )
         theirs, share = mix[0]
         reply = expected(self._words(1, theirs), share)
         if not strength.rounds:
@@ -250,19 +270,27 @@ class _Search:
         for side, points in zip(after.sides, after.points, strict=True):
             left[side == self.robots.sides[self.units[1][0]]] += points
         told = say(
-            "After that, this side has {own} hit points left and the other side {other}.", own=left[0], other=left[1]
+            "After that, this side has {own} hit points left and the other side {other}.",
+            own=left[0],
+            other=left[1],
         )
         others = {each: self._against(0, each, mix) for each in self.plans[0] if each != plan}
         second = max(others, key=others.__getitem__, default=plan)
         less = self._against(0, plan, mix) - others.get(second, 0.0)
-        differing = [code if code != kept else None for code, kept in zip(second, plan, strict=True)]
+        differing = [
+            code if code != kept else None for code, kept in zip(second, plan, strict=True)
+        ]
         scale = _A_GAME if strength.rounds else _A_GAME * strength.rashness
         return reasons_of(reply, told, next_best(self._words(0, differing), less / scale))
 
     def _words(self, who: int, plan: Sequence[int | None]) -> list[str]:
         """Return a side's orders in words. None is left out."""
         numbers = [self.robots.numbers[index] for index in self.units[who]]
-        return [order_words(n, CODES[code]) for n, code in zip(numbers, plan, strict=True) if code is not None]
+        return [
+            order_words(n, CODES[code])
+            for n, code in zip(numbers, plan, strict=True)
+            if code is not None
+        ]
 
     def _add(self, who: int, plan: Codes) -> None:
         if plan not in self.plans[who]:
@@ -270,7 +298,9 @@ class _Search:
 
     def _seen(self, who: int, mix: Sequence[float], trust: float) -> list[tuple[Codes, float]]:
         """Return the plans of a side with their shares, the plain plan trusted so far."""
-        shares = [(plan, share * (1 - trust)) for plan, share in zip(self.plans[who], mix, strict=True)]
+        shares = [
+            (plan, share * (1 - trust)) for plan, share in zip(self.plans[who], mix, strict=True)
+        ]
         if trust:
             shares.append((self.plans[who][0], trust))
         shares.sort(key=lambda item: item[1], reverse=True)
@@ -305,7 +335,9 @@ class _Search:
         """Return the orders of a robot that can matter."""
         field, robots = self.field, self.robots
         side, place = robots.sides[index], robots.places[index]
-        foes = [other for each, other in zip(robots.sides, robots.places, strict=True) if each != side]
+        foes = [
+            other for each, other in zip(robots.sides, robots.places, strict=True) if each != side
+        ]
         # squares on which a hit can matter: enemies and where they can step
         near = {spot for foe in foes for spot in (foe, *field.ahead[foe])}
         if field.is_spawning(robots.turn):
@@ -360,7 +392,10 @@ class _Search:
                     self.table[row, column] = self.worth(plan, other)
         # trust moves the other side's mix towards its plain plan, which is column 0
         rows = [
-            [(1 - trust) * self.table[row, column] + trust * self.table[row, 0] for column in range(len(theirs))]
+            [
+                (1 - trust) * self.table[row, column] + trust * self.table[row, 0]
+                for column in range(len(theirs))
+            ]
             for row in range(len(mine))
         ]
         return solved(rows)
@@ -381,8 +416,14 @@ def solved(rows: list[list[float]]) -> tuple[list[float], list[float]]:
     for step in range(1, _STEPS + 1):
         # what each plan gains against the other side's mix of this round
         gains = (
-            [sum([share * value for share, value in zip(mixes[1], row, strict=True)]) for row in rows],
-            [-sum([share * value for share, value in zip(mixes[0], column, strict=True)]) for column in columns],
+            [
+                sum([share * value for share, value in zip(mixes[1], row, strict=True)])
+                for row in rows
+            ],
+            [
+                -sum([share * value for share, value in zip(mixes[0], column, strict=True)])
+                for column in columns
+            ],
         )
         mixes = (_next(gains[0], mixes[0], regrets[0]), _next(gains[1], mixes[1], regrets[1]))
         for total, mix in zip(totals, mixes, strict=True):
@@ -408,8 +449,14 @@ def _next(gains: list[float], mix: list[float], regrets: list[float]) -> list[fl
 def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tuple[str, ...]:
     """Return why these orders, in sentences, the main thing first."""
     told = []
-    foes = {place for place, side in zip(robots.places, robots.sides, strict=True) if side != robots.sides[mine[0]]}
-    attacks = [(index, code - 4) for index, code in zip(mine, plan, strict=True) if 4 <= code < DEFEND]
+    foes = {
+        place
+        for place, side in zip(robots.places, robots.sides, strict=True)
+        if side != robots.sides[mine[0]]
+    }
+    attacks = [
+        (index, code - 4) for index, code in zip(mine, plan, strict=True) if 4 <= code < DEFEND
+    ]
     if any(field.ahead[robots.places[index]][way] in foes for index, way in attacks):
         told.append(say("This strikes where a robot of the other side stands now."))
     if any(field.ahead[robots.places[index]][way] not in foes for index, way in attacks):

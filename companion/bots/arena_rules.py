@@ -52,7 +52,11 @@ class Weights(NamedTuple):
 
 def bent(weights: Weights, rng: Random, noise: float) -> Weights:
     """Return the same weights, each bent by up to this share, fixed for a game."""
-    return Weights(*[weight * (1 + noise * rng.uniform(-1, 1)) for weight in weights]) if noise else weights
+    return (
+        Weights(*[weight * (1 + noise * rng.uniform(-1, 1)) for weight in weights])
+        if noise
+        else weights
+    )
 
 
 def robots_of(view: Mapping[str, Any], ground: Ground) -> Robots:
@@ -73,7 +77,9 @@ class Field:
     def __init__(self, options: ArenaOptions, weights: Weights, side: int = 0) -> None:
         self.options, self.weights, self.side = options, weights, side
         self.ground = ground = ground_of(options.board)
-        self.ahead = tuple(tuple(_OFF if place is None else place for place in ways) for ways in ground.ahead)
+        self.ahead = tuple(
+            tuple(_OFF if place is None else place for place in ways) for ways in ground.ahead
+        )
         self.around, self.spawns = ground.around, ground.spawns
         self.ways = [self._flooded(place) for place in range(len(self.ahead))]
         """How many steps a robot needs from a place to each other one, robots left out.
@@ -81,7 +87,9 @@ class Field:
         Many where no way leads.
         """
         self._beside = [sum(1 << other for other in ways if other != _OFF) for ways in self.ahead]
-        self._friendly = [sum(1 << place for place, way in enumerate(ways) if 0 < way < 3) for ways in self.ways]
+        self._friendly = [
+            sum(1 << place for place, way in enumerate(ways) if 0 < way < 3) for ways in self.ways
+        ]
 
     def _flooded(self, goal: int) -> list[int]:
         ways = [99] * len(self.ahead)
@@ -95,13 +103,19 @@ class Field:
 
     def play(self, robots: Robots, codes: Sequence[int]) -> Robots:
         """Return the robots after a turn with these orders, those without hit points gone."""
-        sides, places, points = list(robots.sides), self.moved(robots.places, codes), list(robots.points)
+        sides, places, points = (
+            list(robots.sides),
+            self.moved(robots.places, codes),
+            list(robots.points),
+        )
         numbers, orders = list(robots.numbers), list(codes)
         at = {place: index for index, place in enumerate(places)}
         if self.is_spawning(robots.turn):
             for side, place in self._born(sides, at):
                 at[place] = len(places)
-                taken = {number for each, number in zip(sides, numbers, strict=True) if each == side}
+                taken = {
+                    number for each, number in zip(sides, numbers, strict=True) if each == side
+                }
                 numbers.append(next(number for number in range(1, 9) if number not in taken))
                 sides.append(side)
                 places.append(place)
@@ -157,7 +171,12 @@ class Field:
         return found
 
     def _fire(
-        self, sides: list[int], places: list[int], points: list[int], codes: list[int], at: Mapping[int, int]
+        self,
+        sides: list[int],
+        places: list[int],
+        points: list[int],
+        codes: list[int],
+        at: Mapping[int, int],
     ) -> None:
         """Carry out attacks and blasts. Hit points may fall below nought."""
         options = self.options
@@ -174,7 +193,9 @@ class Field:
             for place in self.around[places[index]]:
                 victim = at.get(place)
                 if victim is not None:
-                    points[victim] -= options.blast // 2 if codes[victim] == DEFEND else options.blast
+                    points[victim] -= (
+                        options.blast // 2 if codes[victim] == DEFEND else options.blast
+                    )
         for index in armed:
             points[index] = 0
 
@@ -195,7 +216,9 @@ class Field:
         for side, points in zip(robots.sides, robots.points, strict=True):
             strength[side] += points
         if robots.turn > self.options.turns:
-            ahead = (south > north) - (south < north) or (strength[0] > strength[1]) - (strength[0] < strength[1])
+            ahead = (south > north) - (south < north) or (strength[0] > strength[1]) - (
+                strength[0] < strength[1]
+            )
             return DECIDED * ahead + strength[0] - strength[1]
         material = self.weights.robot * (south - north) + strength[0] - strength[1]
         return material + self._places(robots, material) + self._held(robots, (south, north))
@@ -206,7 +229,11 @@ class Field:
         weights, masks = self.weights, [0, 0]
         for side, place in zip(robots.sides, robots.places, strict=True):
             masks[side] |= 1 << place
-        enemies = [place for side, place in zip(robots.sides, robots.places, strict=True) if side != self.side]
+        enemies = [
+            place
+            for side, place in zip(robots.sides, robots.places, strict=True)
+            if side != self.side
+        ]
         attack, total = self.options.attack, 0.0
         near = weights.near * (1 + robots.turn / self.options.turns)
         if material * (1 if self.side == 0 else -1) > 0:

@@ -42,7 +42,8 @@ def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
     """Return reasons of one of our own as sentences for every language, also those without parts,
     which are plain English."""
     return tuple(
-        line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}}) for line in reasons
+        line if isinstance(line, Said) else unpacked({"say": line, "many": "", "parts": {}})
+        for line in reasons
     )
 
 
@@ -67,7 +68,9 @@ def next_best(orders: Iterable[str], share: float) -> str:
         return ""
     if percent <= 0:
         return say("Just as good: {orders}.", orders=words)
-    return say("Next best: {orders}, worth {percent} % of a game less.", orders=words, percent=percent)
+    return say(
+        "Next best: {orders}, worth {percent} % of a game less.", orders=words, percent=percent
+    )
 
 
 def reasons_of(*lines: str) -> tuple[str, ...]:

@@ -58,7 +58,11 @@ class Strength:
     noise: float
 
 
-STRENGTHS = {1: Strength(0, (), 9.0), 2: Strength(5, (2, 3), 1.8), 3: Strength(16, (16, 32, 64), 0.0)}
+STRENGTHS = {
+    1: Strength(0, (), 9.0),
+    2: Strength(5, (2, 3), 1.8),
+    3: Strength(16, (16, 32, 64), 0.0),
+}
 
 
 class BinmatBot(Bot):
@@ -80,7 +84,11 @@ class BinmatBot(Bot):
         shown = cards_shown(table)
         self._held |= set(self._tops)
         self._held -= shown
-        self._tops = [deck[-1] for deck, is_open in zip(table.decks, table.are_open, strict=True) if deck and is_open]
+        self._tops = [
+            deck[-1]
+            for deck, is_open in zip(table.decks, table.are_open, strict=True)
+            if deck and is_open
+        ]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action that does best in the playouts."""
@@ -100,7 +108,9 @@ class BinmatBot(Bot):
         best, nodes = ranked[0], len(actions)
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
-            best, played, lines = self._tried(table, hidden, {action: points[action] for action in ranked}, rng)
+            best, played, lines = self._tried(
+                table, hidden, {action: points[action] for action in ranked}, rng
+            )
             nodes += played
         return Choice(text_of(best), nodes, (_reason(table, best), *lines))
 
@@ -113,11 +123,17 @@ class BinmatBot(Bot):
         known = {text_of(each): each for each in table.legal()}
         if action not in known or not self._strength.deals:
             return Verdict(choice, None)
-        best, tried, rng = known[choice.action], known[action], Random(f"{self._seed}/{table.left}/judge")
+        best, tried, rng = (
+            known[choice.action],
+            known[action],
+            Random(f"{self._seed}/{table.left}/judge"),
+        )
         better, deals, unseen = 0.0, sum(self._strength.deals), cards_unseen(table)
         for _ in range(deals):
             deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
-            better += self._playout(deal.copy(), best, Random(seed)) - self._playout(deal.copy(), tried, Random(seed))
+            better += self._playout(deal.copy(), best, Random(seed)) - self._playout(
+                deal.copy(), tried, Random(seed)
+            )
         return Verdict(choice, min(1.0, max(0.0, better / deals)))
 
     def _noise(self, action: Action) -> float:
@@ -145,15 +161,25 @@ class BinmatBot(Bot):
                     scores[action] += self._playout(deal.copy(), action, Random(seed))
                     nodes += 1
             done += round_deals
-            judged = {action: scores[action] / done + _PRIOR[self._index] * points[action] for action in left}
+            judged = {
+                action: scores[action] / done + _PRIOR[self._index] * points[action]
+                for action in left
+            }
             left.sort(key=lambda action: (-judged[action], order[action]))
             second = left[1] if len(left) > 1 else None
             # sequential halving: the better half goes on
             left = left[: max(1, (len(left) + 1) // 2)]
             if len(left) == 1:
                 break
-        told = say("It was tried out in {games} games in which what is hidden was dealt at random.", games=done)
-        less = next_best([_words(second)], max(0.0, scores[left[0]] - scores[second]) / done) if second else ""
+        told = say(
+            "It was tried out in {games} games in which what is hidden was dealt at random.",
+            games=done,
+        )
+        less = (
+            next_best([_words(second)], max(0.0, scores[left[0]] - scores[second]) / done)
+            if second
+            else ""
+        )
         return left[0], nodes, reasons_of(told, less)
 
     def _playout(self, table: Table, action: Action, rng: Random) -> float:
@@ -164,7 +190,10 @@ class BinmatBot(Bot):
         whole, end = table.left, table.left - _LONGEST
         table.play(action, rng)
         while table.winner is None and table.left > end:
-            table.play(attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng), rng)
+            table.play(
+                attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng),
+                rng,
+            )
         if table.winner is None:
             return 0.5
         # an early win of the attacker counts more
@@ -206,7 +235,12 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
         place: Any = lane
         if lane in LANES:
             sides = (tuple(table.attack[lane]), tuple(table.defence[lane]), table.is_up[lane])
-            place = (*sides, len(table.decks[lane]), tuple(table.decks[lane][-1:]), len(table.discards[lane]))
+            place = (
+                *sides,
+                len(table.decks[lane]),
+                tuple(table.decks[lane][-1:]),
+                len(table.discards[lane]),
+            )
         if (key := (letter, card[:1], place)) not in seen:
             seen.add(key)
             found.append(action)
@@ -218,7 +252,9 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
 
 def points_of(table: Table, action: Action) -> float:
     """Return how promising an action looks to the seat on turn."""
-    return _attack_points(table, action) if table.acts == ATTACKS else _defence_points(table, action)
+    return (
+        _attack_points(table, action) if table.acts == ATTACKS else _defence_points(table, action)
+    )
 
 
 def _left_in(table: Table, lane: int) -> int:
@@ -241,13 +277,23 @@ def _attack_points(table: Table, action: Action) -> float:
     theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
     strength = power(mine)
     if letter == "c" or (letter == "u" and card[0] == BREAK):
-        damage = damage_of(mine, strength, wall, int(theirs), table.is_hackmud) if strength >= theirs else 0
+        damage = (
+            damage_of(mine, strength, wall, int(theirs), table.is_hackmud)
+            if strength >= theirs
+            else 0
+        )
         if damage > deck + len(wall):
             return 50.0
         return (2.0 * damage - 0.2 * deck if strength else -8.0) - (0.0 if is_seen else 1.0)
     gain = strength - power(table.attack[lane])
     special = 1.5 if card[0] in (TRAP, BOUNCE) else 0.0
-    return 2.5 + 1.5 * gain - 0.25 * (deck + 2 * len(wall)) - special + (20.0 if deck + len(wall) == 0 else 0.0)
+    return (
+        2.5
+        + 1.5 * gain
+        - 0.25 * (deck + 2 * len(wall))
+        - special
+        + (20.0 if deck + len(wall) == 0 else 0.0)
+    )
 
 
 def _defence_points(table: Table, action: Action) -> float:
@@ -262,7 +308,13 @@ def _defence_points(table: Table, action: Action) -> float:
     gain = power([*wall, card]) - power(wall)
     threat = len(table.attack[lane])
     if not wall:
-        return 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat - (1.0 if card[0] == BOUNCE else 0.0)
+        return (
+            5.0
+            + 0.5 * max(0, 13 - deck)
+            + gain
+            + 1.5 * threat
+            - (1.0 if card[0] == BOUNCE else 0.0)
+        )
     return (
         1.5 * gain
         + 1.0 * threat
@@ -352,13 +404,27 @@ def defender_move(table: Table, rng: Random) -> Action:
     if hand:
         bare = [lane for lane in LANES if not table.defence[lane]]
         if bare:
-            lane = min(bare, key=lambda lane: _left_in(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random())
+            lane = min(
+                bare,
+                key=lambda lane: (
+                    _left_in(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random()
+                ),
+            )
             card = _best_card(hand, [], rng)
-            if card and (len(hand) > 2 or table.attack[lane] or _left_in(table, lane) < 9 or rng.random() < 0.6):
+            if card and (
+                len(hand) > 2
+                or table.attack[lane]
+                or _left_in(table, lane) < 9
+                or rng.random() < 0.6
+            ):
                 return ("p", card, lane)
         for lane in LANES:
             wall = table.defence[lane]
-            if wall and (table.attack[lane] or len(hand) > 5) and (card := _best_card(hand, wall, rng)):
+            if (
+                wall
+                and (table.attack[lane] or len(hand) > 5)
+                and (card := _best_card(hand, wall, rng))
+            ):
                 before = power(wall)
                 if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
                     return ("u" if table.is_up[lane] else "p", card, lane)
@@ -397,4 +463,8 @@ def _reason(table: Table, action: Action) -> str:
         return say("This builds where the fewest cards are left.")
     if letter in "pu":
         return say("This strengthens the lane that is in the greatest danger.")
-    return say("Nothing that can be done would help.") if lane < 0 else say("This trades in a card of no use.")
+    return (
+        say("Nothing that can be done would help.")
+        if lane < 0
+        else say("This trades in a card of no use.")
+    )

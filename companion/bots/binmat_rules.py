@@ -23,7 +23,9 @@ ATTACKER_PILE = 6
 PASS: Action = ("-", "", -1)
 _A_WILD = 1 << 12
 """More than all numbers together, so that a sum tells numbers and WILDs apart."""
-WORTH: Mapping[str, int] = {HIDDEN: 0} | {card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK}
+WORTH: Mapping[str, int] = {HIDDEN: 0} | {
+    card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
+}
 """What a card adds to the sum of a stack, for `power_of`."""
 DEFENDS, ATTACKS = 0, 1
 
@@ -70,8 +72,15 @@ class Table:
         other = Table(self.is_hackmud, self.left, self.acts)
         for name in ("decks", "discards", "defence", "attack"):
             setattr(other, name, [list(cards) for cards in getattr(self, name)])
-        other.are_open, other.is_up, other.attack_up = list(self.are_open), list(self.is_up), set(self.attack_up)
-        other.attacker_deck, other.attacker_discard = list(self.attacker_deck), list(self.attacker_discard)
+        other.are_open, other.is_up, other.attack_up = (
+            list(self.are_open),
+            list(self.is_up),
+            set(self.attack_up),
+        )
+        other.attacker_deck, other.attacker_discard = (
+            list(self.attacker_deck),
+            list(self.attacker_discard),
+        )
         other.hands = (list(self.hands[0]), list(self.hands[1]))
         other.passes, other.winner = list(self.passes), self.winner
         return other
@@ -80,7 +89,9 @@ class Table:
 
     def can_draw(self, lane: int) -> bool:
         """Return whether the attacker may draw from this lane deck."""
-        return not self.defence[lane] and (self.is_hackmud or bool(self.decks[lane] or self.discards[lane]))
+        return not self.defence[lane] and (
+            self.is_hackmud or bool(self.decks[lane] or self.discards[lane])
+        )
 
     def faces(self, lane: int, value: str) -> str:
         """Return how the seat on turn may play a card of this value there, as
@@ -95,7 +106,9 @@ class Table:
             return "pu" if self.is_hackmud and not stack else "u" if is_up else "p"
         if not stack:
             return ""
-        may_attack = bool(self.attack[lane]) and not (is_up and any(card[0] == BREAK for card in stack))
+        may_attack = bool(self.attack[lane]) and not (
+            is_up and any(card[0] == BREAK for card in stack)
+        )
         return ("" if is_up else "p") + ("u" if may_attack else "")
 
     def legal(self) -> list[Action]:
@@ -108,8 +121,13 @@ class Table:
                 found.append(("d", "", lane))
         if is_attacker and piles:
             found.append(("d", "", ATTACKER_PILE))
-        ways = {value: [self.faces(lane, value) for lane in LANES] for value in {card[0] for card in hand}}
-        found += [(face, card, lane) for card in hand for lane in LANES for face in ways[card[0]][lane]]
+        ways = {
+            value: [self.faces(lane, value) for lane in LANES]
+            for value in {card[0] for card in hand}
+        }
+        found += [
+            (face, card, lane) for card in hand for lane in LANES for face in ways[card[0]][lane]
+        ]
         if is_attacker or not self.is_hackmud:
             for lane in LANES:
                 if self.attack[lane] or (self.is_hackmud and self.defence[lane]):
@@ -148,7 +166,11 @@ class Table:
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
-        return not self.hands[1] and not any(self.attack) and not any(self.can_draw(lane) for lane in LANES)
+        return (
+            not self.hands[1]
+            and not any(self.attack)
+            and not any(self.can_draw(lane) for lane in LANES)
+        )
 
     def _draw(self, lane: int, rng: Random) -> None:
         if lane == ATTACKER_PILE:
@@ -238,7 +260,11 @@ class Table:
         if (strength := power(mine)) < (wall := power(theirs)):
             self.discards[lane] += mine
         else:
-            damage = damage_of(mine, strength, theirs, wall, self.is_hackmud) if had_cards and mine else 0
+            damage = (
+                damage_of(mine, strength, theirs, wall, self.is_hackmud)
+                if had_cards and mine
+                else 0
+            )
             hits = min(damage, len(theirs))
             due = damage - hits
             for _ in range(hits):
@@ -252,7 +278,9 @@ class Table:
             self._draw_from_lane(lane, ATTACKS, rng)
 
 
-def damage_of(mine: Sequence[str], strength: int, theirs: Sequence[str], wall: int, is_hackmud: bool) -> int:
+def damage_of(
+    mine: Sequence[str], strength: int, theirs: Sequence[str], wall: int, is_hackmud: bool
+) -> int:
     """Return the damage of an attack that is not weaker than the wall."""
     in_attack = any(card[0] == BREAK for card in mine)
     if not is_hackmud:
@@ -316,7 +344,9 @@ def cards_unseen(table: Table) -> list[str]:
     return [card for card in DECK if card not in shown]
 
 
-def dealt(table: Table, hidden: list[Hidden], unseen: Iterable[str], held: set[str], rng: Random) -> Table:
+def dealt(
+    table: Table, hidden: list[Hidden], unseen: Iterable[str], held: set[str], rng: Random
+) -> Table:
     """Return the same table with one of the `unseen` cards for every back.
 
     Those `held` are with the opponent.

@@ -113,17 +113,26 @@ def _require_due(bot: Bot, view: dict[str, Any]) -> None:
     if not isinstance(due, list):
         raise Malformed("This is no view: its to_act says who has to act")
     if bot.seat not in due:
-        raise Illegal(Refusal.NOT_TO_ACT, f"{bot.seat.capitalize()} has nothing to decide in this view")
+        raise Illegal(
+            Refusal.NOT_TO_ACT, f"{bot.seat.capitalize()} has nothing to decide in this view"
+        )
 
 
 def _plain(choice: Choice) -> Reply:
-    return {"action": choice.action, "nodes": choice.nodes, "why": [_told(line) for line in choice.why]}
+    return {
+        "action": choice.action,
+        "nodes": choice.nodes,
+        "why": [_told(line) for line in choice.why],
+    }
 
 
 def _told(line: object) -> object:
     """Return a sentence, or a part of one, so that the table can say it in every language."""
     if isinstance(line, Said) and line.parts:
-        return {"say": line.pattern, "with": {name: _told(part) for name, part in line.parts.items()}}
+        return {
+            "say": line.pattern,
+            "with": {name: _told(part) for name, part in line.parts.items()},
+        }
     return line if isinstance(line, int) else str(line)
 
 
@@ -134,7 +143,13 @@ def _request(line: bytes) -> _Request:
         request = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
-    if sum(part is not msgspec.UNSET for part in (request.new, request.see, request.choose, request.judge)) != 1:
+    if (
+        sum(
+            part is not msgspec.UNSET
+            for part in (request.new, request.see, request.choose, request.judge)
+        )
+        != 1
+    ):
         raise Malformed("A request has exactly one of new, see, choose, judge")
     return request
 
@@ -169,7 +184,9 @@ def confine() -> None:
     """
     give_way(os.getpid(), MEMORY_BYTES)
     limits = {resource.RLIMIT_CORE: 0}
-    if not stat.S_ISREG(os.fstat(1).st_mode):  # whoever keeps the answers in a file wants that one to be written
+    if not stat.S_ISREG(
+        os.fstat(1).st_mode
+    ):  # whoever keeps the answers in a file wants that one to be written
         limits[resource.RLIMIT_FSIZE] = 0
     for limit, most in limits.items():
         with contextlib.suppress(OSError, ValueError):
@@ -188,8 +205,16 @@ def run_bot(game: str, level: int, seed: int) -> int:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes: the game, the level, the seed."""
     parser.add_argument("game")
-    parser.add_argument("--level", type=int, choices=LEVELS, default=LEVELS[-1], help="from 1, a beginner, to 3")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the opponent’s own; the same plays the same")
+    parser.add_argument(
+        "--level", type=int, choices=LEVELS, default=LEVELS[-1], help="from 1, a beginner, to 3"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the opponent’s own; the same plays the same",
+    )
 
 
 def main() -> int:

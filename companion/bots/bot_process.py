@@ -83,7 +83,16 @@ _chosen = msgspec.json.Decoder(_Chosen).decode
 
 def bot_command(game: str, level: int, seed: int) -> list[str]:
     """Return the command of our own opponents."""
-    return [sys.executable, "-m", "companion.bots.bot_engine", game, "--level", str(level), "--seed", str(seed)]
+    return [
+        sys.executable,
+        "-m",
+        "companion.bots.bot_engine",
+        game,
+        "--level",
+        str(level),
+        "--seed",
+        str(seed),
+    ]
 
 
 def _environment() -> dict[str, str]:
@@ -136,7 +145,9 @@ class BotProcess:
         if not said.ready:
             self._fail("is not ready")
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+    def see(
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+    ) -> None:
         """Show what a turn has brought: the seat's view after it, and its events."""
         said = self._ask({"see": {"view": view, "events": list(events)}}, _ok, deadline_s)
         if not said.ok:
@@ -161,7 +172,9 @@ class BotProcess:
         if not 0 < len(said.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
         try:
-            reasons = tuple(clean for reason in said.why[:_MAX_REASONS] if (clean := _reason(reason)))
+            reasons = tuple(
+                clean for reason in said.why[:_MAX_REASONS] if (clean := _reason(reason))
+            )
         except (ValueError, KeyError, RecursionError):
             self._fail("answered nonsense")
         return Choice(said.action, max(0, said.nodes), reasons)
@@ -179,7 +192,10 @@ class BotProcess:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -201,7 +217,9 @@ class BotProcess:
         self._end()
         raise BotFailure(f"The opponent {what}")
 
-    def _ask(self, request: Mapping[str, Any], decode: Callable[[bytes], R], deadline_s: float) -> R:
+    def _ask(
+        self, request: Mapping[str, Any], decode: Callable[[bytes], R], deadline_s: float
+    ) -> R:
         ends_s = time.monotonic() + deadline_s
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
@@ -277,7 +295,9 @@ def _reason(told: str | _Sentence) -> str:
         return _shown(told[:_MAX_REASON])
     if len(told.pattern) > _MAX_REASON or not _PATTERN.fullmatch(told.pattern):
         raise ValueError(told.pattern)
-    parts = {name: part if isinstance(part, int) else _reason(part) for name, part in told.parts.items()}
+    parts = {
+        name: part if isinstance(part, int) else _reason(part) for name, part in told.parts.items()
+    }
     sentence: str = unpacked({"say": told.pattern, "many": "", "parts": parts})
     if len(sentence) > _MAX_REASON or _shown(sentence) != sentence:
         raise ValueError(told.pattern)
@@ -287,7 +307,9 @@ def _reason(told: str | _Sentence) -> str:
 def _shown(reason: str) -> str:
     """Return a program's words in one line, without what cannot be shown or turns the writing
     round."""
-    return " ".join("".join(each for each in reason if each.isspace() or is_printable(each)).split())
+    return " ".join(
+        "".join(each for each in reason if each.isspace() or is_printable(each)).split()
+    )
 
 
 def _pipe(pipe: IO[bytes] | None) -> int:

@@ -44,5 +44,8 @@ def cast(engines: Iterable[str]) -> tuple[Character, ...]:
         name, _, text = engine.partition("=")
         with suppress(ValueError):  # an open quotation mark
             command = tuple(shlex.split(text))
-            known.setdefault(name.strip(), Character(name.strip(), 0, say("an external engine"), "laptop", command))
+            known.setdefault(
+                name.strip(),
+                Character(name.strip(), 0, say("an external engine"), "laptop", command),
+            )
     return tuple(known.values())

@@ -65,7 +65,10 @@ class Coach:
     """
 
     def __init__(
-        self, table: Table, key: bytes, open_process: Callable[[Sequence[str]], BotProcess] = BotProcess
+        self,
+        table: Table,
+        key: bytes,
+        open_process: Callable[[Sequence[str]], BotProcess] = BotProcess,
     ) -> None:
         self._table = table
         self._key = key
@@ -99,7 +102,10 @@ class Coach:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not self._busy.acquire(blocking=False):
-            raise Illegal(Refusal.WRONG_PHASE, say("The coach is busy with another question: ask again in a moment"))
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("The coach is busy with another question: ask again in a moment"),
+            )
         try:
             yield
         finally:
@@ -115,7 +121,13 @@ class Coach:
                 continue
             why = said_by_bot(verdict.best.why)
             is_best = bool(done) and _is_best(verdict, done)
-            return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best) if done else "", is_best)
+            return Hint(
+                verdict.best.action,
+                orders,
+                why,
+                _sentence(verdict, is_best) if done else "",
+                is_best,
+            )
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _asked(self, turn: MachineTurn, done: str) -> Verdict:

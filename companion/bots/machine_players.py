@@ -89,10 +89,12 @@ class MachinePlayers(Closeable):
         self._table = table
         by_name = {character.name: character for character in self.characters}
         self._players = {
-            seat: _MachinePlayer(seat, table, clock, _Casting(key, by_name, tempo_s, open_process)) for seat in SEATS
+            seat: _MachinePlayer(seat, table, clock, _Casting(key, by_name, tempo_s, open_process))
+            for seat in SEATS
         }
         self._followers = [
-            Follower(table, f"machine at {seat}", player.step, LOOK_S) for seat, player in self._players.items()
+            Follower(table, f"machine at {seat}", player.step, LOOK_S)
+            for seat, player in self._players.items()
         ]
 
     def step(self) -> None:
@@ -138,7 +140,9 @@ class _MachinePlayer:
 
         Return in how many seconds there is more (0: after the table's next change).
         """
-        turn = next((turn for turn in self._table.machines.turns() if turn.seat is self._seat), None)
+        turn = next(
+            (turn for turn in self._table.machines.turns() if turn.seat is self._seat), None
+        )
         if turn is None:
             self.close()
             self._patience_s = PATIENCE_S[0]
@@ -185,7 +189,9 @@ class _MachinePlayer:
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
             name = Verbatim(self._told.name if self._told else "")
-            self._complain(say("{name}’s program played against the rules: its move was random.", name=name))
+            self._complain(
+                say("{name}’s program played against the rules: its move was random.", name=name)
+            )
             self._plan = _Plan(plan.moment, None, self._clock.monotonic_s())
             return LOOK_S
         else:
@@ -217,7 +223,9 @@ class _MachinePlayer:
         if turn.asked is not None:
             return Choice(turn.asked, 0)
         if not (knows(turn.game) or self._casting.characters.get(turn.name, CHARACTERS[0]).command):
-            self._complain(say("{name} does not know this game and plays at random.", name=Verbatim(turn.name)))
+            self._complain(
+                say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
+            )
             return None
         ends_s = self._clock.monotonic_s() + self._patience_s
         if turn.due_s is not None:
@@ -237,7 +245,12 @@ class _MachinePlayer:
             return choice
         if not self._closing:
             self._patience_s = max(PATIENCE_S[1], self._patience_s / 2)
-            self._complain(say("{name}’s program does not respond: the moves are random.", name=Verbatim(turn.name)))
+            self._complain(
+                say(
+                    "{name}’s program does not respond: the moves are random.",
+                    name=Verbatim(turn.name),
+                )
+            )
         return None
 
     def _complain(self, sentence: str) -> None:
@@ -249,7 +262,11 @@ class _MachinePlayer:
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
         """Return the process, told of every turn up to this one. Raises `BotFailure`."""
         told = self._told
-        is_new = told is None or (told.number, told.name, told.game) != (turn.number, turn.name, turn.game)
+        is_new = told is None or (told.number, told.name, told.game) != (
+            turn.number,
+            turn.name,
+            turn.game,
+        )
         if not is_new and told is not None and turn.events[: len(told.events)] != told.events:
             is_new = True  # a turn that it knows was taken back
         if is_new or self._process is None:

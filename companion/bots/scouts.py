@@ -100,7 +100,9 @@ class ScoutsBot(Bot):
         rock = search.rock(position, best, self._strength) if self._strength.lays_rocks else None
         self._remember(position, best[1], rock)
         self._left[self._strength.known_by(best[2])] += 1
-        self._why = search.reasons(position, best, rock) + search.lines(position, best, rock, self._strength)
+        self._why = search.reasons(position, best, rock) + search.lines(
+            position, best, rock, self._strength
+        )
         return Choice(self._plan[position], search.nodes, self._why)
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
@@ -112,7 +114,9 @@ class ScoutsBot(Bot):
         search = _Search(self._ground(position), position.seat, self._left)
         squares = [1 << NUMBERS[name] for name in _SQUARE.findall(action)]
         if not position.due:
-            kept, best, tried = (search.laid(position, self._covered(text)) for text in (".", choice.action, action))
+            kept, best, tried = (
+                search.laid(position, self._covered(text)) for text in (".", choice.action, action)
+            )
             return Verdict(choice, _share(max(kept, best) - tried))
         best_turn = search.best(position, self._strength)
         if best_turn is None or len(squares) < 2:
@@ -122,7 +126,11 @@ class ScoutsBot(Bot):
 
     def _covered(self, action: str) -> int | None:
         """Return the squares that a rock of this notation covers. None: it lays none."""
-        return sum_of_masks(1 << NUMBERS[name] for name in _SQUARE.findall(action)) if "@" in action else None
+        return (
+            sum_of_masks(1 << NUMBERS[name] for name in _SQUARE.findall(action))
+            if "@" in action
+            else None
+        )
 
     def _ground(self, position: Position) -> Ground:
         return Ground(self._values, position.stone, position.may_stack)
@@ -149,7 +157,9 @@ def _play_text(position: Position, origin: int, target: int) -> str:
     """Return a dash where one leads there, otherwise the shortest chain of jumps."""
     start, end = origin.bit_length() - 1, target.bit_length() - 1
     return (
-        f"{NAMES[start]}-{NAMES[end]}" if dashes(position, start) & target else chain_text(_chain(position, start, end))
+        f"{NAMES[start]}-{NAMES[end]}"
+        if dashes(position, start) & target
+        else chain_text(_chain(position, start, end))
     )
 
 
@@ -191,7 +201,9 @@ class _Search:
         value = self.ground.value(node, self.seat)
         turns = [
             (worth - _BOREDOM * self.left.get(strength.known_by(after), 0), plays, after)
-            for worth, plays, after in self._turns(node, self.seat, value, position.due, position.played)
+            for worth, plays, after in self._turns(
+                node, self.seat, value, position.due, position.played
+            )
         ]
         turns.sort(key=_worth_of, reverse=True)
         self.ranked = turns
@@ -219,7 +231,9 @@ class _Search:
             alpha = max(alpha, score)
         return sorted(found, key=_worth_of, reverse=True)
 
-    def _turns(self, node: Node, seat: int, value: float, due: int = 2, played: int = 0) -> list[Turn]:
+    def _turns(
+        self, node: Node, seat: int, value: float, due: int = 2, played: int = 0
+    ) -> list[Turn]:
         """Return the turns that can be played, each position once, the best at first sight first.
 
         Only one that wins.
@@ -236,13 +250,24 @@ class _Search:
                 found.append((value + worth, ((origin, target),), after))
             for worth_too, start, end in seconds:
                 if worth_too >= WIN:
-                    return [(WIN, ((origin, target), (start, end)), masks_after(after, seat, start, end))]
+                    return [
+                        (
+                            WIN,
+                            ((origin, target), (start, end)),
+                            masks_after(after, seat, start, end),
+                        )
+                    ]
                 found.append((value + worth + worth_too, ((origin, target), (start, end)), after))
         found.sort(key=_worth_of, reverse=True)
         return _completed(found, seat)
 
     def _turn(
-        self, node: Node, value: float, widths: tuple[int, ...], window: tuple[float, float], mine: bool = False
+        self,
+        node: Node,
+        value: float,
+        widths: tuple[int, ...],
+        window: tuple[float, float],
+        mine: bool = False,
     ) -> float:
         """Return what a position is worth to the side that has its whole turn before it.
 
@@ -256,7 +281,9 @@ class _Search:
         for worth, _, after in self._turns(node, seat, value)[: widths[0]]:
             if worth >= WIN:
                 return WIN
-            score = -self._turn(swapped(after), -worth, widths[1:], (-beta, -max(alpha, best)), not mine)
+            score = -self._turn(
+                swapped(after), -worth, widths[1:], (-beta, -max(alpha, best)), not mine
+            )
             # a win sooner is better, a loss later is less bad
             best = max(best, score - 1 if score > _SURE else score + 1 if score < -_SURE else score)
             if best >= beta:
@@ -300,7 +327,9 @@ class _Search:
         best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
         # only rocks beside a scout with intel can stop it
         near = [laid for laid in rocks_laid(position) if laid[1] & zone]
-        for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[:_ROCKS_TRIED]:
+        for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[
+            :_ROCKS_TRIED
+        ]:
             search = _Search(self.ground.with_stone(covered), self.seat, self.left)
             theirs = search._last_turn(node, 1 - self.seat, value, inf)
             self.nodes += search.nodes
@@ -316,7 +345,9 @@ class _Search:
         if position.due and (turn := self.best(position, strength)):
             return turn[0]
         widths = strength.widths[-1] if strength.widths else ()
-        return self._ranked([(self.ground.value(node, self.seat), (), node)], (1, *widths[1:]))[0][0]
+        return self._ranked([(self.ground.value(node, self.seat), (), node)], (1, *widths[1:]))[0][
+            0
+        ]
 
     def laid(self, position: Position, covered: int | None) -> float:
         """Return what a turn whose plays are made is worth when a rock covers these squares.
@@ -330,7 +361,9 @@ class _Search:
         search = _Search(self.ground.with_stone(covered), self.seat, self.left)
         return -search._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
 
-    def reasons(self, position: Position, turn: Turn, rock: tuple[int, int] | None) -> tuple[str, ...]:
+    def reasons(
+        self, position: Position, turn: Turn, rock: tuple[int, int] | None
+    ) -> tuple[str, ...]:
         """Return why this turn, in sentences, the main thing first."""
         worth, _, node = turn
         before, told = position[:6], []
@@ -344,7 +377,12 @@ class _Search:
             told.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             told.append(say("This gathers intel."))
-        return (*told, say("As far as one can see ahead, this side’s scouts then get farther than the other side’s."))
+        return (
+            *told,
+            say(
+                "As far as one can see ahead, this side’s scouts then get farther than the other side’s."
+            ),
+        )
 
     def lines(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None, strength: Strength
@@ -357,7 +395,9 @@ class _Search:
         after = handed_over(after if rock is None else with_rock(after, *rock))
         ground = self.ground if rock is None else self.ground.with_stone(rock[1])
         widths = strength.widths[-1][1:] if strength.widths else ()
-        answer = _Search(ground, after.seat, {}).best(after, replace(strength, widths=(widths,) if widths else ()))
+        answer = _Search(ground, after.seat, {}).best(
+            after, replace(strength, widths=(widths,) if widths else ())
+        )
         second = self.ranked[1] if len(self.ranked) > 1 else (worth, (), turn[2])
         return reasons_of(
             expected(_words(after, answer[1] if answer else ())),

@@ -12,7 +12,17 @@ from random import Random
 from typing import Any
 
 from companion.core.kit import SEATS
-from companion.games.scouts.board import ALL, AROUND, BESIDE, FAR, FILES, HOME, JUMPS, NUMBERS, beside
+from companion.games.scouts.board import (
+    ALL,
+    AROUND,
+    BESIDE,
+    FAR,
+    FILES,
+    HOME,
+    JUMPS,
+    NUMBERS,
+    beside,
+)
 from companion.games.scouts.state import Masks, Position
 
 Node = Masks
@@ -43,7 +53,10 @@ class Ground:
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
         self.values, self.stone, self.may_stack = values, stone, may_stack
-        self.worth: tuple[tuple[dict[int, float], dict[int, float]], ...] = (_worth(values, 0), _worth(values, 1))
+        self.worth: tuple[tuple[dict[int, float], dict[int, float]], ...] = (
+            _worth(values, 0),
+            _worth(values, 1),
+        )
         """By seat: of a plain scout on each square (its mask), and of one with intel."""
 
     def with_stone(self, covered: int) -> Ground:
@@ -59,10 +72,12 @@ class Ground:
         total = sum(mine[bool(intel & bit)][bit] for bit in bits(own))
         total -= sum(theirs[bool(intel & bit)][bit] for bit in bits(foe))
         total += sum(
-            mine[bool(low_intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE) for bit in bits(own_low)
+            mine[bool(low_intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE)
+            for bit in bits(own_low)
         )
         return total - sum(
-            theirs[bool(low_intel & bit)][bit] * (_UNDER_OWN if foe & bit else _UNDER_FOE) for bit in bits(foe_low)
+            theirs[bool(low_intel & bit)][bit] * (_UNDER_OWN if foe & bit else _UNDER_FOE)
+            for bit in bits(foe_low)
         )
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
@@ -100,7 +115,9 @@ class Ground:
                 if has_intel and target & home:
                     found.append((WIN, origin, target))
                 elif scouts & target:
-                    found.append((leaves + worth[target] + self._covered(node, seat, target), origin, target))
+                    found.append(
+                        (leaves + worth[target] + self._covered(node, seat, target), origin, target)
+                    )
                 else:
                     found.append((leaves + worth[target], origin, target))
         return found
@@ -174,7 +191,9 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
             else:
                 lower[side] |= bit
                 low_intel |= bit if piece["intel"] else 0
-    rocks = [_mask(view["rocks"][name].get(kind, ())) for name in SEATS for kind in ("boulder", "rock")]
+    rocks = [
+        _mask(view["rocks"][name].get(kind, ())) for name in SEATS for kind in ("boulder", "rock")
+    ]
     stone = rocks[0] | rocks[1] | rocks[2] | rocks[3]
     return Position(
         own=upper[seat],

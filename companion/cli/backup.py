@@ -28,9 +28,13 @@ def add_commands(
     )
     add_settings(backup)
     backup.add_argument("file", type=Path, metavar="FILE.zip")
-    backup.add_argument("--photographs", action="store_true", help="also the photographs of all turns")
+    backup.add_argument(
+        "--photographs", action="store_true", help="also the photographs of all turns"
+    )
     backup.set_defaults(run=lambda options: _backup(options, *settings_of(options)))
-    restore = commands.add_parser("restore", help="restore a backup; what is here is kept in before-restore")
+    restore = commands.add_parser(
+        "restore", help="restore a backup; what is here is kept in before-restore"
+    )
     add_settings(restore)
     restore.add_argument("file", type=Path, metavar="FILE.zip")
     restore.set_defaults(run=lambda options: _restore(options, *settings_of(options)))
@@ -45,9 +49,16 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
                 _require_games(settings.journal_path)
-                begin(f"Copying settings and games{' with their photographs' if options.photographs else ''}.")
+                begin(
+                    f"Copying settings and games{' with their photographs' if options.photographs else ''}."
+                )
                 note = make_backup(
-                    settings, path, RealClock(), options.photographs, target, when_packed=partial(count, "Photographs")
+                    settings,
+                    path,
+                    RealClock(),
+                    options.photographs,
+                    target,
+                    when_packed=partial(count, "Photographs"),
                 )
             _give_to_caller(target)
         unfinished.replace(options.file)
@@ -66,7 +77,9 @@ def _require_games(journal: Path) -> None:
     try:
         journal.stat()
     except FileNotFoundError:
-        raise Malformed(f"There are no games in {journal.parent}: name the folder of yours by --state-dir") from None
+        raise Malformed(
+            f"There are no games in {journal.parent}: name the folder of yours by --state-dir"
+        ) from None
     except OSError:
         pass  # whoever copies it says why it cannot be read
 
@@ -84,7 +97,9 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     with source, as_owner_of(settings.journal_path.parent):
         size_mb = os.fstat(source.fileno()).st_size / 1_000_000
         if zipfile.is_zipfile(source):  # anything else is refused at once
-            begin(f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it.")
+            begin(
+                f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it."
+            )
         source.seek(0)
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
@@ -112,5 +127,9 @@ def _new_file(path: Path) -> IO[bytes]:
 
 def _give_to_caller(file: IO[bytes]) -> None:
     """Give what root writes for somebody who said sudo to that person."""
-    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ.get("SUDO_GID", "").isdigit():
+    if (
+        os.geteuid() == 0
+        and os.environ.get("SUDO_UID", "").isdigit()
+        and os.environ.get("SUDO_GID", "").isdigit()
+    ):
         os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))

@@ -34,7 +34,9 @@ def print_page(path: Path, paper: Paper) -> str:
     try:
         path.write_bytes(calibration_page(paper))
     except OSError as error:
-        raise SystemTrouble(f"{path}: cannot be written: {error.strerror}. Choose a folder of your own") from error
+        raise SystemTrouble(
+            f"{path}: cannot be written: {error.strerror}. Choose a folder of your own"
+        ) from error
     return (
         f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run companion calibrate "
         "and hold the page in front of the camera as it says."
@@ -52,10 +54,14 @@ def measure_live(settings: Settings, tell: Callable[[str], None]) -> LensFit:
         if first is None:
             raise CameraError(f"{camera.name} gives no picture: check the cable")
         work = Calibration(nominal_lens(settings.camera, camera))
-        tell(f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything.")
+        tell(
+            f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
+        )
         _collect(work, _pictures(camera), tell)
         measured = _result(work, tell)
-        LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
+        LensShelf(settings.lenses_path, settings.camera).measured(
+            camera, measured.lens, measured.spread
+        )
     return measured
 
 
@@ -74,7 +80,11 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
             continue
         size = luma.shape[1], luma.shape[0]
         if size not in told:
-            tell("{}: {} x {}, not {} x {} as the camera is set.".format(path.name, *size, *settings.camera.size_px))
+            tell(
+                "{}: {} x {}, not {} x {} as the camera is set.".format(
+                    path.name, *size, *settings.camera.size_px
+                )
+            )
             told.add(size)
         trouble = work.add(luma)
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
@@ -84,7 +94,9 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             camera.frame()
-            LensShelf(settings.lenses_path, settings.camera).measured(camera, measured.lens, measured.spread)
+            LensShelf(settings.lenses_path, settings.camera).measured(
+                camera, measured.lens, measured.spread
+            )
     except CameraError as error:
         tell(f"Not kept: {error.message}.")
     return measured

@@ -61,7 +61,9 @@ def report(settings: Settings, as_json: bool = False, path: Path | None = None) 
         if not as_json:
             print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
     if as_json:
-        plain = [{"topic": each.topic, "grade": each.grade, "text": str(each.text)} for each in found]
+        plain = [
+            {"topic": each.topic, "grade": each.grade, "text": str(each.text)} for each in found
+        ]
         print(json.dumps({"worst": worst(found), "findings": plain}, ensure_ascii=False))
     return EXIT_STATUS[worst(found)]
 
@@ -76,7 +78,9 @@ def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
 def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> int:
     """Write a support bundle: the running companion's own, or else what can be found out from here."""
     key = _host_key(settings)
-    bundle = _fetch(settings, "/host/health/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
+    bundle = (
+        _fetch(settings, "/host/health/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
+    )
     if bundle is None:
         bundle = make_bundle(_all(settings, path), private=[str(settings.journal_path.parent)])
     try:
@@ -106,7 +110,9 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
         return (Finding("service", grade, f"{running} {advice}"), *machine)
-    findings = (Finding(each["topic"], Grade(each["grade"]), each["text"]) for each in told["findings"])
+    findings = (
+        Finding(each["topic"], Grade(each["grade"]), each["text"]) for each in told["findings"]
+    )
     return (Finding("service", Grade.OK, running), *findings)
 
 
@@ -119,7 +125,9 @@ def _host_key(settings: Settings) -> str:
         return ""
 
 
-def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S) -> dict[str, Any] | None:
+def fetch(
+    settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S
+) -> dict[str, Any] | None:
     """Return a JSON object of this machine's own pages.
 
     None: nobody answers with one within `timeout_s`.
@@ -132,14 +140,22 @@ def fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: flo
     return found if isinstance(found, dict) else None
 
 
-def _fetch(settings: Settings, path: str, headers: dict[str, str], timeout_s: float) -> bytes | None:
+def _fetch(
+    settings: Settings, path: str, headers: dict[str, str], timeout_s: float
+) -> bytes | None:
     """Return what this machine's own pages answer, by HTTP or HTTPS. None: nothing."""
     place = bracketed(from_here(settings.web.host))
-    anyone = ssl.create_default_context()  # this machine itself, by an address that no certificate names
+    anyone = (
+        ssl.create_default_context()
+    )  # this machine itself, by an address that no certificate names
     anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone))
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone)
+    )
     for scheme in ("http", "https"):
-        request = urllib.request.Request(f"{scheme}://{place}:{settings.web.port}{path}", headers=headers)
+        request = urllib.request.Request(
+            f"{scheme}://{place}:{settings.web.port}{path}", headers=headers
+        )
         try:
             try:
                 answer = opener.open(request, timeout=timeout_s)
@@ -188,7 +204,11 @@ def _camera(settings: Settings) -> Iterator[Finding]:
             lens = _lens_words(settings, camera)
     except CameraError as error:
         missing = settings.camera.source == "auto" and not cameras()
-        words = error.message if opened else f"{error.message.rstrip('.')}. Without a camera you play by tapping."
+        words = (
+            error.message
+            if opened
+            else f"{error.message.rstrip('.')}. Without a camera you play by tapping."
+        )
         yield Finding("camera", Grade.NOTE if missing else Grade.FAIL, words)
     else:
         yield _picture(opened, frame)
@@ -197,14 +217,18 @@ def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source != "auto" or len(others) > 1:
         for each in others:
             yield Finding(
-                "camera", Grade.OK, f"{each.name} is connected: to use it, [camera] source = “{each.source}”."
+                "camera",
+                Grade.OK,
+                f"{each.name} is connected: to use it, [camera] source = “{each.source}”.",
             )
 
 
 def _picture(name: str, frame: Frame | None) -> Finding:
     """Return what the first picture shows."""
     if frame is None:
-        return Finding("camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi.")
+        return Finding(
+            "camera", Grade.FAIL, f"{name} gives no picture: check the cable, restart the Pi."
+        )
     height, width = frame.luma.shape
     if is_black(frame.luma):
         return Finding("camera", Grade.NOTE, f"{name}, {width} x {height}: {BLACK_WORDS}.")
@@ -261,5 +285,7 @@ def journal_finding(settings: Settings) -> Iterator[Finding]:
         return
     size_mb = path.stat().st_size / 1e6
     yield Finding(
-        "journal", Grade.WARN if notice else Grade.OK, f"{number} games in {size_mb:.1f} MB. {notice}".strip()
+        "journal",
+        Grade.WARN if notice else Grade.OK,
+        f"{number} games in {size_mb:.1f} MB. {notice}".strip(),
     )

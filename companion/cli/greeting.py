@@ -54,7 +54,11 @@ def greeting(
     An empty `host_key` is not told, because a file or a log is read by others: `key_command` tells it.
     """
     first = urls[0]
-    rows = [("Table screen", first), *(("", url) for url in urls[1:]), ("Phones join", f"{first}join")]
+    rows = [
+        ("Table screen", first),
+        *(("", url) for url in urls[1:]),
+        ("Phones join", f"{first}join"),
+    ]
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if simulated:
         rows.append(("Workbench", f"{first}workbench"))
@@ -88,4 +92,9 @@ def begin(what: str) -> None:
 def count(what: str, done: int, total: int) -> None:
     """Say how far it has come, in one line that is written over until all is done."""
     if sys.stderr.isatty():
-        print(f"\r{what}: {done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        print(
+            f"\r{what}: {done} of {total}",
+            end="\n" if done == total else "",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -35,16 +35,22 @@ def add_commands(
     add_settings(history)
     history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
     history.add_argument(
-        "--players", action="store_true", help="what each player did instead, and against each machine"
+        "--players",
+        action="store_true",
+        help="what each player did instead, and against each machine",
     )
     history.set_defaults(run=lambda options: _history(options, settings_of(options)))
     export = commands.add_parser("export", help="write a finished game as JSON or as notation")
     add_settings(export)
-    export.add_argument("number", type=int, metavar="N", help="number of the game, as listed by history")
+    export.add_argument(
+        "number", type=int, metavar="N", help="number of the game, as listed by history"
+    )
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of the console")
     export.add_argument("--text", action="store_true", help="as notation for people to read")
     export.set_defaults(run=lambda options: _export(options, settings_of(options)))
-    bring = commands.add_parser("import", help="replay an exported file and keep it; not while a service runs")
+    bring = commands.add_parser(
+        "import", help="replay an exported file and keep it; not while a service runs"
+    )
     add_settings(bring)
     bring.add_argument("file", type=Path, metavar="FILE")
     bring.set_defaults(run=lambda options: _import(options, settings_of(options)))
@@ -62,7 +68,10 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
             if options.json:
                 print(msgspec.json.encode(each, enc_hook=str).decode(), flush=True)
             else:
-                print(_record_words(each) if isinstance(each, PlayerRecord) else _words(each), flush=True)
+                print(
+                    _record_words(each) if isinstance(each, PlayerRecord) else _words(each),
+                    flush=True,
+                )
     return 0
 
 
@@ -76,7 +85,9 @@ def _words(line: GameLine) -> str:
     """Return a game on one line: number, date, title, players, decisions, end."""
     at = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}" if line.begun else "-"
     players = " – ".join(_player(line, seat) for seat in SEATS)
-    end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(line.ending, line.ending)
+    end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(
+        line.ending, line.ending
+    )
     origin = " (from elsewhere)" if line.is_imported else ""
     told = " ".join(filter(None, (str(end), str(line.chosen))))
     return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} decisions. {told}"
@@ -165,9 +176,14 @@ def _add_replay(
 ) -> None:
     command = commands.add_parser("replay", help="replay a game and check its receipts")
     add_settings(command)
-    command.add_argument("game", metavar="ID|FILE", help="a number from history, or an exported file")
     command.add_argument(
-        "--photographs", type=Path, metavar="DIR", help="write the photographs of its turns to this folder"
+        "game", metavar="ID|FILE", help="a number from history, or an exported file"
+    )
+    command.add_argument(
+        "--photographs",
+        type=Path,
+        metavar="DIR",
+        help="write the photographs of its turns to this folder",
     )
     command.add_argument("--json", action="store_true", help="print the game as a file instead")
     command.set_defaults(run=lambda options: _replay(options, settings_of))
@@ -191,7 +207,9 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
     for sentence in retell(played):
         print(sentence)
     if settings and session and (kept := _photographs_of(settings, session)):
-        print(f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}")
+        print(
+            f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}"
+        )
     return 0
 
 
@@ -229,7 +247,10 @@ def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Pat
     from companion.archive.photographs import PhotographFolder  # noqa: PLC0415
     from companion.table.views import turn_title  # noqa: PLC0415
 
-    folder, turns = PhotographFolder(settings.photographs_path), {turn.moment: turn.number for turn in session.turns}
+    folder, turns = (
+        PhotographFolder(settings.photographs_path),
+        {turn.moment: turn.number for turn in session.turns},
+    )
     moments = folder.moments(session.number)
     return [(turn_title(moment, turns), folder.path(session.number, moment)) for moment in moments]
 
@@ -237,7 +258,9 @@ def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Pat
 def _write_photographs(settings: Settings, session: Session, folder: Path) -> int:
     kept = _photographs_of(settings, session)
     if not kept:
-        raise Malformed(f"There are no photographs of game {session.number} in {settings.photographs_path}")
+        raise Malformed(
+            f"There are no photographs of game {session.number} in {settings.photographs_path}"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number, (title, path) in enumerate(kept):

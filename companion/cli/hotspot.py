@@ -112,19 +112,31 @@ class Hotspot:
         a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
         """
         if not _NAME.fullmatch(name):
-            raise Malformed("The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores")
+            raise Malformed(
+                "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores"
+            )
         self._need_rights()
         settings, before = self._settings(), self._profile()
         password = before.password or "".join(secrets.choice(_LETTERS) for _ in range(12))
         own = before.own if before.is_told_in(settings.wifi) else settings.wifi
-        words = {"UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, CONNECTION)), "NAME": name, "PASSWORD": password}
+        words = {
+            "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, CONNECTION)),
+            "NAME": name,
+            "PASSWORD": password,
+        }
         text = template()
         for word, value in words.items():
             text = text.replace(f"@{word}@", value)
         profile, names = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
         try:
-            _write(profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n", 0o600)
-            _write(names, "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES), 0o644)
+            _write(
+                profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n", 0o600
+            )
+            _write(
+                names,
+                "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES),
+                0o644,
+            )
             self._do("nmcli", "connection", "load", str(profile))
             self._do("nmcli", "connection", "up", CONNECTION)
         except BaseException:  # else the profile that does not work would be tried at every start
@@ -161,7 +173,9 @@ class Hotspot:
 
     def _need_rights(self) -> None:
         if self.root == Path("/") and os.geteuid() != 0:
-            raise NoHotspot("The network is the machine’s, not yours alone: sudo companion hotspot …")
+            raise NoHotspot(
+                "The network is the machine’s, not yours alone: sudo companion hotspot …"
+            )
 
     def _settings(self) -> Settings:
         with as_owner_of(self.settings.parent):
@@ -178,9 +192,15 @@ class Hotspot:
         with as_owner_of(self.settings.parent):
             owner = self.settings.stat() if self.settings.exists() else None
             file = SettingsFile(self.settings)
-            changes = {"wifi.name": wifi.name, "wifi.password": wifi.password, "wifi.hidden": wifi.hidden}
+            changes = {
+                "wifi.name": wifi.name,
+                "wifi.password": wifi.password,
+                "wifi.hidden": wifi.hidden,
+            }
             file.change(changes, file.read().seen)
-            if owner and os.geteuid() == 0:  # in root's folder, too, the service's own file stays its own
+            if (
+                owner and os.geteuid() == 0
+            ):  # in root's folder, too, the service's own file stays its own
                 os.chown(self.settings, owner.st_uid, owner.st_gid)
         self._run("systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service")
 
@@ -195,7 +215,10 @@ class Hotspot:
 
 def template() -> str:
     """Return the profile before it is filled in. Raises `NoHotspot` when the program came without it."""
-    places = (Path(sys.prefix) / "share/tabletop-companion/systemd", Path(__file__).parents[2] / "systemd")
+    places = (
+        Path(sys.prefix) / "share/tabletop-companion/systemd",
+        Path(__file__).parents[2] / "systemd",
+    )
     for place in places:
         if (found := place / TEMPLATE).is_file():
             return found.read_text(encoding="utf-8")
@@ -208,7 +231,9 @@ def _write(path: Path, text: str, mode: int) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.unlink(missing_ok=True)
-        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+        with open(
+            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8"
+        ) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -25,9 +25,13 @@ def add_lamp(
     settings_of: Callable[[argparse.Namespace], Settings],
 ) -> None:
     """Add `companion lamp` with its options."""
-    command = commands.add_parser("lamp", help="drive the system lamp: booting, ready, fault, safe to unplug")
+    command = commands.add_parser(
+        "lamp", help="drive the system lamp: booting, ready, fault, safe to unplug"
+    )
     add_settings(command)
-    command.add_argument("--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})")
+    command.add_argument(
+        "--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})"
+    )
     command.set_defaults(run=lambda options: run_lamp(settings_of(options).panel, options.folder))
 
 

@@ -78,7 +78,9 @@ def parser() -> argparse.ArgumentParser:
     add_history(commands, _add_settings, _settings_of)
     _add_game_commands(commands)
     _add_doctor(commands)
-    add_upkeep(commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options)))
+    add_upkeep(
+        commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options))
+    )
     add_host_key(commands, _add_settings, _settings_of, _port)
     add_hub(commands, _add_settings, _settings_of, _port)
     _add_calibrate(commands)
@@ -94,11 +96,15 @@ def _settings_path(options: argparse.Namespace) -> Path:
     """Return the file that is named, else the installation's, which its `companion` names in the
     environment."""
     installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
-    found = find_settings(options.settings or (Path(installed) if installed else None), options.state_dir)
+    found = find_settings(
+        options.settings or (Path(installed) if installed else None), options.state_dir
+    )
     try:
         found.exists()
     except PermissionError:
-        raise SystemTrouble(f"You may not read {found}: use sudo, or --state-dir with a folder of your own") from None
+        raise SystemTrouble(
+            f"You may not read {found}: use sudo, or --state-dir with a folder of your own"
+        ) from None
     except OSError as error:
         raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
     return found
@@ -122,7 +128,9 @@ def _settings_of(options: argparse.Namespace) -> Settings:
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR")
+    command.add_argument(
+        "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
+    )
     command.add_argument("--state-dir", metavar="DIR", help="where the games are kept")
 
 
@@ -131,7 +139,9 @@ def _add_settings(command: argparse.ArgumentParser) -> None:
 
 def _port(text: str) -> int:
     if not (text.isdecimal() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a whole number from 0 to 65535")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a port: give a whole number from 0 to 65535"
+        )
     return int(text)
 
 
@@ -141,18 +151,26 @@ def _fps(text: str) -> float:
             return number
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not a frame rate: give a number above 0, 60 at most")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is not a frame rate: give a number above 0, 60 at most"
+    )
 
 
 def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("play", help="run the table: pages, camera, lamps")
     _add_settings(command)
-    command.add_argument("--simulate", action="store_true", help="a rendered table and a panel without pins")
+    command.add_argument(
+        "--simulate", action="store_true", help="a rendered table and a panel without pins"
+    )
     command.add_argument(SAFE, action="store_true", help="without games and programs from outside")
-    command.add_argument("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
+    command.add_argument(
+        "--game", choices=sorted(GAMES), help="start this game at once, unless one is on"
+    )
     command.add_argument("--port", type=_port, help="port of the pages (0: any free one)")
     command.add_argument("--host", help="address to listen on")
-    command.add_argument("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
+    command.add_argument(
+        "--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video"
+    )
     command.add_argument("--fps", type=_fps, help="frames read per second")
     command.set_defaults(run=_play)
 
@@ -174,7 +192,12 @@ def _play(options: argparse.Namespace) -> int:
         return found
 
     for left_out in (game for game in outside_games() if game.trouble):
-        log.warning("The game %s from %s is not loaded: %s", left_out.name, left_out.package, left_out.trouble)
+        log.warning(
+            "The game %s from %s is not loaded: %s",
+            left_out.name,
+            left_out.package,
+            left_out.trouble,
+        )
     run(settings, _settings_path(options), True if options.simulate else None, greet)
     return 0
 
@@ -185,7 +208,9 @@ def _play(options: argparse.Namespace) -> int:
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("read", help="print what a camera would read in images")
     command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
-    command.add_argument("--dictionary", metavar="NAME", help="dictionary of the markers, such as DICT_6X6_250")
+    command.add_argument(
+        "--dictionary", metavar="NAME", help="dictionary of the markers, such as DICT_6X6_250"
+    )
     command.set_defaults(run=_read)
 
 
@@ -214,9 +239,13 @@ def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon.",
     )
     _add_settings(command)
-    command.add_argument("--port", type=_port, help="port of the running companion, if not the one in the settings")
+    command.add_argument(
+        "--port", type=_port, help="port of the running companion, if not the one in the settings"
+    )
     command.add_argument("--json", action="store_true", help="the same as JSON")
-    command.add_argument("--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong")
+    command.add_argument(
+        "--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong"
+    )
     command.set_defaults(run=_doctor)
 
 
@@ -229,12 +258,18 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("calibrate", help="measure the camera's lens exactly, from a printed page")
+    command = commands.add_parser(
+        "calibrate", help="measure the camera's lens exactly, from a printed page"
+    )
     _add_settings(command)
     command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
     task = command.add_mutually_exclusive_group()
-    task.add_argument("--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead")
-    task.add_argument("--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took")
+    task.add_argument(
+        "--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"
+    )
+    task.add_argument(
+        "--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took"
+    )
     command.add_argument("--paper", choices=("a4", "letter"), default="a4")
     command.set_defaults(run=_calibrate)
 
@@ -247,7 +282,11 @@ def _calibrate(options: argparse.Namespace) -> int:
         return 0
     settings = _settings_of(options)
     try:
-        measured = measure_folder(settings, options.folder, print) if options.folder else measure_live(settings, print)
+        measured = (
+            measure_folder(settings, options.folder, print)
+            if options.folder
+            else measure_live(settings, print)
+        )
     except KeyboardInterrupt:
         print("Ended; nothing is changed.")
         return 1
@@ -270,7 +309,9 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.add_argument("--games", type=count, default=1, metavar="N")
     command.add_argument("--seed", type=int, default=1, metavar="S")
     own = [character.name for character in CHARACTERS]
-    command.add_argument("--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}")
+    command.add_argument(
+        "--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}"
+    )
     command.add_argument("--json", action="store_true", help="one JSON line per game")
     command.set_defaults(run=_selfplay)
 
@@ -304,7 +345,9 @@ def _check_game(name: str) -> int:
 
 
 def _add_engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("engine", help="the rules as JSON lines on standard input and output")
+    command = commands.add_parser(
+        "engine", help="the rules as JSON lines on standard input and output"
+    )
     command.add_argument("game", choices=sorted(GAMES))
     command.set_defaults(run=_engine)
 
@@ -319,7 +362,9 @@ def _engine(options: argparse.Namespace) -> int:
 def _add_bot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from companion.bots.bot_engine import add_options  # noqa: PLC0415
 
-    command = commands.add_parser("bot", help="an opponent as JSON lines on standard input and output")
+    command = commands.add_parser(
+        "bot", help="an opponent as JSON lines on standard input and output"
+    )
     add_options(command)
     command.set_defaults(run=_bot)
 

@@ -21,15 +21,31 @@ def add_print_commands(commands: Any) -> None:
     kit = commands.add_parser("kit", help="print board and pieces as a PDF")
     kit.add_argument("game", choices=sorted(GAMES))
     _add_sheets(kit)
-    kit.add_argument("--spares", type=count, default=0, metavar="N", help="spare tags of each piece")
-    kit.add_argument("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
-    kit.add_argument("--board-only", action="store_true", help="the board in one piece: A3, A2 or A1, for a print shop")
-    kit.add_argument("--board", metavar="FILE", type=Path, help="a text map instead of the usual board")
-    kit.add_argument("--tiles", action="store_true", help="order tiles that the camera reads, where a game has them")
+    kit.add_argument(
+        "--spares", type=count, default=0, metavar="N", help="spare tags of each piece"
+    )
+    kit.add_argument(
+        "--low-ink", action="store_true", help="sides in light colours, backs of cards as lines"
+    )
+    kit.add_argument(
+        "--board-only",
+        action="store_true",
+        help="the board in one piece: A3, A2 or A1, for a print shop",
+    )
+    kit.add_argument(
+        "--board", metavar="FILE", type=Path, help="a text map instead of the usual board"
+    )
+    kit.add_argument(
+        "--tiles",
+        action="store_true",
+        help="order tiles that the camera reads, where a game has them",
+    )
     kit.set_defaults(run=_kit)
     card = commands.add_parser("card", help="print the table card with the address for phones")
     card.add_argument(
-        "address", metavar="http://…/", help="address of the table screen, as printed by “companion play”"
+        "address",
+        metavar="http://…/",
+        help="address of the table screen, as printed by “companion play”",
     )
     _add_sheets(card)
     card.set_defaults(run=_card)
@@ -38,7 +54,9 @@ def add_print_commands(commands: Any) -> None:
 def _add_sheets(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf")
     command.add_argument("--paper", choices=tuple(PAPERS), default="a4")
-    command.add_argument("--language", choices=tuple(LANGUAGES), default="en", help="language of what is printed")
+    command.add_argument(
+        "--language", choices=tuple(LANGUAGES), default="en", help="language of what is printed"
+    )
 
 
 def _kit(options: argparse.Namespace) -> int:
@@ -58,10 +76,14 @@ def _kit(options: argparse.Namespace) -> int:
     begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
     kit = game.kit(values)
-    style = KitStyle(options.paper, options.spares, options.language, options.low_ink, options.board_only)
+    style = KitStyle(
+        options.paper, options.spares, options.language, options.low_ink, options.board_only
+    )
     if options.board_only:
         if (paper := board_in_one_piece(kit)) is None:
-            raise Malformed("The board is too large for one sheet, even of A1: print it without --board-only")
+            raise Malformed(
+                "The board is too large for one sheet, even of A1: print it without --board-only"
+            )
         style = replace(style, paper=paper)
     pdf = kit_pdf(kit, style, game.extras(values))
     advice = f"one sheet of {style.paper.upper()}; " if options.board_only else ""

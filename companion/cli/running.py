@@ -38,7 +38,9 @@ def ask_running(web: WebSettings, key: str, path: str, body: Mapping[str, Any]) 
     told: dict[str, Any] = {}
     try:
         line.request("GET", "/health")
-        float(json.loads(line.getresponse().read())["uptime_s"])  # whatever else listens there is not told the key
+        float(
+            json.loads(line.getresponse().read())["uptime_s"]
+        )  # whatever else listens there is not told the key
         headers = {"Content-Type": "application/json", "X-Host-Key": key}
         line.request("POST", path, json.dumps(body).encode(), headers)
         answer = line.getresponse()
@@ -66,9 +68,13 @@ def add_host_key(
     command = commands.add_parser("host-key", help="show the host key, or change it")
     add_settings(command)
     command.add_argument(
-        "--new", action="store_true", help="make a new key: everybody has to enter it to be the host again"
+        "--new",
+        action="store_true",
+        help="make a new key: everybody has to enter it to be the host again",
     )
-    command.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+    command.add_argument(
+        "--port", type=port, help="port of the running companion, if not the one in the settings"
+    )
     command.set_defaults(run=lambda options: _host_key(options, settings_of(options)))
 
 

@@ -18,7 +18,11 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = ("panel.brightness", "table.demonstration_minutes", "web.metrics")
+RETIRED_SETTINGS: tuple[str, ...] = (
+    "panel.brightness",
+    "table.demonstration_minutes",
+    "web.metrics",
+)
 """Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
 
 if TYPE_CHECKING:
@@ -94,7 +98,13 @@ class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
     size: Literal["auto", "1280x720", "1920x1080"] = "auto"
     """Size that is asked of the camera. `auto` is 1920x1080, with little memory 1280x720."""
     model: Literal[
-        "auto", "camera-module-1", "camera-module-2", "camera-module-3", "camera-module-3-wide", "hq-6mm", "webcam"
+        "auto",
+        "camera-module-1",
+        "camera-module-2",
+        "camera-module-3",
+        "camera-module-3-wide",
+        "hq-6mm",
+        "webcam",
     ] = "auto"
     """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
@@ -209,7 +219,9 @@ class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Speed, where 1 is a calm talker's."""
 
 
-class QuietSettings(_Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}):
+class QuietSettings(
+    _Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}
+):
     """Hours without tones and voice. Both times alike are the whole day."""
 
     begin: TimeOfDay = ""
@@ -269,7 +281,9 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
 class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Opponents from outside. They are programs that run here: write them into the file by hand."""
 
-    engines: tuple[Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...] = ()
+    engines: tuple[
+        Annotated[str, Meta(max_length=300, pattern=r"^[^\W_][\w .-]{0,23}=\S.*$")], ...
+    ] = ()
     """`NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`."""
 
 
@@ -353,7 +367,9 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     if bool(settings.web.certificate) != bool(settings.web.key):
-        raise ConfigError(say("{file}: [web] needs both certificate and key, or neither", file=name))
+        raise ConfigError(
+            say("{file}: [web] needs both certificate and key, or neither", file=name)
+        )
     return settings
 
 
@@ -419,7 +435,9 @@ def load_settings(path: Path | None) -> Settings:
     try:
         text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(say("{file}: cannot be read: {error}", file=str(path), error=str(error))) from None
+        raise ConfigError(
+            say("{file}: cannot be read: {error}", file=str(path), error=str(error))
+        ) from None
     return read_settings(text, str(path))
 
 
@@ -440,7 +458,11 @@ def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
         is_delivered = key == "mqtt.topic" and not topic
         if not is_delivered and not re.fullmatch(TOPIC, topic):
             raise ConfigError(
-                say("{file}: use letters, digits, _ and - with slashes between in [{place}]", file=name, place=key)
+                say(
+                    "{file}: use letters, digits, _ and - with slashes between in [{place}]",
+                    file=name,
+                    place=key,
+                )
             )
 
 
@@ -451,7 +473,11 @@ def _refuse_proxies(web: WebSettings, name: str) -> None:
             ipaddress.ip_network(proxy, strict=False)
         except ValueError:
             raise ConfigError(
-                say("{file}: “{text}” in [web] proxies is not an address or a network", file=name, text=Verbatim(proxy))
+                say(
+                    "{file}: “{text}” in [web] proxies is not an address or a network",
+                    file=name,
+                    text=Verbatim(proxy),
+                )
             ) from None
 
 
@@ -468,13 +494,18 @@ def _refuse_paths(settings: Settings, name: str) -> None:
         try:
             expanded(path)
         except OSError:
-            raise ConfigError(say("{file}: [{place}] is not a path on this machine", file=name, place=key)) from None
+            raise ConfigError(
+                say("{file}: [{place}] is not a path on this machine", file=name, place=key)
+            ) from None
 
 
 def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
     """Raise `ConfigError` when one pin has two jobs or a lamp that does not exist is inverted."""
     jobs: dict[int, str] = {}
-    entries: list[tuple[str, object]] = [("buzzer", panel.buzzer), ("table_button", panel.table_button)]
+    entries: list[tuple[str, object]] = [
+        ("buzzer", panel.buzzer),
+        ("table_button", panel.table_button),
+    ]
     entries.append(("system_lamp", panel.system_lamp))
     for side, pins in (("south", panel.south), ("north", panel.north)):
         fields = msgspec.structs.asdict(pins)

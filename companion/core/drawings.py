@@ -52,7 +52,9 @@ _RHOMB = "M50 5L95 50L50 95L5 50z"
 _BLACK_RHOMB = "M50 7L93 50L50 93L7 50z"
 _ALMOND = "M26 50a30 30 0 0 1 48 0a30 30 0 0 1-48 0z"
 _ROUND = ' stroke-linejoin="round"'
-_BLACK = f'<path d="{_BLACK_RHOMB}" fill="{_INK}" stroke="var(--edge,{_INK})" stroke-width="5"{_ROUND}/>'
+_BLACK = (
+    f'<path d="{_BLACK_RHOMB}" fill="{_INK}" stroke="var(--edge,{_INK})" stroke-width="5"{_ROUND}/>'
+)
 _WHITE = f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" stroke-width="6"/>'
 _STONE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND}'
 
@@ -71,11 +73,16 @@ _PIECES = {
         + f'<path d="M22 46H78V62H22z" fill="var(--face,{_INK})"/>'
         f'<path d="M36 78h28" stroke="var(--face,{_INK})" stroke-width="7"/>'
     ),
-    "flag-s": f'<path d="M24 96V10" stroke="{_EDGE}" stroke-width="7"/>' + _solid("M25 12h14a27 27 0 0 1 0 54H25z", 5),
-    "flag-n": f'<path d="M24 96V8" stroke="{_EDGE}" stroke-width="7"/>' + _solid(_PENNANT, 5) + _dotted(_PENNANT),
+    "flag-s": f'<path d="M24 96V10" stroke="{_EDGE}" stroke-width="7"/>'
+    + _solid("M25 12h14a27 27 0 0 1 0 54H25z", 5),
+    "flag-n": f'<path d="M24 96V8" stroke="{_EDGE}" stroke-width="7"/>'
+    + _solid(_PENNANT, 5)
+    + _dotted(_PENNANT),
     "disc": f'<circle cx="50" cy="50" r="42" fill="currentColor" stroke="{_EDGE}" stroke-width="6"/>',
     "diamond": (
-        _solid(_RHOMB, 6, _ROUND) + _dotted(_RHOMB) + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
+        _solid(_RHOMB, 6, _ROUND)
+        + _dotted(_RHOMB)
+        + '<path d="M50 22L78 50L50 78L22 50z" fill="currentColor"/>'
     ),
     "scout-s": f'{_WHITE}<circle cx="50" cy="50" r="26" fill="none" stroke="{_INK}" stroke-width="3"/>',
     "scout-s2": f'{_WHITE}<path d="{_ALMOND}" fill="{_INK}"/><circle cx="50" cy="50" r="8" fill="{_PAPER_WHITE}"/>',
@@ -123,7 +130,9 @@ _SIGNS = {
         '<path d="M50 6L90 20V50C90 74 72 88 50 96C28 88 10 74 10 50V20z" fill="none" stroke="currentColor"'
         ' stroke-width="10"/>'
     ),
-    "burst": _arrow("M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 16L40 30z"),
+    "burst": _arrow(
+        "M50 4L60 30L84 16L72 42L96 50L72 58L84 84L60 70L50 96L40 70L16 84L28 58L4 50L28 42L16 16L40 30z"
+    ),
     "blade": (
         '<path d="M48 17L90 50L48 83V64H10V36H48z" fill="none" stroke="currentColor" stroke-width="10"'
         ' stroke-linejoin="miter"/>'
@@ -136,7 +145,9 @@ _SIGNS = {
 
 _GROUND = {
     # Three brackets: the square's label is the fourth. South's are bent, North's are sharp.
-    "start-s": _cased("M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"),
+    "start-s": _cased(
+        "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"
+    ),
     "start-n": _cased("M68 14H86V32M86 68V86H68M32 86H14V68"),
     # Four brackets where robots appear; there the square's label stands outside the board.
     "spawn-s": _cased(
@@ -157,7 +168,8 @@ _SUITS = {
         "M10 27a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M60 73a15 15 0 1 1 30 0a15 15 0 1 1-30 0z M80 10L20 90"
     ),
     "suit-data": _arrow("M40 8H60V40H92V60H60V92H40V60H8V40H40z"),
-    "suit-chaos": _arrow("M37 6H63L57 62H43z") + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
+    "suit-chaos": _arrow("M37 6H63L57 62H43z")
+    + '<circle cx="50" cy="82" r="12" fill="currentColor"/>',
     "suit-void": _arrow("M50 12L94 74H70L50 44L30 74H6z"),
     "suit-choice": _stroke("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
 }
@@ -169,18 +181,30 @@ _RUN = 'fill="none" stroke="currentColor" stroke-width="11" stroke-linecap="roun
 
 def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
     """Draw somebody who plays rugby: a head, limbs, and lines behind a fast one."""
-    trail = f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>' if speed else ""
+    trail = (
+        f'<path d="{speed}" stroke="currentColor" stroke-width="7" stroke-linecap="round"/>'
+        if speed
+        else ""
+    )
     return f'<circle cx="{head[0]}" cy="{head[1]}" r="11" fill="currentColor"/><path d="{limbs}" {_RUN}/>{trail}'
 
 
 _PLAYERS = {
-    "player-r": _player((62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"),
-    "player-b": _player((50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"),
+    "player-r": _player(
+        (62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"
+    ),
+    "player-b": _player(
+        (50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"
+    ),
     "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
     "player-f": _player(
-        (70, 15), "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42", "M6 30H34M2 48H28M8 66H30"
+        (70, 15),
+        "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42",
+        "M6 30H34M2 48H28M8 66H30",
     ),
-    "player-s": _player((44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"),
+    "player-s": _player(
+        (44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"
+    ),
 }
 
 _FACES = {
@@ -198,7 +222,9 @@ _FACES = {
         f'<path d="M33 70H67M33 80H67" {_LINE}/>'
     ),
     "face-zeno": (
-        f'<path d="M50 15V4M38 8H62" {_LINE}/>' + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND) + "<path"
+        f'<path d="M50 15V4M38 8H62" {_LINE}/>'
+        + _solid("M50 14L80 34L72 96H28L20 34z", 5, _ROUND)
+        + "<path"
         ' d="M27 44L46 51V58L28 53zM73 44L54 51V58L72 53zM50 26l7 7l-7 7l-7-7z" fill="var(--face,#fff)"/>'
         '<path d="M40 78H56L62 73" fill="none" stroke="var(--face,#fff)" stroke-width="5"/>'
     ),
@@ -296,7 +322,9 @@ def add(drawings: Mapping[str, str]) -> None:
         if name in DRAWINGS:
             raise ValueError(f"there is a drawing “{name}” already")
         if not _NAME.fullmatch(name):
-            raise ValueError(f"“{name}” is no name of a drawing: small letters, figures and hyphens")
+            raise ValueError(
+                f"“{name}” is no name of a drawing: small letters, figures and hyphens"
+            )
         try:
             ElementTree.fromstring(f"<svg>{inner}</svg>")
         except ElementTree.ParseError as error:
@@ -324,7 +352,9 @@ def sprite(names: Collection[str] | None = None) -> str:
 
 def symbols(names: Iterable[str]) -> str:
     """Return a `<symbol>` for each of some drawings."""
-    return "".join(f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names)
+    return "".join(
+        f'<symbol id="{name}" viewBox="0 0 100 100">{DRAWINGS[name]}</symbol>' for name in names
+    )
 
 
 def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
@@ -370,7 +400,9 @@ def _dots(path: str, colour: str) -> Iterator[str]:
     """Return the circles of the pattern `dots` that lie wholly inside a polygon's outline."""
     corners = _polygon(path)
     steps = range(int(100 / _DOT_PITCH) + 1)
-    for x, y in ((_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps):
+    for x, y in (
+        (_DOT_AT + i * _DOT_PITCH, _DOT_AT + j * _DOT_PITCH) for j in steps for i in steps
+    ):
         if _depth(x, y, corners) > _DOT_RADIUS + 2.5:
             yield f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT_RADIUS:g}" fill="{colour}"/>'
 

@@ -69,7 +69,9 @@ class Illegal(CompanionError, ValueError):
 
     kind = "illegal"
 
-    def __init__(self, reason: StrEnum, message: str, rule: str | None = None, square: str | None = None) -> None:
+    def __init__(
+        self, reason: StrEnum, message: str, rule: str | None = None, square: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.rule = rule

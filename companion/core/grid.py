@@ -31,7 +31,8 @@ class Square(NamedTuple):
         match = _SQUARE.fullmatch(text)
         if not match:
             message = say(
-                "“{text}” is not a square: expected a file letter and a rank, such as c4", text=Verbatim(text)
+                "“{text}” is not a square: expected a file letter and a rank, such as c4",
+                text=Verbatim(text),
             )
             raise Malformed(message)
         return cls(ord(match[1]) - 97, int(match[2]) - 1)
@@ -71,7 +72,11 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
     """
     rows = [line.strip() for line in text.strip().splitlines()]
     if not rows or not rows[0]:
-        raise Malformed(say("The board is empty: write one line of tiles for every rank, the highest rank first"))
+        raise Malformed(
+            say(
+                "The board is empty: write one line of tiles for every rank, the highest rank first"
+            )
+        )
     if len(rows) > max_ranks or len(rows[0]) > max_files:
         message = say(
             "The board is {files} x {ranks}: at most {max_files} x {max_ranks} fit",

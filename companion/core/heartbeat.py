@@ -22,7 +22,10 @@ class Heartbeats:
     """
 
     def __init__(
-        self, clock: Clock, bounds: Mapping[str, float], loops: Mapping[str, Callable[[], float]] | None = None
+        self,
+        clock: Clock,
+        bounds: Mapping[str, float],
+        loops: Mapping[str, Callable[[], float]] | None = None,
     ) -> None:
         self._clock = clock
         self._loops = loops or {}
@@ -62,4 +65,8 @@ class Heartbeats:
         >>> vitals.beat("table"); vitals.late()
         {}
         """
-        return {name: age_s for name, age_s in self.ages().items() if age_s > self.bounds.get(name, float("inf"))}
+        return {
+            name: age_s
+            for name, age_s in self.ages().items()
+            if age_s > self.bounds.get(name, float("inf"))
+        }

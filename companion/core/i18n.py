@@ -160,7 +160,11 @@ def listed(parts: Iterable[object], last: str = "and") -> str:
     if not rest:
         return end if isinstance(end, str) else str(end)
     many = joined(", ", rest)
-    return say("{many} or {end}", many=many, end=end) if last == "or" else say("{many} and {end}", many=many, end=end)
+    return (
+        say("{many} or {end}", many=many, end=end)
+        if last == "or"
+        else say("{many} and {end}", many=many, end=end)
+    )
 
 
 def translate(text: object, language: str | None = None) -> str:
@@ -205,7 +209,9 @@ def unpacked(plain: Any) -> Any:
         return plain
     if "typed" in plain:
         return Verbatim(plain["typed"])
-    return _said(plain["say"], plain["many"], {name: unpacked(part) for name, part in plain["parts"].items()})
+    return _said(
+        plain["say"], plain["many"], {name: unpacked(part) for name, part in plain["parts"].items()}
+    )
 
 
 def spoken() -> str:
@@ -321,7 +327,9 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
             text = str(parts[name])
             if conversion in "tT":
                 text, has_article = _with_article(text, language), True
-            parts[f"{name}_{conversion}"] = text if conversion == "t" else _converted(text, conversion)
+            parts[f"{name}_{conversion}"] = (
+                text if conversion == "t" else _converted(text, conversion)
+            )
     text = pattern.format(**parts)
     return _contracted(text, language) if has_article else text
 
@@ -338,7 +346,9 @@ def _translate(text: Said, language: str) -> str:
         return name
     parts = {name: _part(part, language, name == COLOUR) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
-    pattern = _pattern(language, text.pattern, text.many, number if isinstance(number, int) else None)
+    pattern = _pattern(
+        language, text.pattern, text.many, number if isinstance(number, int) else None
+    )
     return _fill(pattern, parts, language)
 
 
@@ -349,7 +359,11 @@ def _part(part: object, language: str, is_colour: bool) -> object:
     """
     if is_colour and isinstance(part, str):
         return _pattern(language, str(part), "", None)
-    if isinstance(part, str) and not isinstance(part, Verbatim) and (name := _names.get().get(part)):
+    if (
+        isinstance(part, str)
+        and not isinstance(part, Verbatim)
+        and (name := _names.get().get(part))
+    ):
         return name
     if isinstance(part, Said):
         return _translate(part, language)
@@ -430,7 +444,9 @@ def long_date(at: datetime, language: str) -> str:
     >>> long_date(datetime(2026, 11, 3), "es")
     '3 de noviembre de 2026'
     """
-    return translate(say("{day} {month} {year}", day=at.day, month=MONTHS[at.month - 1], year=at.year), language)
+    return translate(
+        say("{day} {month} {year}", day=at.day, month=MONTHS[at.month - 1], year=at.year), language
+    )
 
 
 def time_of_day(at: datetime, language: str) -> str:

@@ -55,7 +55,18 @@ Layout = Mapping[Square, tuple[str, ...]]
 """Which faces lie on which square, from the bottom to the top; squares without a piece are left out."""
 
 
-SIDE_COLOURS = ("purple", "lime", "white", "black", "petrol", "coral", "blue", "pink", "ice", "crimson")
+SIDE_COLOURS = (
+    "purple",
+    "lime",
+    "white",
+    "black",
+    "petrol",
+    "coral",
+    "blue",
+    "pink",
+    "ice",
+    "crimson",
+)
 """The colours that a side can have: each is a token of the style sheets, readable in light and in dark."""
 
 
@@ -175,7 +186,9 @@ class Board:
         x, y = self.centre_mm(first)
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
 
-    def nearest_first(self, size: tuple[int, int], x_mm: float, y_mm: float) -> tuple[Square, float, float]:
+    def nearest_first(
+        self, size: tuple[int, int], x_mm: float, y_mm: float
+    ) -> tuple[Square, float, float]:
         """Return the lowest left of the squares over which a piece with this middle lies best, and how far it is off.
 
         The square may lie off the board. What the piece is off is counted in squares.
@@ -191,7 +204,10 @@ class Board:
         None beside the board.
         """
         half_gap = self.gap_mm / 2
-        file, rank = int((x_mm + half_gap) // self.pitch_mm), int((y_mm + half_gap) // self.rank_pitch_mm)
+        file, rank = (
+            int((x_mm + half_gap) // self.pitch_mm),
+            int((y_mm + half_gap) // self.rank_pitch_mm),
+        )
         return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
 
     @cached_property
@@ -318,7 +334,9 @@ class Kit:
     """What the letters on pieces mean; empty: they are plain numbers, or there are none."""
     order_tiles: OrderTiles | None = None
     """Orders that the camera reads from tiles; None: it does not."""
-    _turned: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _turned: dict[str, tuple[str, ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
     _by_name: dict[str, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
     _by_marker: dict[int, Face] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -347,7 +365,9 @@ class Kit:
         found = []
         for names in pieces:
             shown = [self.face(name) for name in names]
-            found.append(tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown))
+            found.append(
+                tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown)
+            )
             used.update(names)
         return tuple(found)
 

@@ -58,7 +58,9 @@ class Wifi:
         kind = "WPA" if self.password else "nopass"
         told = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
         text = told.decode() if isinstance(told, bytes) else told
-        return text if text.endswith(";;") else f"{text};"  # segno leaves the last one out for a hidden network
+        return (
+            text if text.endswith(";;") else f"{text};"
+        )  # segno leaves the last one out for a hidden network
 
 
 def host_key_text(secret: bytes) -> str:
@@ -251,7 +253,11 @@ class Network:
         now_s = self._clock.monotonic_s()
         with self._lock:
             is_due = self._looked_s is None or now_s - self._looked_s >= LOOK_S
-            if self._has_manager and is_due and (self._thread is None or not self._thread.is_alive()):
+            if (
+                self._has_manager
+                and is_due
+                and (self._thread is None or not self._thread.is_alive())
+            ):
                 self._looked_s = now_s
                 self._thread = threading.Thread(target=self._look, name="network", daemon=True)
                 self._thread.start()
@@ -282,17 +288,24 @@ def hotspot(run: Callable[[Sequence[str]], str]) -> Wifi | None:
 
     `run` answers the output of a command, empty when it fails.
     """
-    for line in run(["nmcli", "-t", "-f", "UUID,TYPE", "connection", "show", "--active"]).splitlines():
+    for line in run(
+        ["nmcli", "-t", "-f", "UUID,TYPE", "connection", "show", "--active"]
+    ).splitlines():
         uuid, _, kind = line.partition(":")
         if kind != "802-11-wireless":
             continue
         wanted = "802-11-wireless.mode,802-11-wireless.ssid,802-11-wireless.hidden,802-11-wireless-security.key-mgmt"
         fields = f"{wanted},802-11-wireless-security.psk"
         told = _fields(run(["nmcli", "-s", "-t", "-f", fields, "connection", "show", "uuid", uuid]))
-        name, password = told.get("802-11-wireless.ssid", ""), told.get("802-11-wireless-security.psk", "")
+        name, password = (
+            told.get("802-11-wireless.ssid", ""),
+            told.get("802-11-wireless-security.psk", ""),
+        )
         is_open = told.get("802-11-wireless-security.key-mgmt", "") in ("", "--", "none")
         if told.get("802-11-wireless.mode") == "ap" and name and (password or is_open):
-            return Wifi(name, "" if is_open else password, told.get("802-11-wireless.hidden") == "yes")
+            return Wifi(
+                name, "" if is_open else password, told.get("802-11-wireless.hidden") == "yes"
+            )
     return None
 
 
@@ -316,7 +329,9 @@ def output_of(command: Sequence[str], timeout_s: float) -> str:
     if shutil.which(command[0]) is None:
         return ""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return ""
     return done.stdout if done.returncode == 0 else ""

@@ -44,7 +44,11 @@ def save_memory() -> bool:
     libc = _glibc()
     if libc is None:
         return False
-    settings = ((_ARENA_MAX, ARENAS), (_MMAP_THRESHOLD, MAPPED_BYTES), (_TRIM_THRESHOLD, SPARE_BYTES))
+    settings = (
+        (_ARENA_MAX, ARENAS),
+        (_MMAP_THRESHOLD, MAPPED_BYTES),
+        (_TRIM_THRESHOLD, SPARE_BYTES),
+    )
     answers = [libc.mallopt(name, value) for name, value in settings]
     return answers == [1] * len(settings)
 
@@ -64,7 +68,11 @@ def _glibc() -> Any:
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
-    return libc if all(hasattr(libc, name) for name in ("gnu_get_libc_version", "mallopt", "malloc_trim")) else None
+    return (
+        libc
+        if all(hasattr(libc, name) for name in ("gnu_get_libc_version", "mallopt", "malloc_trim"))
+        else None
+    )
 
 
 @cache
@@ -88,4 +96,6 @@ def give_way(by: int) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by))
+        os.setpriority(
+            os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by)
+        )

@@ -47,7 +47,9 @@ def validity(served: ssl.SSLContext, certificate: str, names: Sequence[str] = ()
     return Validity(begins, ends, tuple(not_for))
 
 
-def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) -> tuple[float, float]:
+def _dates(
+    served: ssl.SSLContext, certificate: str, name: str | None = None
+) -> tuple[float, float]:
     """Return its first and last second, read by shaking hands in memory.
 
     Raises `ssl.SSLError` when it is not for a name.
@@ -57,7 +59,10 @@ def _dates(served: ssl.SSLContext, certificate: str, name: str | None = None) ->
     phone.load_verify_locations(Path(certificate).expanduser())
     phone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
-    ends = phone.wrap_bio(down, up, server_hostname=name), served.wrap_bio(up, down, server_side=True)
+    ends = (
+        phone.wrap_bio(down, up, server_hostname=name),
+        served.wrap_bio(up, down, server_side=True),
+    )
     for end in ends * 3:
         with suppress(ssl.SSLWantReadError):
             end.do_handshake()
@@ -85,7 +90,9 @@ def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
 
 
 def _today(found: Validity, now_s: float) -> Finding:
-    begins, ends = (time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s))
+    begins, ends = (
+        time.strftime("%Y-%m-%d", time.gmtime(at_s)) for at_s in (found.begins_s, found.ends_s)
+    )
     # A clock that was never set says nothing.
     if now_s < EARLIEST_S or found.begins_s <= now_s <= found.ends_s - SOON_S:
         return Finding("https", Grade.OK, say("The certificate is valid until {day}.", day=ends))
@@ -96,7 +103,9 @@ def _today(found: Validity, now_s: float) -> Finding:
         )
         return Finding("https", Grade.WARN, text)
     if now_s > found.ends_s:
-        text = say("The certificate expired on {day}: phones show a warning or do not connect.", day=ends)
+        text = say(
+            "The certificate expired on {day}: phones show a warning or do not connect.", day=ends
+        )
     else:
         text = say("The certificate expires on {day}.", day=ends)
     advice = say("Renew it, then restart the companion.")

@@ -14,7 +14,9 @@ def games_from_outside() -> Iterator[Finding]:
     for game in outside_games():
         parts = {"game": Verbatim(game.name), "package": Verbatim(game.package)}
         if not game.trouble:
-            yield Finding("games", Grade.OK, say("The game “{game}” comes from {package}.", **parts))
+            yield Finding(
+                "games", Grade.OK, say("The game “{game}” comes from {package}.", **parts)
+            )
             continue
         text = say(
             "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that package.",

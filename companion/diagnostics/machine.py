@@ -26,7 +26,9 @@ LOW_MEMORY_MB = 100
 LOW_CMA_MB = 64
 """What boards with 512 MB have; the widest view of every known camera fits into it."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
-_SUPPLY = say("use the official power supply and a short, thick cable, and unplug power-hungry USB devices")
+_SUPPLY = say(
+    "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
+)
 
 
 def board(machine: Machine) -> Finding:
@@ -56,7 +58,9 @@ def picture_memory(machine: Machine) -> Iterator[Finding]:
         total=found.total_mb,
     )
     if found.total_mb < LOW_CMA_MB:
-        advice = say("That is not much: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart.")
+        advice = say(
+            "That is not much: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart."
+        )
         yield Finding("memory", Grade.NOTE, joined(" ", (text, advice)))
     else:
         yield Finding("memory", Grade.OK, text)
@@ -93,13 +97,20 @@ def power(machine: Machine) -> Iterator[Finding]:
         text = say("The voltage is too low now: {advice}.", advice=_SUPPLY)
         yield Finding("power", Grade.WARN, text)
     elif flags.had_under_voltage:
-        text = say("The voltage has been too low since the machine was switched on: {advice}.", advice=_SUPPLY)
+        text = say(
+            "The voltage has been too low since the machine was switched on: {advice}.",
+            advice=_SUPPLY,
+        )
         yield Finding("power", Grade.WARN, text)
     if flags.throttled or flags.capped or flags.too_warm:
-        text = say("Heat or low voltage is slowing the processor down: give it air and a good power supply.")
+        text = say(
+            "Heat or low voltage is slowing the processor down: give it air and a good power supply."
+        )
         yield Finding("power", Grade.WARN, text)
     elif flags.was_throttled or flags.was_capped or flags.was_too_warm:
-        text = say("The processor has been slowed down at times since the machine was switched on: give it air.")
+        text = say(
+            "The processor has been slowed down at times since the machine was switched on: give it air."
+        )
         yield Finding("power", Grade.NOTE, text)
     if flags == probes.Throttling():
         yield Finding("power", Grade.OK, say("The voltage is fine, and nothing is slowed down."))
@@ -140,10 +151,15 @@ def space(machine: Machine, folder: Path) -> Finding:
         )
         return Finding("disk", Grade.FAIL, text)
     if not is_writable(folder):
-        text = say("{folder} cannot be written to: set state_dir to a folder of your own.", folder=str(existing))
+        text = say(
+            "{folder} cannot be written to: set state_dir to a folder of your own.",
+            folder=str(existing),
+        )
         return Finding("disk", Grade.FAIL, text)
     if free < MIN_FREE_BYTES // 1_000_000:
-        text = say("Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder))
+        text = say(
+            "Only {free} MB are free for {folder}: make room.", free=free, folder=str(folder)
+        )
         return Finding("disk", Grade.FAIL, text)
     text = say("{free} MB are free for {folder}.", free=free, folder=str(folder))
     if free < LOW_BYTES // 1_000_000:
@@ -215,7 +231,9 @@ def clock(machine: Machine) -> Finding:
     if synchronised:
         return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
     if probes.has_rtc(machine):
-        return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the machine’s own clock."))))
+        return Finding(
+            "clock", Grade.OK, joined(" ", (now, say("It was set by the machine’s own clock.")))
+        )
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")
     return Finding("clock", Grade.NOTE, joined(" ", (now, text)))
 
@@ -223,7 +241,11 @@ def clock(machine: Machine) -> Finding:
 def versions(machine: Machine) -> Finding:
     """Return what runs here, for whoever is asked for help."""
     told = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
-    for package, title in (("opencv-python-headless", "OpenCV"), ("picamera2", "Picamera2"), ("lgpio", "lgpio")):
+    for package, title in (
+        ("opencv-python-headless", "OpenCV"),
+        ("picamera2", "Picamera2"),
+        ("lgpio", "lgpio"),
+    ):
         with suppress(importlib.metadata.PackageNotFoundError):
             told.append(f"{title} {importlib.metadata.version(package)}")
     told += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]

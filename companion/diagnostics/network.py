@@ -44,9 +44,15 @@ def reach(found: Sequence[str], hotspot: str = "") -> Iterator[Finding]:
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         yield Finding("network", Grade.NOTE, text)
     else:
-        yield Finding("network", Grade.OK, say("Phones reach the table at {addresses}.", addresses=", ".join(found)))
+        yield Finding(
+            "network",
+            Grade.OK,
+            say("Phones reach the table at {addresses}.", addresses=", ".join(found)),
+        )
     if hotspot:
-        yield Finding("network", Grade.OK, say("This machine runs the hotspot {name}.", name=hotspot))
+        yield Finding(
+            "network", Grade.OK, say("This machine runs the hotspot {name}.", name=hotspot)
+        )
 
 
 def name(machine: Machine) -> Finding:
@@ -55,7 +61,8 @@ def name(machine: Machine) -> Finding:
     if probes.announces_name(machine):
         return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
     text = say(
-        "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without it.", name=local
+        "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without it.",
+        name=local,
     )
     return Finding("network", Grade.NOTE, text)
 
@@ -63,7 +70,9 @@ def name(machine: Machine) -> Finding:
 def wifi(machine: Machine) -> Iterator[Finding]:
     """Return whether the Wi-Fi sleeps, is weak or is blocked."""
     if probes.is_radio_blocked(machine):
-        text = say("The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan.")
+        text = say(
+            "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan."
+        )
         yield Finding("wifi", Grade.NOTE, text)
         return
     for each in probes.wireless(machine):
@@ -83,7 +92,9 @@ def wifi(machine: Machine) -> Iterator[Finding]:
                     signal=each.signal_dbm,
                 )
             )
-        good = say("{name} is not saving power.", name=each.name) if each.saves_power is False else ""
+        good = (
+            say("{name} is not saving power.", name=each.name) if each.saves_power is False else ""
+        )
         if said or good:
             yield Finding("wifi", Grade.NOTE if said else Grade.OK, joined(" ", said or [good]))
 

@@ -183,7 +183,14 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
         if folder.is_relative_to(place) and len(place) >= best:
             options = kinds[2].split(",")
             is_fixed = "ro" in fields[5].split(",") or "ro" in options
-            upper = next((each.removeprefix("upperdir=") for each in options if each.startswith("upperdir=")), "")
+            upper = next(
+                (
+                    each.removeprefix("upperdir=")
+                    for each in options
+                    if each.startswith("upperdir=")
+                ),
+                "",
+            )
             best, found = len(place), Volume(fields[2], kinds[0], is_fixed, upper)
     return found
 
@@ -246,7 +253,9 @@ def kernel_troubles(machine: Machine) -> int | None:
         return None
     told: list[bytes] = []
     try:
-        while sum(len(piece) for piece in told) < _KMSG_BYTES and (piece := os.read(handle, 1 << 16)):
+        while sum(len(piece) for piece in told) < _KMSG_BYTES and (
+            piece := os.read(handle, 1 << 16)
+        ):
             told.append(piece)
     except BlockingIOError:
         pass  # that was the newest line
@@ -288,7 +297,11 @@ class Wireless:
 
 def wireless(machine: Machine) -> tuple[Wireless, ...]:
     """Return all wireless interfaces."""
-    signals = dict(re.findall(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE))
+    signals = dict(
+        re.findall(
+            r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE
+        )
+    )
     found = []
     for path in machine.found("sys/class/net/*/wireless"):
         name = path.split("/")[-2]

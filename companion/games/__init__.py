@@ -13,14 +13,18 @@ from companion.games.kahmate import Kahmate
 from companion.games.outbuffered import Outbuffered
 from companion.games.scouts import Scouts
 
-GAMES: dict[str, Game[Any, Any]] = {game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())}
+GAMES: dict[str, Game[Any, Any]] = {
+    game.name: game for game in (Outbuffered(), Scouts(), Arena(), Kahmate(), Binmat())
+}
 
 
 def game_named(name: str) -> Game[Any, Any]:
     """Return the game of that name. Raises `Malformed` that lists the known ones."""
     if name not in GAMES:
         text = say(
-            "There is no game “{name}”: choose one of {games}", name=Verbatim(name), games=Verbatim(", ".join(GAMES))
+            "There is no game “{name}”: choose one of {games}",
+            name=Verbatim(name),
+            games=Verbatim(", ".join(GAMES)),
         )
         raise Malformed(text)
     return GAMES[name]

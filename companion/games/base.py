@@ -21,7 +21,17 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.games.aids import Extras
 from companion.games.events import CommonEvent, EventKind
 from companion.games.pads import PadGrammar
-from companion.games.screen import Badge, BoardUi, CardUi, ChessClock, Play, Possible, Tally, Tell, UnitOrder
+from companion.games.screen import (
+    Badge,
+    BoardUi,
+    CardUi,
+    ChessClock,
+    Play,
+    Possible,
+    Tally,
+    Tell,
+    UnitOrder,
+)
 
 if TYPE_CHECKING:
     from companion.games.lesson import Lesson
@@ -230,7 +240,9 @@ class Game(ABC, Generic[S, A]):
         try:
             return msgspec.convert(dict(raw), self.options_type)
         except msgspec.ValidationError as error:
-            raise Malformed(say("Option of {game}: {error}", game=self.name, error=str(error))) from None
+            raise Malformed(
+                say("Option of {game}: {error}", game=self.name, error=str(error))
+            ) from None
 
     @abstractmethod
     def kit(self, options: Any) -> Kit:
@@ -453,12 +465,18 @@ class Game(ABC, Generic[S, A]):
         """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
         due = self.to_act(state)
         if not due:
-            raise Illegal(Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule)
+            raise Illegal(
+                Refusal.GAME_OVER, say("The game is over: start a new one"), self.end_rule
+            )
         for seat in actions:
             if seat not in due:
-                raise Illegal(Refusal.NOT_TO_ACT, say("{seat!c} cannot act now", seat=seat), self.turn_rule)
+                raise Illegal(
+                    Refusal.NOT_TO_ACT, say("{seat!c} cannot act now", seat=seat), self.turn_rule
+                )
         if missing := due - set(actions):
-            text = say("An action from {seats} is missing: all act at once", seats=listed(sorted(missing)))
+            text = say(
+                "An action from {seats} is missing: all act at once", seats=listed(sorted(missing))
+            )
             raise Illegal(Refusal.SEATS_MISSING, text, self.turn_rule)
         for seat, action in actions.items():
             self.check(state, seat, action)

@@ -117,7 +117,12 @@ class Engine:
             return {"legal": [self._game.format(action) for action in listed]}
         if limit < 0:
             raise Malformed("limit is a number from 0 upwards")
-        return {"legal": [self._game.format(action) for action in _sample(actions, min(limit, _MAX_LEGAL), self._rng)]}
+        return {
+            "legal": [
+                self._game.format(action)
+                for action in _sample(actions, min(limit, _MAX_LEGAL), self._rng)
+            ]
+        }
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
         """Answer whether actions are legal. Malformed texts are an error."""

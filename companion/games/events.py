@@ -73,7 +73,11 @@ class EventKind(StrEnum):
     highlight: Highlight | None
 
     def __new__(
-        cls, name: str, look: Look = Look(), cue: EventCue | None = None, highlight: Highlight | None = None
+        cls,
+        name: str,
+        look: Look = Look(),
+        cue: EventCue | None = None,
+        highlight: Highlight | None = None,
     ) -> Self:
         """Return a kind by its name, with its look and cue, and what makes it worth remembering."""
         kind = str.__new__(cls, name)

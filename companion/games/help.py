@@ -15,7 +15,9 @@ from companion.games.base import Game
 from companion.games.screen import BoardUi, CardUi, Possible
 
 
-def possibilities(game: Game[Any, Any], state: Any, seat: Seat, entered: str = "") -> tuple[Possible, ...]:
+def possibilities(
+    game: Game[Any, Any], state: Any, seat: Seat, entered: str = ""
+) -> tuple[Possible, ...]:
     """Return what a seat that is to act may do now, for its own eyes.
 
     `entered`: the orders it has planned before.
@@ -30,7 +32,9 @@ def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ..
     return tuple(_of_keys(game, state, due[0], is_public=True)) if due else ()
 
 
-def _of_keys(game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool) -> Iterator[Possible]:
+def _of_keys(
+    game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool
+) -> Iterator[Possible]:
     words = game.help_words
     tableau, standing = game.tableau(state, seat), game.standing(state, seat)
     if tableau:
@@ -52,10 +56,18 @@ def _of_keys(game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool) -
 def _of_cards(tableau: CardUi, words: Any, *, is_public: bool) -> Iterator[Possible]:
     usable = {choice.key for choice in tableau.choices}
     for key in tableau.keys:
-        yield Possible("", key.label, words.get(str(key.label), ""), (), not is_public and key.name not in usable)
+        yield Possible(
+            "",
+            key.label,
+            words.get(str(key.label), ""),
+            (),
+            not is_public and key.name not in usable,
+        )
 
 
-def _of_plays(game: Game[Any, Any], state: Any, seat: Seat, standing: BoardUi) -> Iterator[Possible]:
+def _of_plays(
+    game: Game[Any, Any], state: Any, seat: Seat, standing: BoardUi
+) -> Iterator[Possible]:
     """Yield the words of all plays, each once, with the squares on which they begin."""
     labels = {key.name: key.label for key in standing.keys}
     found: dict[str, dict[Square, None]] = {}

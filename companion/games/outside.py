@@ -85,7 +85,9 @@ def _load(point: EntryPoint) -> str:
 def _check(name: str, game: object) -> None:
     """Raise `UnusableGameError` unless it is a game that can be begun, printed and seen beside those that are there."""
     if not isinstance(game, Game):
-        raise UnusableGameError(f"It is no game: expected a Game of companion.games.base, found {type(game).__name__}")
+        raise UnusableGameError(
+            f"It is no game: expected a Game of companion.games.base, found {type(game).__name__}"
+        )
     if game.name != name or not _NAME.fullmatch(name):
         raise UnusableGameError(
             f"It calls itself “{game.name}”, its entry point “{name}”: give both one name of small letters and figures"
@@ -106,14 +108,18 @@ def _check_looks(game: Game[Any, Any], kit: Kit) -> None:
     known = {*drawings.DRAWINGS, *game.drawings}
     used = {*_drawings_of(game, kit)}
     if missing := sorted(used - known):
-        raise UnusableGameError(f"There is no drawing “{missing[0]}”: add it to the game's drawings")
+        raise UnusableGameError(
+            f"There is no drawing “{missing[0]}”: add it to the game's drawings"
+        )
     for seat in SEATS:
         if game.sides[seat].colour not in SIDE_COLOURS:
             raise UnusableGameError(
                 f"There is no colour “{game.sides[seat].colour}”: the pages know {', '.join(SIDE_COLOURS)}"
             )
     if game.events is not CommonEvent and (again := sorted({*game.events} & {*CommonEvent})):
-        raise UnusableGameError(f"The event “{again[0]}” is one of CommonEvent: use that, or another name")
+        raise UnusableGameError(
+            f"The event “{again[0]}” is one of CommonEvent: use that, or another name"
+        )
 
 
 def _drawings_of(game: Game[Any, Any], kit: Kit) -> Iterator[str]:
@@ -140,7 +146,9 @@ def _check_markers(kit: Kit) -> None:
             )
     for marker in (marker for face in kit.faces for marker in face.markers):
         if marker in corners:
-            raise UnusableGameError(f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}")
+            raise UnusableGameError(
+                f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"
+            )
 
 
 def _check_tools(game: Game[Any, Any]) -> None:
@@ -148,4 +156,6 @@ def _check_tools(game: Game[Any, Any]) -> None:
     brought = tools_of(game)
     for name in [command.name for command in brought.commands]:
         if not name.startswith(f"{game.name}-"):
-            raise UnusableGameError(f"The command line cannot have its “{name}”: call it “{game.name}-{name}”")
+            raise UnusableGameError(
+                f"The command line cannot have its “{name}”: call it “{game.name}-{name}”"
+            )

@@ -105,7 +105,9 @@ class Play:
     @property
     def touches(self) -> tuple[Square, ...]:
         """The squares that are tapped, in their order."""
-        return self.taps or (self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1]))
+        return self.taps or (
+            self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1])
+        )
 
 
 @dataclass(frozen=True)

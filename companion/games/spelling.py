@@ -31,7 +31,11 @@ class SpeltOrder:
     @property
     def whole(self) -> str:
         """Return it in words, with the piece that it is for."""
-        return say("{unit}: {order}", unit=self.letter, order=self.words) if self.is_units else self.words
+        return (
+            say("{unit}: {order}", unit=self.letter, order=self.words)
+            if self.is_units
+            else self.words
+        )
 
 
 def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[SpeltOrder, ...]:
@@ -79,12 +83,18 @@ def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Ite
 def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:
     for part in text.split():
         letter, _, square = part.partition("@")
-        yield SpeltOrder("", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square))
+        yield SpeltOrder(
+            "", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square)
+        )
 
 
 def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
     """Return the choice of a text, where the seat gives it by tapping cards, lanes and keys."""
-    return next((choice for choice in tableau.choices if choice.text == text), None) if tableau else None
+    return (
+        next((choice for choice in tableau.choices if choice.text == text), None)
+        if tableau
+        else None
+    )
 
 
 def _spelt_choice(tableau: CardUi, text: str) -> str:

@@ -48,7 +48,9 @@ class HubAdapter(Closeable):
         *,
         bell: StaffBell,
         health: Callable[[], str],
-        change_settings: Callable[[Mapping[str, str]], str] = lambda _: say("This table takes no settings."),
+        change_settings: Callable[[Mapping[str, str]], str] = lambda _: say(
+            "This table takes no settings."
+        ),
         keep: Callable[[Membership], None] = lambda _: None,
     ) -> None:
         self.membership = membership
@@ -58,7 +60,9 @@ class HubAdapter(Closeable):
         self._health = health
         self._change_settings = change_settings
         self._keep = keep
-        self._follows = "closed" if membership.closed else ""  # of an earlier run: the hub says anew what it wants
+        self._follows = (
+            "closed" if membership.closed else ""
+        )  # of an earlier run: the hub says anew what it wants
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
         self._keeping = threading.Lock()
@@ -82,7 +86,11 @@ class HubAdapter(Closeable):
     def sentence(self) -> str:
         """Return how the line to the hub is."""
         if self._line.is_connected and not self._line.trouble:
-            place = say("Table {number} of {room}.", number=self.membership.number, room=Verbatim(self.membership.room))
+            place = say(
+                "Table {number} of {room}.",
+                number=self.membership.number,
+                room=Verbatim(self.membership.room),
+            )
             answer = self._answer[1]
             sent = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
             return joined(" ", (place, CLONED if self.pairs.is_shared else "", sent))
@@ -206,4 +214,7 @@ def _without_typed(packed: object) -> object:
         return packed
     if "typed" in packed:
         return "…"
-    return {**packed, "parts": {name: _without_typed(part) for name, part in packed["parts"].items()}}
+    return {
+        **packed,
+        "parts": {name: _without_typed(part) for name, part in packed["parts"].items()},
+    }

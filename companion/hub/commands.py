@@ -78,7 +78,9 @@ def wish_for(is_closed: bool, pairing: PairedGame | None, is_contested: bool = F
     wish = HubWish("", is_closed, pairing, is_contested)
     if wish == HubWish():
         return wish
-    return msgspec.structs.replace(wish, mark=hashlib.sha256(_encoder.encode(wish)).hexdigest()[:12])
+    return msgspec.structs.replace(
+        wish, mark=hashlib.sha256(_encoder.encode(wish)).hexdigest()[:12]
+    )
 
 
 def encoded_command(command: HubCommand) -> bytes:

@@ -72,7 +72,9 @@ class JoinRefusal(msgspec.Struct, frozen=True):
     error: dict[str, str | None]
 
 
-def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0) -> Membership:
+def join(
+    address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
+) -> Membership:
     """Join the hub whose pages are at this address. Raises `SystemTrouble` in words for people."""
     base = base_of(address)
     try:
@@ -80,12 +82,16 @@ def join(address: str, code: str, name: str, *, names: bool, ca: str = "", start
     except ValueError:  # half an IPv6 address
         scheme, host = "", None
     if not host or scheme not in ("http", "https"):
-        raise SystemTrouble(say("“{address}” is not the address of a hub, such as hub.local:8500", address=address))
+        raise SystemTrouble(
+            say("“{address}” is not the address of a hub, such as hub.local:8500", address=address)
+        )
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     key = nkeys.from_seed(bytearray(seed)).public_key.decode()
     answer = _ask(f"{base}/api/hub/join", JoinRequest(code, key, name, __version__), JoinAnswer, ca)
     servers = tuple(_at(server, host) for server in answer.servers)
-    return Membership(base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca)
+    return Membership(
+        base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
+    )
 
 
 def base_of(address: str) -> str:
@@ -123,7 +129,9 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
     asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
-    opener = urllib.request.build_opener(_NoOtherPlace, urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(
+        _NoOtherPlace, urllib.request.HTTPSHandler(context=context)
+    )
     try:
         with opener.open(asked, timeout=ANSWERS_S) as answer:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)

@@ -66,7 +66,11 @@ def read_membership(path: Path) -> Membership | None:
         return None
     except (OSError, msgspec.MsgspecError) as error:
         raise SystemTrouble(
-            say("{file} cannot be read: {error}. Join the hub again.", file=str(path), error=str(error))
+            say(
+                "{file} cannot be read: {error}. Join the hub again.",
+                file=str(path),
+                error=str(error),
+            )
         ) from None
 
 
@@ -76,7 +80,9 @@ def write_membership(path: Path, membership: Membership) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.unlink(missing_ok=True)
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(
+            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+        ) as file:
             file.write(msgspec.json.encode(membership))
             file.flush()
             os.fsync(file.fileno())

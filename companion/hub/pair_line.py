@@ -82,7 +82,9 @@ CLONED = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub leave”, and join "
     "again."
 )
-_OLDER = say("This table’s journal is older than what the other table knows: this game cannot go on.")
+_OLDER = say(
+    "This table’s journal is older than what the other table knows: this game cannot go on."
+)
 _UNFIT = say("What the other table sends does not fit this game: it cannot go on")
 
 
@@ -117,7 +119,9 @@ class PairLine:
     Asked from any thread, and from the line's own as it says.
     """
 
-    def __init__(self, table: Table, journal: Journal, clock: Clock, own: str, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, table: Table, journal: Journal, clock: Clock, own: str, wake: Callable[[], None]
+    ) -> None:
         self._table = table
         self._journal = journal
         self._clock = clock
@@ -158,10 +162,17 @@ class PairLine:
         """
         number, begun = self._journal.next_number(), self.interrupted
         if begun is not None:
-            game, options, seat, number = begun.game, dict(begun.options), begun.seat.other, begun.number
+            game, options, seat, number = (
+                begun.game,
+                dict(begun.options),
+                begun.seat.other,
+                begun.number,
+            )
         require_playable(game, options)
         mark = kit_mark(game, options)
-        wish = PairOffer(game, options, seat, __version__, mark, number, name, begun.id if begun else "")
+        wish = PairOffer(
+            game, options, seat, __version__, mark, number, name, begun.id if begun else ""
+        )
         self.code = self._ask(wish).code
         self._table.redraw()
         return self.code
@@ -174,7 +185,11 @@ class PairLine:
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
         begun = self.interrupted
-        self._ask(PairTake(code, __version__, self._journal.next_number(), name, begun.id if begun else ""))
+        self._ask(
+            PairTake(
+                code, __version__, self._journal.next_number(), name, begun.id if begun else ""
+            )
+        )
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
 
@@ -211,7 +226,11 @@ class PairLine:
     def pause_s(self) -> float:
         """Return how long the line may sleep with nothing to wake it."""
         progress = self._table.remote.progress
-        return LOOK_S if self._pair is not None and progress is not None and not progress.is_over else NEAR_S
+        return (
+            LOOK_S
+            if self._pair is not None and progress is not None and not progress.is_over
+            else NEAR_S
+        )
 
     def connected(self) -> None:
         """Note that the line is there, perhaps again."""
@@ -226,7 +245,11 @@ class PairLine:
         self._claim_s = self._clock.monotonic_s() + CLAIM_S
         try:
             answer = await self._request(client, SessionClaim(self._session))
-        except (Illegal, NatsTimeout, NoRespondersError):  # a hub that knows no claims, or is just being started
+        except (
+            Illegal,
+            NatsTimeout,
+            NoRespondersError,
+        ):  # a hub that knows no claims, or is just being started
             return
         self.is_shared = answer.session == "shared"
         if answer.session == "taken":
@@ -289,8 +312,15 @@ class PairLine:
 
     async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
         is_taking = isinstance(asked.wish, PairTake)
-        if is_taking and asked.is_asked and self._pair is not None and self._pair is not asked.before:
-            return PairAnswer(self._pair)  # the hub had agreed: only its answer was lost with the line
+        if (
+            is_taking
+            and asked.is_asked
+            and self._pair is not None
+            and self._pair is not asked.before
+        ):
+            return PairAnswer(
+                self._pair
+            )  # the hub had agreed: only its answer was lost with the line
         asked.is_asked, asked.before = True, self._pair
         told = await self._request(client, asked.wish)
         if is_taking and told.pair is not None:
@@ -300,7 +330,9 @@ class PairLine:
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_again_told = True
         try:
-            answer = await self._request(client, PairAgain(pair.id, self._journal.next_number(), swaps))
+            answer = await self._request(
+                client, PairAgain(pair.id, self._journal.next_number(), swaps)
+            )
         except CompanionError as error:
             self._again = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
@@ -311,7 +343,9 @@ class PairLine:
     def broken(self) -> None:
         """Note that the line is cut."""
         self._claim_s = 0.0
-        self._tell(say("The connection to the other table is lost. The game goes on when it is back."))
+        self._tell(
+            say("The connection to the other table is lost. The game goes on when it is back.")
+        )
 
     def close(self) -> None:
         """Let nobody wait any longer."""
@@ -328,7 +362,9 @@ class PairLine:
         self._wake()
 
     async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
-        answer = await client.request(wish_subject(self._own), msgspec.json.encode(wish), timeout=ANSWERS_S)
+        answer = await client.request(
+            wish_subject(self._own), msgspec.json.encode(wish), timeout=ANSWERS_S
+        )
         return read_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
@@ -341,7 +377,12 @@ class PairLine:
             pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""),
             pair.follows,
         )  # fmt: skip
-        self._past, self._again, self._is_again_told, self._is_again_there = None, None, False, False
+        self._past, self._again, self._is_again_told, self._is_again_there = (
+            None,
+            None,
+            False,
+            False,
+        )
         if self._kept(pair.id) is None:
             try:
                 self._table.remote.begin(beginning, self._journal.next_number())
@@ -369,7 +410,9 @@ class PairLine:
             if isinstance(record, NewGame) and record.remote and record.remote.id == game:
                 try:
                     return progress_of_remote(self._journal.fold(number))
-                except CompanionError:  # a game of an earlier version that cannot be folded any more
+                except (
+                    CompanionError
+                ):  # a game of an earlier version that cannot be folded any more
                     return None
         return None
 
@@ -401,7 +444,10 @@ class PairLine:
 
         A journal that was brought back from a backup has another past.
         """
-        if await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1)) is not None:
+        if (
+            await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1))
+            is not None
+        ):
             self._fault = _OLDER
         # from the newest back: what is there is there without gaps
         for number in range(len(sent), 0, -1):
@@ -439,11 +485,20 @@ class PairLine:
     def _tell(self, trouble: str = "") -> None:
         """Say what is wrong, as long as a game is on."""
         progress = self._table.remote.progress
-        if self._pair is None or progress is None or progress.game != self._pair.id or progress.is_over:
+        if (
+            self._pair is None
+            or progress is None
+            or progress.game != self._pair.id
+            or progress.is_over
+        ):
             trouble = self._fault if self._pair and progress is None else ""
             if self._pair is not None and progress is not None and progress.game == self._pair.id:
                 trouble = (
-                    REMATCH_HERE if self._again is not None else REMATCH_THERE if self._is_again_there else trouble
+                    REMATCH_HERE
+                    if self._again is not None
+                    else REMATCH_THERE
+                    if self._is_again_there
+                    else trouble
                 )
         elif self._fault:
             trouble = self._fault

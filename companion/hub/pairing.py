@@ -24,7 +24,9 @@ GameId = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{16})?$")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
 
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="is"):
+class _Message(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="is"
+):
     """Base of what a table asks and the hub answers."""
 
 
@@ -90,7 +92,9 @@ class SessionClaim(_Message, frozen=True, tag="session"):
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
 
 
-PairWish = PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal | SessionClaim
+PairWish = (
+    PairOffer | PairLook | PairTake | PairAgain | PairQuestion | PairWithdrawal | SessionClaim
+)
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -171,7 +175,8 @@ def require_same(offer: PairOffer, version: str) -> None:
     require_version(offer.version, version)
     if kit_mark(offer.game, offer.options) != offer.kit:
         raise Illegal(
-            Refusal.WRONG_PHASE, say("The other table has different rules for {game}", game=GAMES[offer.game].title)
+            Refusal.WRONG_PHASE,
+            say("The other table has different rules for {game}", game=GAMES[offer.game].title),
         )
 
 
@@ -179,6 +184,8 @@ def require_version(theirs: str, own: str) -> None:
     """Raise `Illegal` for another version: it could read the same orders in another way."""
     if theirs != own:
         sentence = say(
-            "The other table has version {theirs}, this one {own}: update one of them.", theirs=theirs, own=own
+            "The other table has version {theirs}, this one {own}: update one of them.",
+            theirs=theirs,
+            own=own,
         )
         raise Illegal(Refusal.WRONG_PHASE, sentence)

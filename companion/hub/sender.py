@@ -152,7 +152,10 @@ class HubLine:
                 pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
-                self._is(False, say("Something went wrong with the connection to the hub: the log says more."))
+                self._is(
+                    False,
+                    say("Something went wrong with the connection to the hub: the log says more."),
+                )
                 pause_s = AGAIN_MOST_S
             if not self._is_closing:
                 await self._rest(pause_s)
@@ -236,7 +239,9 @@ class HubLine:
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
-                say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
+                say(
+                    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
+                )
             ) from None
 
     async def _look(self, client: Client) -> None:
@@ -272,10 +277,14 @@ class HubLine:
         age_s = max(0.0, self._clock.monotonic_s() - self._outbox.accepted_s)
         headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
-            answer = await stream.publish(record_subject(self._membership.table), encoded(record), headers=headers)
+            answer = await stream.publish(
+                record_subject(self._membership.table), encoded(record), headers=headers
+            )
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(
-                say("The hub cannot keep anything just now: its disk may be full. What is played here is sent later.")
+                say(
+                    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
+                )
             ) from None
         if answer.duplicate:  # nothing was stored: no message of this program has an id
             raise KeepsNothing(say("The hub did not keep a message: trying again."))
@@ -295,7 +304,10 @@ class HubLine:
         """Wait so long, or until there is news."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + seconds
-        while not (self._is_closing or (until_news and self._has_news)) and (left_s := end_s - loop.time()) > 0:
+        while (
+            not (self._is_closing or (until_news and self._has_news))
+            and (left_s := end_s - loop.time()) > 0
+        ):
             if until_news and self._clock.monotonic_s() >= self._news_s + IDLE_S:
                 await self._sleep(left_s)
             else:
@@ -330,7 +342,11 @@ def _why(error: BaseException) -> str:
     if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
         return say("The hub has more from this table than was sent: checking again.")
     if _is_refusal(error):
-        return say("The hub does not let this table in: ask its owner. If nobody knows it there, join again.")
-    if isinstance(error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError):
+        return say(
+            "The hub does not let this table in: ask its owner. If nobody knows it there, join again."
+        )
+    if isinstance(
+        error, nats.errors.NoServersError | OSError | TimeoutError | asyncio.TimeoutError
+    ):
         return say("The hub does not answer. What is played here is sent later.")
     return say("The connection to the hub was lost. What is played here is sent later.")

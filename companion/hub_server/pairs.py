@@ -194,26 +194,35 @@ class PairKeeper:
             tables = {seat.other: each for seat, each in tables.items()}
             names = {seat.other: each for seat, each in names.items()}
         number = max(again.number, asked.number)
-        return self._keep(Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id))
+        return self._keep(
+            Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id)
+        )
 
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._found(table, take.code)
         require_version(offer.version, take.version)
         if offer.id and (offer.id != take.id or self._is_of_others(offer.id, {other, table})):
             raise Illegal(
-                Refusal.WRONG_PHASE, say("The other table wants to continue a game that is not being played here")
+                Refusal.WRONG_PHASE,
+                say("The other table wants to continue a game that is not being played here"),
             )
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
         number = offer.number if offer.id else max(offer.number, take.number)
-        return self._keep(Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names))
+        return self._keep(
+            Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names)
+        )
 
     def _keep(self, pair: Pair) -> Pair:
         """Keep a game on which two tables have agreed."""
         tables = set(pair.tables.values())
         if not all(self._agreed.take(table) for table in tables):
-            raise Illegal(Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute"))
-        before = {old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None}
+            raise Illegal(
+                Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute")
+            )
+        before = {
+            old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None
+        }
         kept = self._folder.change(lambda file: _with(_without(file, tables), pair))
         assert pair in kept.pairs
         for table in tables:
@@ -241,7 +250,9 @@ class PairKeeper:
         if not right:
             raise Illegal(Refusal.JOIN_CODE, say("No game is offered under that code now"))
         if found == table:
-            raise Illegal(Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table"))
+            raise Illegal(
+                Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table")
+            )
         return found, self._offers[found][1]
 
 
@@ -258,7 +269,9 @@ def _without(file: HubFile, tables: set[str]) -> HubFile:
 def _with(file: HubFile, pair: Pair) -> HubFile:
     seated = {**file.seated, pair.id: dict(pair.tables)}
     for table in pair.tables.values():
-        for old in [game for game, tables in seated.items() if table in tables.values()][:-SEATED_EACH]:
+        for old in [game for game, tables in seated.items() if table in tables.values()][
+            :-SEATED_EACH
+        ]:
             del seated[old]
     while len(seated) > MOST_SEATED:
         del seated[next(iter(seated))]

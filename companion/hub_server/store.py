@@ -24,7 +24,14 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.api import ConsumerConfig, DeliverPolicy, DiscardPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.api import (
+    ConsumerConfig,
+    DeliverPolicy,
+    DiscardPolicy,
+    StorageType,
+    StreamConfig,
+    StreamInfo,
+)
 from nats.js.errors import APIError, NotFoundError, ServerError
 
 from companion.core.errors import CompanionError, Malformed
@@ -150,7 +157,9 @@ class HubStore:
 
     def command(self, table: str, payload: bytes) -> None:
         """Ask something of a table. It may be gone."""
-        self._thread.call(lambda: asyncio.ensure_future(self._publish(command_subject(table), payload)))
+        self._thread.call(
+            lambda: asyncio.ensure_future(self._publish(command_subject(table), payload))
+        )
 
     def forget(self, table: str) -> None:
         """Remove what is kept of a table, also in games at two tables."""
@@ -190,7 +199,9 @@ class HubStore:
             await work
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
-            is_stuck = self._is_room_back() or (isinstance(error, ServerError | StoreAnew) and not self._is_full)
+            is_stuck = self._is_room_back() or (
+                isinstance(error, ServerError | StoreAnew) and not self._is_full
+            )
             if is_stuck:
                 self._server.close()  # it is started anew
             self._heard.on_trouble(self._why(error))
@@ -248,9 +259,16 @@ class HubStore:
             for subject, hear in heard.items():
                 await client.subscribe(subject, cb=hear)
             first = self._heard.followed() + 1
-            start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
+            start = ConsumerConfig(
+                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
+            )
             await stream.subscribe(
-                ALL_RECORDS, stream=RECORDS, ordered_consumer=True, config=start, cb=self._record, pending_msgs_limit=-1
+                ALL_RECORDS,
+                stream=RECORDS,
+                ordered_consumer=True,
+                config=start,
+                cb=self._record,
+                pending_msgs_limit=-1,
             )
             self._heard.on_trouble("")
             await self._keep()
@@ -338,7 +356,9 @@ class HubStore:
         for table in self._heard.tables():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
-                self._heard.on_last(table, read_record(last.data or b""), _since_s(last.headers, last.time))
+                self._heard.on_last(
+                    table, read_record(last.data or b""), _since_s(last.headers, last.time)
+                )
             except (NotFoundError, Malformed):
                 continue
         self._has_last = True
@@ -348,7 +368,10 @@ class HubStore:
         state = (await stream.stream_info(RECORDS, subjects_filter=ALL_RECORDS)).state
         mean_bytes = state.bytes / max(1, state.messages)
         counts = (state.subjects or {}).items()
-        self._rooms = {table_of(subject): TableRoom(count, round(count * mean_bytes)) for subject, count in counts}
+        self._rooms = {
+            table_of(subject): TableRoom(count, round(count * mean_bytes))
+            for subject, count in counts
+        }
 
     @property
     def _record_bytes(self) -> int:
@@ -406,7 +429,11 @@ class HubStore:
     async def _paired(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
         if table in self._heard.tables():
-            is_right = len(message.data) <= MAX_TOLD_BYTES and number.isdecimal() and len(number) <= MAX_DIGITS
+            is_right = (
+                len(message.data) <= MAX_TOLD_BYTES
+                and number.isdecimal()
+                and len(number) <= MAX_DIGITS
+            )
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
@@ -461,7 +488,9 @@ class HubStore:
 
     def _why(self, error: BaseException) -> str:
         if self._is_full:
-            return say("The hub’s disk is full: tables keep what they have, and send it once there is room.")
+            return say(
+                "The hub’s disk is full: tables keep what they have, and send it once there is room."
+            )
         if isinstance(error, CompanionError):
             return error.message
         return say("The hub’s store does not answer; it is being restarted.")

@@ -10,7 +10,14 @@ from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.core.kit import SEATS
-from companion.hub.commands import MAX_SETTINGS, HubCommand, PairedGame, SettingsAsked, encoded_command, wish_for
+from companion.hub.commands import (
+    MAX_SETTINGS,
+    HubCommand,
+    PairedGame,
+    SettingsAsked,
+    encoded_command,
+    wish_for,
+)
 from companion.hub_server.folder import HubFile, HubFolder
 from companion.league.director import board_at
 from companion.league.league import League
@@ -30,7 +37,12 @@ class Wishes:
     """
 
     def __init__(
-        self, folder: HubFolder, room: Room, league: League, clock: Clock, send: Callable[[str, bytes], None]
+        self,
+        folder: HubFolder,
+        room: Room,
+        league: League,
+        clock: Clock,
+        send: Callable[[str, bytes], None],
     ) -> None:
         self._folder = folder
         self._room = room
@@ -61,7 +73,8 @@ class Wishes:
                 asked[table] = SettingsAsked(number, {**before, **typed})
                 if len(asked[table].values) > MAX_SETTINGS:
                     raise Illegal(
-                        Refusal.TOO_LATE, say("Too many settings are waiting for a table that does not answer")
+                        Refusal.TOO_LATE,
+                        say("Too many settings are waiting for a table that does not answer"),
                     )
             return msgspec.structs.replace(file, asked=asked)
 
@@ -82,7 +95,11 @@ class Wishes:
             return
         self._told_s = now_s
         self._league.tournaments.seat_waiting()
-        contested = [(each.table, each.against.table) for each in self._league.results.contested if each.against]
+        contested = [
+            (each.table, each.against.table)
+            for each in self._league.results.contested
+            if each.against
+        ]
         self._room.contested(dict(contested) | {other: one for one, other in contested})
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
@@ -104,7 +121,11 @@ class Wishes:
         """Take a table's answer to what it was asked under this number."""
 
         def without(file: HubFile) -> HubFile:
-            asked = {name: each for name, each in file.asked.items() if (name, each.number) != (table, number)}
+            asked = {
+                name: each
+                for name, each in file.asked.items()
+                if (name, each.number) != (table, number)
+            }
             return msgspec.structs.replace(file, asked=asked)
 
         self._folder.change(without)

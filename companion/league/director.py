@@ -46,7 +46,9 @@ def new_tournament(
     """Make a tournament without anybody. Raises `Malformed`."""
     title = plain_name(" ".join(name.split()))
     if not title or len(title) > MOST_NAME or not is_printable(title):
-        raise Malformed(say("Give the tournament a name of at most {number} characters", number=MOST_NAME))
+        raise Malformed(
+            say("Give the tournament a name of at most {number} characters", number=MOST_NAME)
+        )
     game_named(game).options(options)
     for value, most, what in (
         (rounds, MOST_ROUNDS, say("rounds")),
@@ -59,27 +61,39 @@ def new_tournament(
     return Tournament(number, title, system, game, options, rounds, minutes, team_size)
 
 
-def enter(tournament: Tournament, people: Sequence[int], rating: float, team: str = "") -> Tournament:
+def enter(
+    tournament: Tournament, people: Sequence[int], rating: float, team: str = ""
+) -> Tournament:
     """Enter somebody, or a team, from the next round on.
 
     Raises `Illegal`, `Malformed`.
     """
     _require_on(tournament)
     if tournament.rounds and tournament.system is not System.SWISS:
-        raise Illegal(Refusal.TOO_LATE, say("Everybody’s opponents have been drawn: nobody can enter any more"))
+        raise Illegal(
+            Refusal.TOO_LATE,
+            say("Everybody’s opponents have been drawn: nobody can enter any more"),
+        )
     if len(people) != tournament.team_size or len(set(people)) != len(people):
-        raise Malformed(say("Each entry needs {number} different people", number=tournament.team_size))
+        raise Malformed(
+            say("Each entry needs {number} different people", number=tournament.team_size)
+        )
     if len(tournament.entrants) >= MAX_ENTRANTS:
         raise Illegal(
-            Refusal.TOO_LATE, say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS)
+            Refusal.TOO_LATE,
+            say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS),
         )
     team = plain_name(" ".join(team.split()))
     if len(team) > MOST_NAME or not is_printable(team):
-        raise Malformed(say("Give the team a name of at most {number} characters", number=MOST_NAME))
+        raise Malformed(
+            say("Give the team a name of at most {number} characters", number=MOST_NAME)
+        )
     known = next((found for person in people if (found := tournament.entrant_of(person))), None)
     if known is not None:
         if tuple(people) != known.people or not known.until:
-            raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0]))
+            raise Illegal(
+                Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0])
+            )
         return _with_entrant(tournament, msgspec.structs.replace(known, until=0))  # comes back
     number = max((each.number for each in tournament.entrants), default=0) + 1
     entrant = Entrant(number, tuple(people), team, rating, since=len(tournament.rounds) + 1)
@@ -101,7 +115,9 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
     more."""
     _require_on(tournament)
     if tournament.system is not System.SWISS:
-        raise Illegal(Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round"))
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("Only in the Swiss system can somebody rest for a round")
+        )
     entrant, due = tournament.entrant(number), len(tournament.rounds) + 1
     rests = {*entrant.rests, due} if is_resting else {*entrant.rests} - {due}
     return _with_entrant(tournament, msgspec.structs.replace(entrant, rests=tuple(sorted(rests))))
@@ -111,7 +127,10 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     """Pair the next round. Raises `Illegal` while the one before has open boards."""
     _require_on(tournament)
     if tournament.round is not None and not tournament.round.is_decided:
-        raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("Boards of this round are still open: enter their results first"),
+        )
     number = len(tournament.rounds) + 1
     if tournament.system is System.SWISS and number > tournament.rounds_wanted:
         raise Illegal(Refusal.WRONG_PHASE, say("All rounds have been played: end the tournament"))
@@ -132,15 +151,22 @@ def unpair_round(tournament: Tournament) -> Tournament:
     if tournament.round is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No round has been paired"))
     if any(match.is_played for match in tournament.round.matches):
-        raise Illegal(Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay"))
+        raise Illegal(
+            Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
+        )
     rounds = tournament.rounds[:-1]
-    return msgspec.structs.replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
+    return msgspec.structs.replace(
+        tournament, rounds=rounds, order=tournament.order if rounds else ()
+    )
 
 
 def end(tournament: Tournament) -> Tournament:
     """End the tournament. Raises `Illegal` while boards are open."""
     if tournament.round is not None and not tournament.round.is_decided:
-        raise Illegal(Refusal.WRONG_PHASE, say("Boards of this round are still open: enter their results first"))
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("Boards of this round are still open: enter their results first"),
+        )
     return msgspec.structs.replace(tournament, is_over=True)
 
 
@@ -153,9 +179,14 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
     board = board_at(tournament, place)
     is_last = place[0] == len(tournament.rounds) - 1
     if verdict is None and not is_last:
-        raise Illegal(Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again"))
+        raise Illegal(
+            Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again")
+        )
     if tournament.system is System.KNOCKOUT and not is_last:
-        raise Illegal(Refusal.TOO_LATE, say("The next round was paired with this result: take that pairing back first"))
+        raise Illegal(
+            Refusal.TOO_LATE,
+            say("The next round was paired with this result: take that pairing back first"),
+        )
     return _with_board(tournament, place, msgspec.structs.replace(board, verdict=verdict, key=""))
 
 
@@ -236,8 +267,13 @@ def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
     if place is None or current is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
     board = board_at(tournament, place)
-    if told.game != tournament.game or not is_same_game(told.game, told.options, tournament.options):
-        raise Illegal(Refusal.WRONG_PHASE, say("It was played with another game or other options than the round’s"))
+    if told.game != tournament.game or not is_same_game(
+        told.game, told.options, tournament.options
+    ):
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("It was played with another game or other options than the round’s"),
+        )
     if told.began_s < current.begun_s - BEFORE_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
     south = _who(told.south, told.north, board.south, board.north)
@@ -245,7 +281,11 @@ def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if told.winner is None else BoardEnd(told.winner)
-    if tournament.system is System.KNOCKOUT and verdict is BoardEnd.DRAW and tournament.team_size == 1:
+    if (
+        tournament.system is System.KNOCKOUT
+        and verdict is BoardEnd.DRAW
+        and tournament.team_size == 1
+    ):
         raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, told.table, verdict, told.key)
     return _with_board(tournament, place, played), place
@@ -263,7 +303,9 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None
         for place, board in enumerate(match.boards):
             if key and (board.key, board.table) == (key, table):
                 return _with_board(
-                    tournament, (number, match_at, place), msgspec.structs.replace(board, verdict=None, key="")
+                    tournament,
+                    (number, match_at, place),
+                    msgspec.structs.replace(board, verdict=None, key=""),
                 )
     return None
 
@@ -287,7 +329,9 @@ def _require_on(tournament: Tournament) -> None:
 
 
 def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
-    entrants = tuple(entrant if each.number == entrant.number else each for each in tournament.entrants)
+    entrants = tuple(
+        entrant if each.number == entrant.number else each for each in tournament.entrants
+    )
     return msgspec.structs.replace(tournament, entrants=entrants)
 
 

@@ -32,7 +32,9 @@ class Ladders:
         """Begin a season now. Raises `Malformed`."""
         title = plain_name(" ".join(name.split()))
         if not title or len(title) > MOST_NAME or not is_printable(title):
-            raise Malformed(say("Give the season a name of at most {number} characters", number=MOST_NAME))
+            raise Malformed(
+                say("Give the season a name of at most {number} characters", number=MOST_NAME)
+            )
         with self._ledger.lock:
             season = Season(len(self._seasons) + 1, title, self._ledger.clock.wall_s())
             self._ledger.write(Changes(seasons=[season]))
@@ -61,6 +63,8 @@ class Ladders:
                 if not 0 <= season < len(begins):
                     return ()
                 until_s = begins[season + 1] if season + 1 < len(begins) else LAST_S
-                found = ladder(self._ledger.store.games(game, begins[season], until_s), self.machines)
+                found = ladder(
+                    self._ledger.store.games(game, begins[season], until_s), self.machines
+                )
                 self._computed[game, season] = (self._ledger.version, found)
         return found

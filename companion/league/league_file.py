@@ -130,7 +130,9 @@ class LeagueFile:
             if version == 0:
                 self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
             elif version != FORMAT:
-                raise SystemTrouble(say("{file} is from a newer version of the program", file=str(self._path)))
+                raise SystemTrouble(
+                    say("{file} is from a newer version of the program", file=str(self._path))
+                )
 
     def close(self) -> None:
         """Let go of the file."""
@@ -148,9 +150,15 @@ class LeagueFile:
                     name: _read(data, GameFollowed)
                     for name, data in self._db.execute("SELECT tableid, data FROM followed")
                 },
-                [_read(data, Person) for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")],
+                [
+                    _read(data, Person)
+                    for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")
+                ],
                 frozenset(self._db.execute("SELECT card, tableid FROM shown")),
-                [_read(data, Season) for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")],
+                [
+                    _read(data, Season)
+                    for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")
+                ],
                 [
                     _read(data, Tournament)
                     for (data,) in self._db.execute("SELECT data FROM tournaments ORDER BY number")
@@ -179,12 +187,17 @@ class LeagueFile:
                 " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
                 (game, since_s, until_s),
             ).fetchall()
-        return [RatedGame(south, north, Seat(won) if won else None, at, key) for south, north, won, at, key in rows]
+        return [
+            RatedGame(south, north, Seat(won) if won else None, at, key)
+            for south, north, won, at, key in rows
+        ]
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result of that game."""
         with self._lock, self._trouble():
-            row = self._db.execute("SELECT data, south, north, void FROM results WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute(
+                "SELECT data, south, north, void FROM results WHERE key = ?", (key,)
+            ).fetchone()
         return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
@@ -193,9 +206,13 @@ class LeagueFile:
         given = (most,) if person is None else (person, person, most)
         with self._lock, self._trouble():
             rows = self._db.execute(
-                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?", given
+                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?",
+                given,
             ).fetchall()
-        return [KeptResult(_read(data, GameResult), south, north, bool(void)) for data, south, north, void in rows]
+        return [
+            KeptResult(_read(data, GameResult), south, north, bool(void))
+            for data, south, north, void in rows
+        ]
 
     def log(self, tournament: int) -> list[LogLine]:
         """Return what was done about a tournament, the newest first."""
@@ -221,7 +238,10 @@ class LeagueFile:
         for number in changes.unused:
             run("DELETE FROM people WHERE number = ?", (number,))
         for tournament in changes.tournaments:
-            run("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", (tournament.id, _data(tournament)))
+            run(
+                "INSERT OR REPLACE INTO tournaments VALUES (?, ?)",
+                (tournament.id, _data(tournament)),
+            )
         for shown in changes.shown:
             run("INSERT OR IGNORE INTO shown VALUES (?, ?)", shown)
         for line in changes.log:
@@ -235,7 +255,16 @@ class LeagueFile:
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"
                 " north = excluded.north, winner = excluded.winner, data = excluded.data"
                 " WHERE results.tableid = excluded.tableid",
-                (told.key, told.table, told.game, told.ended_s, kept.south, kept.north, told.winner or "", _data(told)),
+                (
+                    told.key,
+                    told.table,
+                    told.game,
+                    told.ended_s,
+                    kept.south,
+                    kept.north,
+                    told.winner or "",
+                    _data(told),
+                ),
             )
         for key, is_void in changes.void:
             run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
@@ -245,12 +274,16 @@ class LeagueFile:
         try:
             yield
         except (sqlite3.Error, msgspec.MsgspecError) as error:
-            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=str(error))) from None
+            raise SystemTrouble(
+                say("{file} cannot be used: {error}", file=str(self._path), error=str(error))
+            ) from None
         except OSError as error:
             if isinstance(error, SystemTrouble):
                 raise
             why = why_refused(error)
-            raise SystemTrouble(say("{file} cannot be used: {error}", file=str(self._path), error=why)) from None
+            raise SystemTrouble(
+                say("{file} cannot be used: {error}", file=str(self._path), error=why)
+            ) from None
 
 
 class Ledger:

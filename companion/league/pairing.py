@@ -41,7 +41,9 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     there = {each.number: each for each in tournament.entrants}
     matches = [_match(tournament, there, number, south, north) for south, north in pairs]
     if tournament.system is System.SWISS:
-        resting = [each for each in tournament.entrants if each.is_there(number) and number in each.rests]
+        resting = [
+            each for each in tournament.entrants if each.is_there(number) and number in each.rests
+        ]
         matches += [Match(each.number, None, halves=HALF) for each in resting]
     return tuple(matches)
 
@@ -51,7 +53,9 @@ def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
     return tuple(sorted(tournament.entrants, key=lambda each: (-each.rating, each.number)))
 
 
-def _match(tournament: Tournament, there: dict[int, Entrant], number: int, south: int, north: int | None) -> Match:
+def _match(
+    tournament: Tournament, there: dict[int, Entrant], number: int, south: int, north: int | None
+) -> Match:
     if north is None:
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
     boards = []
@@ -67,7 +71,10 @@ def _match(tournament: Tournament, there: dict[int, Entrant], number: int, south
 def _by_default(board: MatchBoard, south: Entrant, north: Entrant, gone: list[bool]) -> MatchBoard:
     """Return the board of somebody who has withdrawn: it is decided before it is played."""
     left = {
-        person for entrant, is_gone in zip((south, north), gone, strict=True) if is_gone for person in entrant.people
+        person
+        for entrant, is_gone in zip((south, north), gone, strict=True)
+        if is_gone
+        for person in entrant.people
     }
     verdict = BoardEnd.NEITHER
     if board.south not in left:
@@ -87,10 +94,20 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         raise SystemTrouble(
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
-    there = [each for each in by_strength(tournament) if each.is_there(number) and number not in each.rests]
-    players = sorted((_player(tournament, each) for each in there), key=lambda player: -player.halves)
-    groups = {halves: [p for p in players if p.halves == halves] for halves in {p.halves for p in players}}
-    places = {player.number: place for group in groups.values() for place, player in enumerate(group)}
+    there = [
+        each
+        for each in by_strength(tournament)
+        if each.is_there(number) and number not in each.rests
+    ]
+    players = sorted(
+        (_player(tournament, each) for each in there), key=lambda player: -player.halves
+    )
+    groups = {
+        halves: [p for p in players if p.halves == halves] for halves in {p.halves for p in players}
+    }
+    places = {
+        player.number: place for group in groups.values() for place, player in enumerate(group)
+    }
     for may_clash in (False, True):
         # a perfect matching of the greatest weight is the best pairing
         graph = PyGraph(multigraph=False)
@@ -105,16 +122,22 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             if second.number not in first.met and (may_clash or not _clash(first, second)):
                 fold = _from_fold(places, len(groups[first.halves]), first, second)
                 graph.add_edge(one, other, _cost(first, second) + fold)
-        found = max_weight_matching(graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost)
+        found = max_weight_matching(
+            graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
+        )
         if 2 * len(found) == len(graph):
             pairs = sorted(tuple(sorted(pair)) for pair in found)
             return [
-                (players[one].number, None) if graph[other] is None else _with_sides(players[one], players[other], one)
+                (players[one].number, None)
+                if graph[other] is None
+                else _with_sides(players[one], players[other], one)
                 for one, other in pairs
             ]
     raise Illegal(
         Refusal.WRONG_PHASE,
-        say("Not everybody can be given a new opponent any more: end the tournament after this round"),
+        say(
+            "Not everybody can be given a new opponent any more: end the tournament after this round"
+        ),
     )
 
 
@@ -199,13 +222,17 @@ def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
     """Return whom an entrant has met, those who did not come included."""
-    return (opponent(match, entrant) for match in tournament.matches(entrant) if match.north is not None)
+    return (
+        opponent(match, entrant) for match in tournament.matches(entrant) if match.north is not None
+    )
 
 
 def has_had_bye(tournament: Tournament, entrant: int) -> bool:
     """Return whether an entrant had points without playing: a bye, or somebody who did not come."""
     return any(
-        match.halves == WIN if match.north is None else not match.is_played and match_halves(tournament, match, entrant)
+        match.halves == WIN
+        if match.north is None
+        else not match.is_played and match_halves(tournament, match, entrant)
         for match in tournament.matches(entrant)
     )
 
@@ -214,9 +241,17 @@ def _sides(tournament: Tournament, entrant: Entrant) -> str:
     """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
     told = ""
     for each in tournament.rounds:
-        match = next((match for match in each.matches if entrant.number in (match.south, match.north)), None)
+        match = next(
+            (match for match in each.matches if entrant.number in (match.south, match.north)), None
+        )
         board = match.boards[0] if match and match.boards else None
-        told += "-" if board is None or not board.is_played else "S" if board.south in entrant.people else "N"
+        told += (
+            "-"
+            if board is None or not board.is_played
+            else "S"
+            if board.south in entrant.people
+            else "N"
+        )
     return told
 
 
@@ -227,7 +262,10 @@ def _floated(tournament: Tournament, entrant: int) -> int:
     match = next((match for match in matches if entrant in (match.south, match.north)), None)
     if match is None or match.north is None:
         return int(match is not None and match.halves == WIN)
-    own, other = tournament.halves(entrant, before), tournament.halves(opponent(match, entrant), before)
+    own, other = (
+        tournament.halves(entrant, before),
+        tournament.halves(opponent(match, entrant), before),
+    )
     return (own > other) - (own < other)
 
 
@@ -240,7 +278,9 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
     order = tournament.order
     last = len(order) + len(order) % 2
     if number >= last:
-        raise Illegal(Refusal.WRONG_PHASE, say("Everybody has met everybody: the tournament is over"))
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("Everybody has met everybody: the tournament is over")
+        )
     pairs: list[tuple[int, int]] = []
     for one in range(1, last):
         other = (number + 1 - one) % (last - 1) or last - 1
@@ -248,7 +288,9 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
             pairs.append((one, last) if one <= last // 2 else (last, one))
         elif one < other:
             pairs.append((one, other) if (one + other) % 2 else (other, one))
-    seated = [tuple(order[seed - 1] if seed <= len(order) else None for seed in pair) for pair in pairs]
+    seated = [
+        tuple(order[seed - 1] if seed <= len(order) else None for seed in pair) for pair in pairs
+    ]
     return [(one, other) if one is not None else (other or 0, None) for one, other in seated]
 
 
@@ -259,20 +301,28 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
     """
     if number == 1:
         slots = [
-            tournament.order[seed - 1] if seed <= len(tournament.order) else None for seed in bracket(_size(tournament))
+            tournament.order[seed - 1] if seed <= len(tournament.order) else None
+            for seed in bracket(_size(tournament))
         ]
     else:
         slots = [winner(tournament, match) for match in tournament.rounds[-1].matches]
         if any(
-            who is None and match.is_played for who, match in zip(slots, tournament.rounds[-1].matches, strict=True)
+            who is None and match.is_played
+            for who, match in zip(slots, tournament.rounds[-1].matches, strict=True)
         ):
-            raise Illegal(Refusal.WRONG_PHASE, say("A match has no winner: the director has to say who goes on"))
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("A match has no winner: the director has to say who goes on"),
+            )
     if len(slots) < 2:
         raise Illegal(Refusal.WRONG_PHASE, say("Only one is left: the tournament is over"))
     pairs: list[tuple[int, int | None]] = []
     for one, other in zip(slots[::2], slots[1::2], strict=True):
         if one is None and other is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("Nobody came to two matches in a row: end the tournament here"))
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("Nobody came to two matches in a row: end the tournament here"),
+            )
         if one is None or other is None:
             pairs.append((one if one is not None else other or 0, None))
         else:

@@ -64,7 +64,8 @@ class PlayerCards:
                 self._drop_unused()
             if len(self._people) >= MAX_PEOPLE:
                 raise Illegal(
-                    Refusal.WRONG_PHASE, say("This hub has {number} cards and makes no more", number=MAX_PEOPLE)
+                    Refusal.WRONG_PHASE,
+                    say("This hub has {number} cards and makes no more", number=MAX_PEOPLE),
                 )
             taken = {person.code for person in self._people.values()}
             person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
@@ -75,7 +76,11 @@ class PlayerCards:
         """Let cards go with which nobody has ever played, the oldest first: strangers can make as many as they like."""
         played = {card for card, _ in self._shown}
         entered = self.entered()
-        unused = [one for one in self._people.values() if one.card not in played and one.number not in entered]
+        unused = [
+            one
+            for one in self._people.values()
+            if one.card not in played and one.number not in entered
+        ]
         gone = unused[:MAX_DROPPED]
         self._ledger.write(Changes(unused=[person.number for person in gone]))
         for person in gone:
@@ -88,14 +93,18 @@ class PlayerCards:
         Raises `Malformed`, `Illegal`.
         """
         with self._ledger.lock:
-            person = msgspec.structs.replace(self.known(number), name=player_name(name), is_shown=is_shown)
+            person = msgspec.structs.replace(
+                self.known(number), name=player_name(name), is_shown=is_shown
+            )
             self._keep(person)
         return person
 
     def forget(self, number: int) -> None:
         """Forget a name for good: results stay with the number, the card opens nothing any more."""
         with self._ledger.lock:
-            self._keep(msgspec.structs.replace(self.known(number), name="", code="", is_shown=False))
+            self._keep(
+                msgspec.structs.replace(self.known(number), name="", code="", is_shown=False)
+            )
 
     def show(self, code: str, table: str) -> Person:
         """Take the card that somebody shows at a table.

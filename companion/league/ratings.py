@@ -42,7 +42,9 @@ class RatedGame(msgspec.Struct, frozen=True):
         With the machine only if that was said.
         """
         people = {self.south, self.north}
-        return len(people) == 2 and None not in people and (machines or MACHINE_NUMBER not in people)
+        return (
+            len(people) == 2 and None not in people and (machines or MACHINE_NUMBER not in people)
+        )
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,16 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
         pair = (game.south, game.north)
         old = [[skill.get(person) or model.rating()] for person in pair]
         places = [0, 0] if game.winner is None else [0, 1] if game.winner is Seat.SOUTH else [1, 0]
-        for person, place, (fresh,) in zip(pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True):
+        for person, place, (fresh,) in zip(
+            pair, places, model.rate(old, ranks=[*map(float, places)]), strict=True
+        ):
             skill[person] = fresh
             tally.setdefault(person, [0, 0, 0])[1 if game.winner is None else 2 * place] += 1
-    found = (_strength(person, rated, tally[person]) for person, rated in skill.items() if person != MACHINE_NUMBER)
+    found = (
+        _strength(person, rated, tally[person])
+        for person, rated in skill.items()
+        if person != MACHINE_NUMBER
+    )
     return tuple(sorted(found, key=lambda each: (-each.cautious, each.person)))
 
 

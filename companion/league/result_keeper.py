@@ -23,7 +23,9 @@ LOOKED_AT = 500
 class ResultKeeper:
     """Follows the games of all tables, and gives tournaments what comes of them."""
 
-    def __init__(self, ledger: Ledger, kept: KeptLeague, cards: PlayerCards, tournaments: TournamentKeeper) -> None:
+    def __init__(
+        self, ledger: Ledger, kept: KeptLeague, cards: PlayerCards, tournaments: TournamentKeeper
+    ) -> None:
         self._ledger = ledger
         self._cards = cards
         self._tournaments = tournaments
@@ -56,14 +58,18 @@ class ResultKeeper:
                 None
                 if come is None
                 else KeptResult(
-                    come, self._cards.number_of(come.south, table), self._cards.number_of(come.north, table)
+                    come,
+                    self._cards.number_of(come.south, table),
+                    self._cards.number_of(come.north, table),
                 )
             )
             if change.gone:
                 changes.gone.append(change.gone)
             if kept:
                 changes.come += self._come(kept)
-            tournaments = self._tournaments.after([each for each in (change.gone, change.come) if each], kept, changes)
+            tournaments = self._tournaments.after(
+                [each for each in (change.gone, change.come) if each], kept, changes
+            )
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             for each in changes.come:
@@ -124,11 +130,15 @@ class ResultKeeper:
             if kept is None or kept.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
             numbers = {
-                told.at: self._cards.number_of(told.south if told.at is Seat.SOUTH else told.north, told.table)
+                told.at: self._cards.number_of(
+                    told.south if told.at is Seat.SOUTH else told.north, told.table
+                )
                 for told in (kept.result, kept.result.against)
             }
             whole = decided(kept.result, winner)
-            self._ledger.write(Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])]))
+            self._ledger.write(
+                Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])])
+            )
             self._contested.pop(key, None)
             self._ledger.changed()
 

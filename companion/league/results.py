@@ -71,7 +71,9 @@ class ResultChange(NamedTuple):
     gone: GameResult | None = None
 
 
-def follow(table: str, before: GameFollowed, record: PublicRecord, at_s: float) -> tuple[GameFollowed, ResultChange]:
+def follow(
+    table: str, before: GameFollowed, record: PublicRecord, at_s: float
+) -> tuple[GameFollowed, ResultChange]:
     """Return the next state, and what has changed.
 
     `at_s` is when the table accepted the record, by the hub's clock.
@@ -109,7 +111,9 @@ def decided(contested: GameResult, winner: Seat | None) -> GameResult:
     one, other = contested, contested.against
     assert other is not None
     south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
-    return msgspec.structs.replace(one, at=None, against=None, winner=winner, south=south.south, north=north.north)
+    return msgspec.structs.replace(
+        one, at=None, against=None, winner=winner, south=south.south, north=north.north
+    )
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

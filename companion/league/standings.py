@@ -77,7 +77,8 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
         group = list(level)
         direct = _direct(tournament, [each.entrant for each in group], counted)
         group = sorted(
-            (replace(each, direct=direct[each.entrant]) for each in group), key=lambda e: (-e.direct, e.entrant)
+            (replace(each, direct=direct[each.entrant]) for each in group),
+            key=lambda e: (-e.direct, e.entrant),
         )
         for each in group:
             same = placed and key(placed[-1]) == key(each) and placed[-1].direct == each.direct
@@ -94,18 +95,28 @@ def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
     return lambda each: (-each.halves, -each.boards, -each.buchholz, -each.sonneborn)
 
 
-def _standing(tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int) -> TournamentRow:
+def _standing(
+    tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int
+) -> TournamentRow:
     buchholz = sonneborn = boards = 0
     for each in tournament.rounds[:rounds]:
-        match = next((match for match in each.matches if entrant in (match.south, match.north)), None)
+        match = next(
+            (match for match in each.matches if entrant in (match.south, match.north)), None
+        )
         if not (match.is_decided if match else each.is_decided):
             continue
         is_played = match is not None and match.is_played
-        other = halves[opponent(match, entrant)] if match is not None and is_played else halves[entrant]
+        other = (
+            halves[opponent(match, entrant)] if match is not None and is_played else halves[entrant]
+        )
         buchholz += other
         if match is not None:
             sonneborn += match_halves(tournament, match, entrant) * other
-            boards += board_halves(tournament, match, entrant) if tournament.team_size > 1 and match.boards else 0
+            boards += (
+                board_halves(tournament, match, entrant)
+                if tournament.team_size > 1 and match.boards
+                else 0
+            )
     return TournamentRow(0, entrant, halves[entrant], boards, buchholz, sonneborn, 0)
 
 
@@ -122,6 +133,10 @@ def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, 
         ]
         for each in level
     }
-    if any({opponent(match, each) for match in among[each]} != set(level) - {each} for each in level):
+    if any(
+        {opponent(match, each) for match in among[each]} != set(level) - {each} for each in level
+    ):
         return dict.fromkeys(level, 0)
-    return {each: sum(match_halves(tournament, match, each) for match in among[each]) for each in level}
+    return {
+        each: sum(match_halves(tournament, match, each) for match in among[each]) for each in level
+    }

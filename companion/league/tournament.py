@@ -186,7 +186,10 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
         return match.halves
     if not match.is_decided:
         return 0
-    own, other = board_halves(tournament, match, entrant), board_halves(tournament, match, opponent(match, entrant))
+    own, other = (
+        board_halves(tournament, match, entrant),
+        board_halves(tournament, match, opponent(match, entrant)),
+    )
     if len(match.boards) == 1:
         return own
     return WIN if own > other else HALF if own == other and own else 0
@@ -207,5 +210,7 @@ def winner(tournament: Tournament, match: Match) -> int | None:
     """Return who goes on after a match. None: nobody, or nobody yet."""
     if match.north is None:
         return match.south
-    south, north = (match_halves(tournament, match, entrant) for entrant in (match.south, match.north))
+    south, north = (
+        match_halves(tournament, match, entrant) for entrant in (match.south, match.north)
+    )
     return None if south == north else match.south if south > north else match.north

@@ -75,12 +75,21 @@ class TournamentKeeper:
         with self._ledger.lock:
             number = max(self._tournaments, default=0) + 1
             made = director.new_tournament(
-                number, name, system, game, dict(options), rounds=rounds, minutes=minutes, team_size=team_size
+                number,
+                name,
+                system,
+                game,
+                dict(options),
+                rounds=rounds,
+                minutes=minutes,
+                team_size=team_size,
             )
             self._keep(made, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
         return made
 
-    def enter(self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR) -> Tournament:
+    def enter(
+        self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR
+    ) -> Tournament:
         """Enter somebody, or a team, with the rating that is known of them.
 
         Raises a `CompanionError`.
@@ -116,12 +125,19 @@ class TournamentKeeper:
             others = [each for each in self._tournaments.values() if each.id != number]
             after = director.seat(after, self._free([*others, after], but=after))
             was, is_now = ("", "") if place is None else (_end(before, place), _end(after, place))
-            self._keep(after, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, what, entrant, place, was, is_now))
+            self._keep(
+                after,
+                LogLine(
+                    number, self._ledger.clock.wall_s(), DIRECTOR, what, entrant, place, was, is_now
+                ),
+            )
         return after
 
     def pair_round(self, number: int) -> Tournament:
         """Pair the next round, and give its boards tables. Raises a `CompanionError`."""
-        return self.direct(number, "pair", lambda before: director.pair_round(before, self._ledger.clock.wall_s()))
+        return self.direct(
+            number, "pair", lambda before: director.pair_round(before, self._ledger.clock.wall_s())
+        )
 
     def log(self, number: int) -> list[LogLine]:
         """Return what was done about a tournament, the newest first."""
@@ -131,7 +147,11 @@ class TournamentKeeper:
         """Give tables that have become free to boards that wait for one."""
         with self._ledger.lock:
             for each in list(self._tournaments.values()):
-                fresh = each if each.is_over else director.seat(each, self._free(self._tournaments.values(), but=each))
+                fresh = (
+                    each
+                    if each.is_over
+                    else director.seat(each, self._free(self._tournaments.values(), but=each))
+                )
                 if fresh != each:
                     self._ledger.write(Changes(tournaments=[fresh]))
                     self._tournaments[each.id] = fresh
@@ -158,21 +178,29 @@ class TournamentKeeper:
             self._take_back(result, tournaments, changes)
         if kept:
             self._report(kept, tournaments, changes)
-        changes.tournaments = [each for each in tournaments.values() if each is not self._tournaments.get(each.id)]
+        changes.tournaments = [
+            each for each in tournaments.values() if each is not self._tournaments.get(each.id)
+        ]
         return tournaments
 
     def use(self, tournaments: Mapping[int, Tournament]) -> None:
         """Write the tournaments as they are now."""
         self._tournaments = dict(tournaments)
 
-    def _take_back(self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
+    def _take_back(
+        self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes
+    ) -> None:
         for number, each in tournaments.items():
             fresh = director.take_back(each, result.key, result.table)
             if fresh is not None:
                 tournaments[number] = fresh
-                changes.log.append(LogLine(number, self._ledger.clock.wall_s(), result.table, "take_back"))
+                changes.log.append(
+                    LogLine(number, self._ledger.clock.wall_s(), result.table, "take_back")
+                )
 
-    def _report(self, kept: KeptResult, tournaments: dict[int, Tournament], changes: Changes) -> None:
+    def _report(
+        self, kept: KeptResult, tournaments: dict[int, Tournament], changes: Changes
+    ) -> None:
         result = kept.result
         told = Reported(
             result.table, result.key, result.game, dict(result.options), result.began_s, kept.south, kept.north,
@@ -196,7 +224,12 @@ class TournamentKeeper:
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
         """Return the tables without an open board. `but` counts as it is now."""
-        taken = {table for each in tournaments if each.id != but.id for table in director.open_tables(each)}
+        taken = {
+            table
+            for each in tournaments
+            if each.id != but.id
+            for table in director.open_tables(each)
+        }
         taken |= director.open_tables(but).keys()
         return [table for table in self._free_tables() if table not in taken]
 

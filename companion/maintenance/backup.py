@@ -26,7 +26,13 @@ from companion import __version__
 from companion.archive.photographs import PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import Settings
-from companion.core.errors import CompanionError, ConfigError, JournalError, Malformed, SystemTrouble
+from companion.core.errors import (
+    CompanionError,
+    ConfigError,
+    JournalError,
+    Malformed,
+    SystemTrouble,
+)
 from companion.core.files import MAX_TEXT, open_file, read_file, why_refused
 from companion.core.i18n import joined, listed, say, say_n
 from companion.maintenance.games_file import read_games, write_games
@@ -105,7 +111,10 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
         told = say("{games} and {pictures}.", games=games, pictures=pictures)
         if self.left_out:
-            told = joined(" ", (told, say("Game {number} is still on and was left out.", number=self.left_out)))
+            told = joined(
+                " ",
+                (told, say("Game {number} is still on and was left out.", number=self.left_out)),
+            )
         return told
 
 
@@ -127,9 +136,15 @@ def make_backup(
     """
     state = settings.journal_path.parent
     with _trouble(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        with Journal(settings.journal_path, read_only=True) as journal, archive.open(_GAMES, "w") as lines:
+        with (
+            Journal(settings.journal_path, read_only=True) as journal,
+            archive.open(_GAMES, "w") as lines,
+        ):
             games, left_out = write_games(journal, lines)
-        for name, path in ((_SETTINGS, settings_file), *((name, state / name) for name in _JSON_FILES)):
+        for name, path in (
+            (_SETTINGS, settings_file),
+            *((name, state / name) for name in _JSON_FILES),
+        ):
             if path.exists():
                 archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
@@ -163,7 +178,10 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     with _trouble():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _new_folder(state)
-        for name in (_ALBUM, _DRAWN):  # also where the backup has none: those of here belong to other games
+        for name in (
+            _ALBUM,
+            _DRAWN,
+        ):  # also where the backup has none: those of here belong to other games
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
@@ -224,7 +242,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     if not ready.exists() and not under_way.exists():
         return ""
     with _trouble(), hold(settings.journal_path):  # nobody else's journal is moved away
-        finish_rescue(settings.journal_path)  # what was rescued goes as well, and does not come up again
+        finish_rescue(
+            settings.journal_path
+        )  # what was rescued goes as well, and does not come up again
         if not under_way.exists():
             _clear(before)
             before.mkdir(mode=0o700)
@@ -247,7 +267,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         _clear(under_way)
     if forget:
         return say("All games were deleted. There is a new owner’s key.")
-    return joined(" ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE)))
+    return joined(
+        " ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE))
+    )
 
 
 def _put_settings(restored: Path, settings_file: Path, before: Path) -> None:
@@ -310,10 +332,18 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path, file_bytes: int
     """Raise `Malformed` for members that no backup has, and `SystemTrouble` where there is no room for them."""
     names = [entry.filename for entry in entries]
     if _NOTE in names and _JOURNAL in names:
-        raise Malformed(say("This backup was made by version 1.0: restore it with that version, then make a new one."))
-    strange = [name for name in names if name not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(name)]
+        raise Malformed(
+            say(
+                "This backup was made by version 1.0: restore it with that version, then make a new one."
+            )
+        )
+    strange = [
+        name for name in names if name not in MAX_MEMBER_BYTES and not _PHOTOGRAPH.fullmatch(name)
+    ]
     if strange or len(set(names)) != len(names):
-        raise Malformed(say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80]))
+        raise Malformed(
+            say("This is not a backup: it holds {name}.", name=(strange or names)[0][:80])
+        )
     look_at(entries, _most_of, MAX_BYTES, folder)
     if sum(entry.file_size for entry in entries) > MAX_GROWTH * file_bytes + _SMALL_BYTES:
         raise Malformed(say("This file is damaged or not a backup."))
@@ -345,7 +375,9 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         here = kept_by_hand(_settings_in(settings_file), held.settings)
         file.change({**here, "state_dir": settings.state_dir}, held.seen)
     except ConfigError as error:
-        raise Malformed(say("The settings in this backup cannot be used: {why}", why=error.message)) from None
+        raise Malformed(
+            say("The settings in this backup cannot be used: {why}", why=error.message)
+        ) from None
 
 
 def _settings_in(path: Path) -> Settings:
@@ -364,12 +396,16 @@ def _adopt_games(path: Path, here: Path) -> None:
     with Journal(path) as journal:
         seats = journal.restore().seats
         if journal.notice:
-            raise Malformed(say("The games in this backup cannot be used: {why}", why=journal.notice))
+            raise Malformed(
+                say("The games in this backup cannot be used: {why}", why=journal.notice)
+            )
         last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(0, FreeSeat(seat), last_at)
         keys = _keys_of(here)
-        journal.database.write(lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys))
+        journal.database.write(
+            lambda db: db.executemany("INSERT OR REPLACE INTO keys VALUES (?, ?)", keys)
+        )
 
 
 def _check_json(folder: Path) -> None:
@@ -379,7 +415,9 @@ def _check_json(folder: Path) -> None:
             if path.exists():
                 json.loads(read_file(path, MAX_TEXT))
         except (OSError, ValueError, UnicodeDecodeError, RecursionError):
-            raise Malformed(say("{name} in this backup is damaged: nothing was changed.", name=name)) from None
+            raise Malformed(
+                say("{name} in this backup is damaged: nothing was changed.", name=name)
+            ) from None
 
 
 def _check_writable(settings_file: Path) -> None:

@@ -98,8 +98,15 @@ class ForgottenLine(_Line, frozen=True):
     game: Number
 
 
-_decode_line = msgspec.json.Decoder(InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine).decode
-_BESIDE = {RunLine: "runs", ImportedLine: "imported", RemovedLine: "removed", ForgottenLine: "forgotten"}
+_decode_line = msgspec.json.Decoder(
+    InputLine | RunLine | ImportedLine | RemovedLine | ForgottenLine
+).decode
+_BESIDE = {
+    RunLine: "runs",
+    ImportedLine: "imported",
+    RemovedLine: "removed",
+    ForgottenLine: "forgotten",
+}
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -107,7 +114,9 @@ _BESIDE = {RunLine: "runs", ImportedLine: "imported", RemovedLine: "removed", Fo
 
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     """Write all games but one that is on. Return how many there are, and the number of that one (0: none is on)."""
-    journal.database.read("BEGIN")  # from here on the file is as it is now, whatever is written meanwhile
+    journal.database.read(
+        "BEGIN"
+    )  # from here on the file is as it is now, whatever is written meanwhile
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
     played = [game for game in games if game != unfinished]
@@ -119,7 +128,9 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
 def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
     for kind, table in _BESIDE.items():
         columns = ", ".join(kind.__struct_fields__)
-        for row in journal.database.connection.execute(f"SELECT {columns} FROM {table}"):  # one at a time in memory
+        for row in journal.database.connection.execute(
+            f"SELECT {columns} FROM {table}"
+        ):  # one at a time in memory
             yield kind(*row)
     nonces: dict[str, str] = {}
     for game in (0, *games):
@@ -175,7 +186,9 @@ class _Bounds:
             raise Malformed(_too_long())
         name = record.name if isinstance(record, TakeSeat | MoveSeat) else ""
         if len(name) > MAX_NAME or not is_printable(name):
-            raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
+            raise Malformed(
+                say("A name may have at most {number} printable characters", number=MAX_NAME)
+            )
 
 
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
@@ -205,7 +218,9 @@ def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
         values = msgspec.structs.astuple(line)
-        db.execute(f"INSERT INTO {_BESIDE[type(line)]} VALUES ({', '.join('?' * len(values))})", values)
+        db.execute(
+            f"INSERT INTO {_BESIDE[type(line)]} VALUES ({', '.join('?' * len(values))})", values
+        )
 
 
 def _damaged() -> str:

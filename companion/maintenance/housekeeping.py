@@ -64,7 +64,11 @@ class Housekeeping(Closeable):
         space: Space | None = None,
     ) -> None:
         self._table = table
-        self._journal, self._history, self._album = journal, history, album = kept.journal, kept.history, kept.album
+        self._journal, self._history, self._album = journal, history, album = (
+            kept.journal,
+            kept.history,
+            kept.album,
+        )
         self._clock = clock
         self.settings = settings
         self.space = space or Space(journal.path)
@@ -107,7 +111,9 @@ class Housekeeping(Closeable):
     def step(self) -> None:
         """Do one round. Whatever is wrong with a part of it, the others are done and the table goes on."""
         self._do(self._look)
-        self._do(lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s()))
+        self._do(
+            lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s())
+        )
         self._do(self._work_quietly)
         self._do(self.give_back)
         for task in self.tasks:
@@ -119,7 +125,9 @@ class Housekeeping(Closeable):
         What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
         """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
-        rest = (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
+        rest = (
+            (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
+        )
         if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
             self._give_back_s = now_s + GIVE_BACK_S
             gc.collect()
@@ -197,11 +205,17 @@ class Housekeeping(Closeable):
             return []
         on_table = self._table.progress().number
         if settings.keep == "games":
-            return [number for number in self._journal.games()[: -settings.games] if number != on_table]
+            return [
+                number for number in self._journal.games()[: -settings.games] if number != on_table
+            ]
         if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
             return []  # nobody knows what day it is
         before = self._clock.wall_s() - settings.days * _DAY_S
-        return [number for number, at in self._journal.archive.ended() if at < before and number != on_table]
+        return [
+            number
+            for number, at in self._journal.archive.ended()
+            if at < before and number != on_table
+        ]
 
     # ---- checks ------------------------------------------------------------------------------------------------------
 
@@ -215,7 +229,10 @@ class Housekeeping(Closeable):
             number = self.unchecked.pop()
             if not is_whole:
                 self._damaged.append(number)
-                log.error("games %s are damaged on the disk", ", ".join(map(str, sorted(self._damaged)[:_NAMED])))
+                log.error(
+                    "games %s are damaged on the disk",
+                    ", ".join(map(str, sorted(self._damaged)[:_NAMED])),
+                )
                 self._tell("games", _damaged_words(sorted(self._damaged)))
 
     def _tell(self, about: str, sentence: str) -> None:
@@ -228,7 +245,10 @@ class Housekeeping(Closeable):
 
 
 def _damaged_words(numbers: list[int]) -> str:
-    return say("Games damaged on the disk: {numbers}. All others are intact.", numbers=listed(numbers[:_NAMED]))
+    return say(
+        "Games damaged on the disk: {numbers}. All others are intact.",
+        numbers=listed(numbers[:_NAMED]),
+    )
 
 
 def _stuck_words(numbers: list[int]) -> str:

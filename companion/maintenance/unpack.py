@@ -71,7 +71,9 @@ def too_many() -> str:
     return say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
 
 
-def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path) -> None:
+def look_at(
+    members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_bytes: int, folder: Path
+) -> None:
     """Look at what members say of themselves before any is unpacked.
 
     Raises `Malformed` and `SystemTrouble`.
@@ -86,7 +88,12 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
             raise Malformed(too_large(member.filename, most_of(member.filename)))
     wanted = sum(member.file_size for member in members)
     if wanted > most_bytes:
-        raise Malformed(say("This backup is too large: at most {number} MB unpacked.", number=most_bytes // 1_000_000))
+        raise Malformed(
+            say(
+                "This backup is too large: at most {number} MB unpacked.",
+                number=most_bytes // 1_000_000,
+            )
+        )
     if wanted + FULL_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(
@@ -96,7 +103,9 @@ def look_at(members: list[zipfile.ZipInfo], most_of: Callable[[str], int], most_
         )
 
 
-def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes], most_bytes: int) -> None:
+def unpack(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes], most_bytes: int
+) -> None:
     """Write a member out in pieces. Raises `Malformed` as soon as it is longer than it may be."""
     written = 0
     with archive.open(member) as source:
@@ -110,5 +119,7 @@ def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: IO[bytes],
 def too_large(name: str, most_bytes: int) -> str:
     """Say that a member is too long."""
     return say(
-        "{name} in this backup is too large: at most {number} KB.", name=name[:80], number=max(1, most_bytes // 1000)
+        "{name} in this backup is too large: at most {number} KB.",
+        name=name[:80],
+        number=max(1, most_bytes // 1000),
     )

@@ -107,12 +107,23 @@ class Upkeep:
     def change_for_hub(self, typed: Mapping[str, str]) -> str:
         """Take settings that a hub has sent, of those that it may set, and return what came of it in a sentence."""
         try:
-            rows = {row.key: row for section in sections() for row in section.rows if row.key in HUB_MAY_SET}
+            rows = {
+                row.key: row
+                for section in sections()
+                for row in section.rows
+                if row.key in HUB_MAY_SET
+            }
             if unknown := [key for key in typed if key not in rows]:
-                raise ConfigError(say("[{key}] can only be changed at the table itself.", key=unknown[0]))
+                raise ConfigError(
+                    say("[{key}] can only be changed at the table itself.", key=unknown[0])
+                )
             on_file, seen = self.on_file()
             said = flat(on_file)
-            changes = {key: value for key in typed if (value := rows[key].read(typed[key])) != said.get(key)}
+            changes = {
+                key: value
+                for key in typed
+                if (value := rows[key].read(typed[key])) != said.get(key)
+            }
             self.change(changes, seen)
         except CompanionError as error:
             return error.message
@@ -155,7 +166,9 @@ class Upkeep:
     def _go_by(self, written: Settings) -> None:
         self._must_restart, self._idle_s = True, self._clock.monotonic_s()
         values = flat(written)
-        self._running = changed(self._running, {key: values[key] for key in all_keys() if works_at_once(key)})
+        self._running = changed(
+            self._running, {key: values[key] for key in all_keys() if works_at_once(key)}
+        )
         self._use(self._running)
 
     def restart(self) -> None:
@@ -165,7 +178,9 @@ class Upkeep:
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
         """Write a backup, and return a sentence on what is in it."""
-        sentence = make_backup(self._running, self.path, self._clock, photographs, target).sentence()
+        sentence = make_backup(
+            self._running, self.path, self._clock, photographs, target
+        ).sentence()
         with suppress(OSError):
             self._mark(BACKED_UP).touch()
         return sentence

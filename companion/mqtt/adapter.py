@@ -45,7 +45,9 @@ class MqttAdapter(Closeable):
     only. The network has its own thread all the same.
     """
 
-    def __init__(self, table: Table, settings: Settings, clock: Clock, *, threads: bool = True) -> None:
+    def __init__(
+        self, table: Table, settings: Settings, clock: Clock, *, threads: bool = True
+    ) -> None:
         self._table = table
         self._settings = settings
         self._clock = clock
@@ -255,7 +257,9 @@ class MqttAdapter(Closeable):
         seen = (view.time.clock, tuple(view.time.clocks.items()))
         if seen != self._clock_seen:
             self._clock_seen = seen
-            self._clock_told = packed(told.clock_of(view, self._table.now_s(), self._clock.wall_s()))
+            self._clock_told = packed(
+                told.clock_of(view, self._table.now_s(), self._clock.wall_s())
+            )
         return self._clock_told
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
@@ -291,4 +295,6 @@ class MqttAdapter(Closeable):
             else:
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:
-            log.warning("MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error)
+            log.warning(
+                "MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error
+            )

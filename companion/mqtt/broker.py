@@ -38,7 +38,9 @@ def make_client(settings: MqttSettings) -> Client:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
         from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
     except ImportError:
-        raise Refused(say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")) from None
+        raise Refused(
+            say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
+        ) from None
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         protocol=MQTTProtocolVersion.MQTTv5,
@@ -91,9 +93,13 @@ def password_of(path: str) -> str | None:
             text = file.read(MAX_PASSWORD + 5).decode("utf-8-sig").rstrip("\r\n")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else say("not UTF-8 text")
-        raise Refused(say("The password file {file} cannot be read: {why}.", file=path, why=why or "")) from None
+        raise Refused(
+            say("The password file {file} cannot be read: {why}.", file=path, why=why or "")
+        ) from None
     if not text or len(text) > MAX_PASSWORD or not text.isprintable():
-        raise Refused(say("The password file {file} must contain one line: the password.", file=path))
+        raise Refused(
+            say("The password file {file} must contain one line: the password.", file=path)
+        )
     return text
 
 
@@ -134,7 +140,8 @@ def refusal(reason: str, settings: MqttSettings) -> str:
         return say("The broker {host} does not speak MQTT 5: it needs a newer version.", host=host)
     if reason in ("Bad user name or password", "Not authorized"):
         return say(
-            "The broker {host} refuses the user or the password: check [mqtt] user and password_file.", host=host
+            "The broker {host} refuses the user or the password: check [mqtt] user and password_file.",
+            host=host,
         )
     return say("The broker {host} refuses the table: {why}.", host=host, why=reason)
 
@@ -157,5 +164,7 @@ def why_lost(error: Exception, settings: MqttSettings) -> str:
             why=why,
         )
     return say(
-        "What answers on {host}, port {port}, does not speak MQTT: check [mqtt] port and tls.", host=host, port=port
+        "What answers on {host}, port {port}, does not speak MQTT: check [mqtt] port and tls.",
+        host=host,
+        port=port,
     )

@@ -56,7 +56,13 @@ def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
         }
     components = {key: {**part, "unique_id": f"{mark}_{key}"} for key, part in parts.items()}
     return {
-        "dev": {"ids": [mark], "name": settings.name, "mf": WEB, "mdl": "Board game table", "sw": version},
+        "dev": {
+            "ids": [mark],
+            "name": settings.name,
+            "mf": WEB,
+            "mdl": "Board game table",
+            "sw": version,
+        },
         "o": {"name": "tabletop-companion", "sw": version},
         "availability_topic": f"{base}/{topics.AVAILABILITY}",
         "qos": 1,
@@ -68,15 +74,21 @@ def _sensors(base: str) -> dict[str, dict[str, Any]]:
     """Return what is played, and how far it is."""
     state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
-        "sign": _sensor("Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state),
+        "sign": _sensor(
+            "Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state
+        ),
         "phase": _sensor("Phase", state, "{{ value_json.phase }}", "mdi:progress-clock")
         | {"device_class": "enum", "options": [phase.value for phase in Phase]},
         "game": _sensor("Game", state, "{{ value_json.title }}", "mdi:chess-rook"),
         "turn": _sensor("Turn", state, "{{ value_json.turn }}", "mdi:counter"),
-        "seat": _sensor("Whose turn", turn, "{{ value_json.seat }}", "mdi:account-arrow-right", attributes=turn)
+        "seat": _sensor(
+            "Whose turn", turn, "{{ value_json.seat }}", "mdi:account-arrow-right", attributes=turn
+        )
         | {"device_class": "enum", "options": ["south", "north", "both", "none"]},
         "colour": _sensor("Colour", turn, "{{ value_json.colour }}", "mdi:palette"),
-        "ends": _sensor("Clock runs out", clock, "{{ value_json.ends_at }}", "mdi:timer-sand", attributes=clock)
+        "ends": _sensor(
+            "Clock runs out", clock, "{{ value_json.ends_at }}", "mdi:timer-sand", attributes=clock
+        )
         | {"device_class": "timestamp"},
         "paused": _paused(base, "binary_sensor") | {"name": "Paused"},
         "events": {
@@ -109,24 +121,54 @@ def _staff(base: str) -> dict[str, dict[str, Any]]:
     """Return the call of the staff, and the two keys that answer it."""
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
-        "staff": _binary("Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None)
+        "staff": _binary(
+            "Staff called", f"{base}/{topics.STAFF}", "value_json.call != 'none'", None
+        )
         | {"icon": "mdi:bell-ring"},
-        "staff_coming": {**command, "name": "Somebody comes", "payload_press": "coming", "icon": "mdi:run"},
-        "staff_done": {**command, "name": "Call is done", "payload_press": "done", "icon": "mdi:check"},
+        "staff_coming": {
+            **command,
+            "name": "Somebody comes",
+            "payload_press": "coming",
+            "icon": "mdi:run",
+        },
+        "staff_done": {
+            **command,
+            "name": "Call is done",
+            "payload_press": "done",
+            "icon": "mdi:check",
+        },
     }
 
 
-def _sensor(name: str, topic: str, template: str, icon: str, attributes: str = "") -> dict[str, Any]:
+def _sensor(
+    name: str, topic: str, template: str, icon: str, attributes: str = ""
+) -> dict[str, Any]:
     told_too = {"json_attributes_topic": attributes} if attributes else {}
-    return {"p": "sensor", "name": name, "state_topic": topic, "value_template": template, "icon": icon, **told_too}
+    return {
+        "p": "sensor",
+        "name": name,
+        "state_topic": topic,
+        "value_template": template,
+        "icon": icon,
+        **told_too,
+    }
 
 
-def _binary(name: str, topic: str, truth: str, kind: str | None, attributes: str = "") -> dict[str, Any]:
-    part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {"p": "binary_sensor"}
+def _binary(
+    name: str, topic: str, truth: str, kind: str | None, attributes: str = ""
+) -> dict[str, Any]:
+    part = _sensor(name, topic, f"{{{{ 'ON' if {truth} else 'OFF' }}}}", "", attributes) | {
+        "p": "binary_sensor"
+    }
     del part["icon"]
     return part | ({"device_class": kind} if kind else {})
 
 
 def _paused(base: str, platform: str) -> dict[str, Any]:
     template = "{{ 'ON' if value_json.paused else 'OFF' }}"
-    return {"p": platform, "state_topic": f"{base}/{topics.STATE}", "value_template": template, "icon": "mdi:pause"}
+    return {
+        "p": platform,
+        "state_topic": f"{base}/{topics.STATE}",
+        "value_template": template,
+        "icon": "mdi:pause",
+    }

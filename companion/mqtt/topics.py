@@ -21,7 +21,14 @@ from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.session import Phase
 from companion.table.table_view import ClockView, TableView
 
-AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = "availability", "state", "turn", "clock", "seats", "devices"
+AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES = (
+    "availability",
+    "state",
+    "turn",
+    "clock",
+    "seats",
+    "devices",
+)
 EVENT, STAFF, STAFF_SET, PAUSED_SET = "event", "staff", "staff/set", "paused/set"
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 """What a broker keeps, and is cleared of when MQTT is switched off."""
@@ -59,7 +66,9 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
         "sign": translate(view.sign.text, language),
         "why": translate(view.sign.small, language),
         "waiting_for": sorted(view.sign.seats),
-        "winners": sorted(view.match.outcome.winners) if view.match.outcome and view.phase is Phase.OVER else [],
+        "winners": sorted(view.match.outcome.winners)
+        if view.match.outcome and view.phase is Phase.OVER
+        else [],
         "result": translate(view.match.outcome.reason, language)
         if view.match.outcome and view.phase is Phase.OVER
         else "",
@@ -114,7 +123,9 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
         "runs": clock.due_s is not None and not clock.has_run_out,
         "left_s": _left_s(clock, now_s),
         "limit_s": round(clock.limit_s, 1),
-        "ends_at": None if ends_s is None else datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat(),
+        "ends_at": None
+        if ends_s is None
+        else datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat(),
         "seats": left,
     }
 

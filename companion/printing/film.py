@@ -57,7 +57,12 @@ def film_webp(film: Film) -> bytes:
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
         done = subprocess.run(
-            command, input=msgspec.json.encode(film), capture_output=True, check=True, cwd=_ROOT, timeout=_TIMEOUT_S
+            command,
+            input=msgspec.json.encode(film),
+            capture_output=True,
+            check=True,
+            cwd=_ROOT,
+            timeout=_TIMEOUT_S,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise FilmError(say("The moving picture could not be drawn: try again")) from error

@@ -50,7 +50,9 @@ def _print(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
     return pen.bytes()
 
 
-def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None) -> None:
+def _half(
+    pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None
+) -> None:
     """Draw one half of the card, the origin at its lower left corner."""
     left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
@@ -59,7 +61,11 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
     x = left
     if wifi:
         network = say("Network {name}", name=wifi.name)
-        password = say("Password {password}", password=wifi.password) if wifi.password else say("No password")
+        password = (
+            say("Password {password}", password=wifi.password)
+            if wifi.password
+            else say("No password")
+        )
         _code(pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password))
         x += (right - left) / 2
     title = say("2. Scan this") if wifi else say("Scan this")
@@ -69,11 +75,17 @@ def _half(pen: Pen, width: float, height: float, addresses: Sequence[str], wifi:
     if not wifi:
         x += _QR_MM + 12
         room = right - x
-        y = pen.paragraph(x, top - 24, room, say("Or open one of these in a browser on the same network:"), 4.6)
+        y = pen.paragraph(
+            x, top - 24, room, say("Or open one of these in a browser on the same network:"), 4.6
+        )
         for number, address in enumerate(addresses[:3]):
             y -= 11
-            pen.text(x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room)
-        pen.paragraph(x, y - 5, room, say("One tap takes a seat. To watch only, choose “Watch”."), 4.6)
+            pen.text(
+                x, y, shown(f"{address}join"), 8.0 if number == 0 else 5.6, bold=True, room=room
+            )
+        pen.paragraph(
+            x, y - 5, room, say("One tap takes a seat. To watch only, choose “Watch”."), 4.6
+        )
     words = say("Table screen: {address}", address=shown(addresses[0]))
     pen.text(left, 9, words, 4.0, colour=INK_2, room=right - left)
 
@@ -93,4 +105,6 @@ def _modules(pen: Pen, x: float, y: float, text: str) -> None:
     for number, row in enumerate(matrix, start=1):
         for run in re.finditer(rb"\x01+", row):
             start, end = run.span()
-            pen.rectangle(x + start * size, y + _QR_MM - number * size, (end - start) * size, size, fill=BLACK)
+            pen.rectangle(
+                x + start * size, y + _QR_MM - number * size, (end - start) * size, size, fill=BLACK
+            )

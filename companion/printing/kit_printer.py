@@ -84,7 +84,9 @@ class KitPrinter:
                     self._plans.popitem(last=False)
         return plan
 
-    def kit(self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False) -> bytes:
+    def kit(
+        self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
+    ) -> bytes:
         """Print board, pieces and cards to cut out. With `low_ink` the sides in light colours."""
         from companion.printing.kit_pages.sheets import KitStyle, kit_pdf  # noqa: PLC0415 - see above
 
@@ -104,11 +106,17 @@ class KitPrinter:
         known = self._games[game]
         kit = known.kit(known.options(raw))
         if (paper := board_in_one_piece(kit)) is None:
-            raise Malformed(say("This board is too large for one sheet, even of A1: print the kit on several pages."))
+            raise Malformed(
+                say(
+                    "This board is too large for one sheet, even of A1: print the kit on several pages."
+                )
+            )
         style = KitStyle(paper, language=language, board_only=True)
         return self._printed(("board", game, _text(raw), language), lambda: kit_pdf(kit, style))
 
-    def join_card(self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str) -> bytes:
+    def join_card(
+        self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
+    ) -> bytes:
         """Print where phones go: the table screen's addresses, the best first, and Wi-Fi. It is not kept."""
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - see above
 
@@ -150,7 +158,9 @@ class _Turn:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(timeout=WAIT_S):
-            raise PrinterBusy(say("Other sheets are being made right now. Wait a moment and try again."))
+            raise PrinterBusy(
+                say("Other sheets are being made right now. Wait a moment and try again.")
+            )
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

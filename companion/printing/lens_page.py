@@ -27,8 +27,12 @@ def _print(paper: Paper) -> bytes:
     low, high = MARGIN_MM + FOOT_MM, height - MARGIN_MM - 14
     _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
     pen.ruler(MARGIN_MM, MARGIN_MM)
-    pen.text(MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat onto something stiff."), 3.2, bold=True)
-    pen.text(MARGIN_MM + 104, MARGIN_MM + 0.6, say("Print at 100 %, matt. The bar is 100 mm long."), 2.8)
+    pen.text(
+        MARGIN_MM + 104, MARGIN_MM + 3.3, say("Glue it flat onto something stiff."), 3.2, bold=True
+    )
+    pen.text(
+        MARGIN_MM + 104, MARGIN_MM + 0.6, say("Print at 100 %, matt. The bar is 100 mm long."), 2.8
+    )
     return pen.bytes()
 
 

@@ -55,7 +55,11 @@ _STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
     "+": (((-0.25, 0.0), (0.25, 0.0)), ((0.0, -0.25), (0.0, 0.25))),
-    "*": (((0.0, -0.28), (0.0, 0.28)), ((-0.242, -0.14), (0.242, 0.14)), ((-0.242, 0.14), (0.242, -0.14))),
+    "*": (
+        ((0.0, -0.28), (0.0, 0.28)),
+        ((-0.242, -0.14), (0.242, 0.14)),
+        ((-0.242, 0.14), (0.242, -0.14)),
+    ),
 }
 """Signs that fonts set high, low or small, as strokes round the middle of their cell, in font sizes."""
 _SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
@@ -80,7 +84,9 @@ Anchor = Literal["left", "middle", "right"]
 class Pen:
     """Draws one document. `bytes` ends it. Equal calls give equal bytes."""
 
-    def __init__(self, width_mm: float, height_mm: float, title: str, *, low_ink: bool = False) -> None:
+    def __init__(
+        self, width_mm: float, height_mm: float, title: str, *, low_ink: bool = False
+    ) -> None:
         self._low_ink = low_ink
         self._upright = width_mm, height_mm
         self.width_mm, self.height_mm = width_mm, height_mm
@@ -107,7 +113,13 @@ class Pen:
 
     @contextmanager
     def at(
-        self, x: float, y: float, *, turn_deg: float = 0.0, scale: float = 1.0, clip: Extent | None = None
+        self,
+        x: float,
+        y: float,
+        *,
+        turn_deg: float = 0.0,
+        scale: float = 1.0,
+        clip: Extent | None = None,
     ) -> Iterator[None]:
         """Move the origin, turn counter-clockwise, enlarge, show only what lies in `clip` (lines on its edge too)."""
         self._canvas.saveState()
@@ -116,7 +128,12 @@ class Pen:
         self._canvas.scale(scale, scale)
         if clip:
             frame = self._canvas.beginPath()
-            frame.rect(clip.left - HAIR_MM, clip.bottom - HAIR_MM, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
+            frame.rect(
+                clip.left - HAIR_MM,
+                clip.bottom - HAIR_MM,
+                clip.width + 2 * HAIR_MM,
+                clip.height + 2 * HAIR_MM,
+            )
             self._canvas.clipPath(frame, stroke=0, fill=0)
         yield
         self._canvas.restoreState()
@@ -130,7 +147,11 @@ class Pen:
         self._canvas.restoreState()
 
     def line(
-        self, *points: tuple[float, float], width: float = STROKE_MM, colour: str = INK, dash: tuple[float, ...] = ()
+        self,
+        *points: tuple[float, float],
+        width: float = STROKE_MM,
+        colour: str = INK,
+        dash: tuple[float, ...] = (),
     ) -> None:
         """Draw a line through all points."""
         self._canvas.setStrokeColor(HexColor(colour))
@@ -143,7 +164,14 @@ class Pen:
         self._canvas.drawPath(path)
 
     def rectangle(
-        self, x: float, y: float, width: float, height: float, *, fill: str | None = None, stroke_mm: float = 0.0
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str | None = None,
+        stroke_mm: float = 0.0,
     ) -> None:
         """Draw a filled rectangle, or one whose outline lies wholly inside the given size, or both."""
         self._canvas.setDash()
@@ -153,7 +181,9 @@ class Pen:
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
-            self._canvas.rect(x + stroke_mm / 2, y + stroke_mm / 2, width - stroke_mm, height - stroke_mm)
+            self._canvas.rect(
+                x + stroke_mm / 2, y + stroke_mm / 2, width - stroke_mm, height - stroke_mm
+            )
 
     def shape(self, *points: tuple[float, float], fill: str = INK) -> None:
         """Draw a filled polygon."""
@@ -190,16 +220,22 @@ class Pen:
             size, width = size * room / width, room
         self._canvas.setFont(font, size)
         self._canvas.setFillColor(HexColor(colour))
-        self._canvas.drawString(x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words)
+        self._canvas.drawString(
+            x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words
+        )
         return width
 
-    def notation(self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0) -> None:
+    def notation(
+        self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
+    ) -> None:
         """Draw values and suits in heavy cells of equal width from x on, `CELL` sizes each and `DIGIT` sizes high.
 
         `squeezed` narrows the cells and what stands in them, not their height.
         """
         for place, letter in enumerate(words):
-            with self.at(x + (place + 0.5) * CELL * size * squeezed, y + DIGIT * size / 2, scale=size):
+            with self.at(
+                x + (place + 0.5) * CELL * size * squeezed, y + DIGIT * size / 2, scale=size
+            ):
                 self._canvas.scale(squeezed, 1)
                 if strokes := _STROKES.get(letter):
                     for points in strokes:
@@ -219,7 +255,15 @@ class Pen:
         self._canvas.drawCentredString(0, -(low + DIGIT) / 2, letter, mode=2 if thicker else 0)
 
     def paragraph(
-        self, x: float, y: float, width: float, words: str, size: float, *, bold: bool = False, colour: str = INK
+        self,
+        x: float,
+        y: float,
+        width: float,
+        words: str,
+        size: float,
+        *,
+        bold: bool = False,
+        colour: str = INK,
     ) -> float:
         """Set broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
@@ -237,7 +281,9 @@ class Pen:
         """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
         eye = 0.16 * size
         for sign in (-1, 1):
-            self.line((0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size)
+            self.line(
+                (0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size
+            )
             self.dot(eye, sign * 0.23 * size, eye)
             self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
 
@@ -257,7 +303,15 @@ class Pen:
         self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
 
     def drawing(
-        self, name: str, x: float, y: float, size: float, side: Side | None, *, fill: str = WHITE, plain: bool = False
+        self,
+        name: str,
+        x: float,
+        y: float,
+        size: float,
+        side: Side | None,
+        *,
+        fill: str = WHITE,
+        plain: bool = False,
     ) -> None:
         """Draw a drawing of `companion.core.drawings`, its lower left corner at (x, y).
 
@@ -299,7 +353,9 @@ class Pen:
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
-                    self.rectangle(2 * pair * SHUTTER_MM - stripe / 2, -reach, stripe, 2 * reach, fill=INK)
+                    self.rectangle(
+                        2 * pair * SHUTTER_MM - stripe / 2, -reach, stripe, 2 * reach, fill=INK
+                    )
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
         """Draw one square of a board, its outline inside the given size."""
@@ -335,7 +391,13 @@ class Pen:
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """Draw the yellow signpost: what is to be done now, its tip to the right."""
         tip = height / 2
-        corners = ((0.0, 0.0), (width - tip, 0.0), (width, tip), (width - tip, height), (0.0, height))
+        corners = (
+            (0.0, 0.0),
+            (width - tip, 0.0),
+            (width, tip),
+            (width - tip, height),
+            (0.0, height),
+        )
         self.shape(*((x + dx, y + dy) for dx, dy in corners), fill=SIGN)
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
         self.text(x + 5, y + height / 2 - 0.36 * size, words, size, bold=True)
@@ -346,7 +408,9 @@ class Pen:
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
         for centimetre in range(RULER_MM // 10 + 1):
-            anchor: Anchor = "left" if centimetre == 0 else "right" if 10 * centimetre == RULER_MM else "middle"
+            anchor: Anchor = (
+                "left" if centimetre == 0 else "right" if 10 * centimetre == RULER_MM else "middle"
+            )
             self.text(x + 10 * centimetre, y, str(10 * centimetre), 2.8, anchor=anchor)
 
 
@@ -377,7 +441,10 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     ['une plaque', 'de 5\\xa0mm']
     """
     kept = sub(r"(?<=\d) (?=mm\b|g\b|%)", _KEPT, printable(words)).replace(_FIXED, _KEPT)
-    lines = [line.replace(_KEPT, _FIXED) for line in simpleSplit(kept, BOLD if bold else REGULAR, size, width)]
+    lines = [
+        line.replace(_KEPT, _FIXED)
+        for line in simpleSplit(kept, BOLD if bold else REGULAR, size, width)
+    ]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
         if text_width(last := f"{word} {lines[-1]}", size, bold=bold) <= width:
@@ -445,5 +512,7 @@ def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
         before = loop[-1:] + loop[:-1]
         after = loop[1:] + loop[:1]
         yield tuple(
-            b for a, b, c in zip(before, loop, after, strict=True) if not (a[0] == b[0] == c[0] or a[1] == b[1] == c[1])
+            b
+            for a, b, c in zip(before, loop, after, strict=True)
+            if not (a[0] == b[0] == c[0] or a[1] == b[1] == c[1])
         )

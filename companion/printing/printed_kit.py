@@ -84,7 +84,10 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
         for marker, x, y in face_places(page, kit):
             wide, deep = sizes[marker]
             left, bottom = MARGIN_MM + x - wide / 2, low + y - deep / 2
-            yield marker, packed(_cut(picture, height, Extent(left, bottom, left + wide, bottom + deep)))
+            yield (
+                marker,
+                packed(_cut(picture, height, Extent(left, bottom, left + wide, bottom + deep))),
+            )
 
 
 def _cards(kit: Kit) -> tuple[dict[str, bytes], bytes]:
@@ -116,7 +119,9 @@ def _cut_cards(picture: Picture, grid: Grid, cards: tuple[Card, ...]) -> dict[st
         left, bottom = grid.x + column * grid.cell_width, grid.y + row * grid.cell_height
         cell = Extent(left, bottom, left + grid.cell_width, bottom + grid.cell_height)
         face = _cut(picture, height_mm, cell)
-        found[card.name] = packed(np.ascontiguousarray(np.rot90(face, -1)) if grid.landscape else face)
+        found[card.name] = packed(
+            np.ascontiguousarray(np.rot90(face, -1)) if grid.landscape else face
+        )
     return found
 
 
@@ -132,7 +137,10 @@ def _pages(pdf: bytes) -> list[Picture]:
     document = pypdfium2.PdfDocument(pdf)
     try:
         pictures = [page.render(scale=PX_PER_MM / mm).to_numpy()[..., :3] for page in document]
-        return [np.stack([printed[:, part][picture[..., part]] for part in range(3)], axis=-1) for picture in pictures]
+        return [
+            np.stack([printed[:, part][picture[..., part]] for part in range(3)], axis=-1)
+            for picture in pictures
+        ]
     finally:
         document.close()
 

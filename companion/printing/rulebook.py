@@ -41,11 +41,17 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     if step is None or not step.stages:
         return _drawn(kit, example, before, before)
     last, stages = step.stages[example.stage], step.stages[: example.stage + 1]
-    after = next((stage.expected for stage in reversed(stages) if stage.expected is not None), before)
+    after = next(
+        (stage.expected for stage in reversed(stages) if stage.expected is not None), before
+    )
     events = tuple(event for stage in stages for event in stage.events)
     tallies = tuple(tally for stage in stages for tally in stage.tallies)
-    told = example.caption or joined(" ", [event.text for event in last.events if event.kind.look.is_told])
-    return replace(_drawn(kit, example, before, after), events=events, tallies=tallies, caption=told)
+    told = example.caption or joined(
+        " ", [event.text for event in last.events if event.kind.look.is_told]
+    )
+    return replace(
+        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=told
+    )
 
 
 def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
@@ -65,7 +71,11 @@ def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustr
         replace(kit, board=part),
         {square: faces for square, faces in before.items() if is_shown(square)},
         {square: faces for square, faces in after.items() if is_shown(square)},
-        tuple((m.faces, m.origin, m.target) for m in moves if is_shown(m.origin) and is_shown(m.target)),
+        tuple(
+            (m.faces, m.origin, m.target)
+            for m in moves
+            if is_shown(m.origin) and is_shown(m.target)
+        ),
         (),
         (),
         example.caption,

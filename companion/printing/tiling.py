@@ -111,7 +111,9 @@ class Tiling:
     @property
     def joints(self) -> tuple[Joint, ...]:
         """Return two crosses on every edge that two pages share, numbered through."""
-        return tuple(Joint(number, x, y) for number, (x, y) in enumerate(self._joint_places(), start=1))
+        return tuple(
+            Joint(number, x, y) for number, (x, y) in enumerate(self._joint_places(), start=1)
+        )
 
     def _joint_places(self) -> Iterator[tuple[float, float]]:
         for window in self.windows:
@@ -129,7 +131,9 @@ def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, flo
     first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
     if len(inside) < 2:
         return first, second
-    return min(inside, key=lambda spot: abs(spot - first)), min(inside, key=lambda spot: abs(spot - second))
+    return min(inside, key=lambda spot: abs(spot - first)), min(
+        inside, key=lambda spot: abs(spot - second)
+    )
 
 
 def _spans(edges: tuple[float, ...]) -> list[tuple[float, float, float, float]]:
@@ -157,7 +161,10 @@ def board_extent(board: Board) -> Extent:
     outside labels."""
     side = quiet_mm(board.corner_mm) + TRIM_MM
     # corner markers may reach beyond the strip in which they stand
-    strip = max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)) + TRIM_MM / 2
+    strip = (
+        max(board.strip_mm, board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm))
+        + TRIM_MM / 2
+    )
     if has_outside_labels(board):
         side, strip = max(side, LABEL_MM), strip + LABEL_MM
     return Extent(-side, -strip, board.width_mm + side, board.height_mm + strip)
@@ -204,7 +211,11 @@ def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
 def _seams_x(board: Board) -> list[float]:
     """Return gaps between files that leave the corner markers and their quiet zones whole."""
     reach = board.corner_mm + quiet_mm(board.corner_mm)
-    return [x for x in _seams(board.files, board.pitch_mm, board.gap_mm) if reach <= x <= board.width_mm - reach]
+    return [
+        x
+        for x in _seams(board.files, board.pitch_mm, board.gap_mm)
+        if reach <= x <= board.width_mm - reach
+    ]
 
 
 def _seams_y(board: Board) -> list[float]:
@@ -225,5 +236,7 @@ def _cuts(low: float, high: float, room: float, seams: list[float]) -> tuple[flo
             if all(end - start <= room + 1e-6 for _, _, start, end in _spans((low, *cuts, high)))
         ]
         if fitting:
-            return min(fitting, key=lambda cuts: max(b - a for a, b in pairwise((low, *cuts, high))))
+            return min(
+                fitting, key=lambda cuts: max(b - a for a, b in pairwise((low, *cuts, high)))
+            )
     return None

@@ -119,7 +119,9 @@ class Companion(Closeable):
         usual, folder = Settings().state_dir, self.settings.state_dir
         self.key_command = command_words("host-key", "" if folder == usual else folder)
         choices = Choices(self.settings.journal_path.with_name("choices.json"))
-        self.table = self._stack.enter_context(Table(self.journal, self.clock, self.settings.table, choices))
+        self.table = self._stack.enter_context(
+            Table(self.journal, self.clock, self.settings.table, choices)
+        )
         self.board = BoardWatch(self.settings, self.clock, self.table, self.album)
         if self.journal.notice:
             self.found.append(self.journal.notice)
@@ -143,7 +145,9 @@ class Companion(Closeable):
         self.server.start()
         doors = {"camera": self.watcher is not None, "pads": self.panel is not None}
         seconds = self.clock.monotonic_s() - begun_s
-        log.info("Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors))
+        log.info(
+            "Ready", extra=log_fields("ready", seconds=seconds, port=self.server.port, **doors)
+        )
 
     def _start(self) -> None:
         """Begin everything that has a thread of its own."""
@@ -227,7 +231,9 @@ class Companion(Closeable):
     # ---- doors -------------------------------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        self.panel = open_panel(self.settings.panel, self.clock, self.table.pressed, self.table.released)
+        self.panel = open_panel(
+            self.settings.panel, self.clock, self.table.pressed, self.table.released
+        )
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
             self._say(f"No pads: {reason.rstrip('.')}.")
@@ -235,7 +241,9 @@ class Companion(Closeable):
         else:
             self._connect_panel(self.panel)
         board = self._stack.enter_context(self.board)
-        self._say(board.find(may_simulate=may_simulate and self.panel is None, threads=self._threads))
+        self._say(
+            board.find(may_simulate=may_simulate and self.panel is None, threads=self._threads)
+        )
 
     def _connect_panel(self, panel: Panel) -> None:
         self._stack.enter_context(panel)
@@ -260,7 +268,9 @@ class Companion(Closeable):
             if game:  # a game has begun: its keys are secrets
                 check.end()
 
-        self.table.connect(on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check)
+        self.table.connect(
+            on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check
+        )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
     def _open_simulation(self) -> None:
@@ -290,7 +300,9 @@ class Companion(Closeable):
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
         phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
-        self._stack.enter_context(self.board).watch(Cameras(camera, phone, mains_hz=self.settings.camera.mains_hz))
+        self._stack.enter_context(self.board).watch(
+            Cameras(camera, phone, mains_hz=self.settings.camera.mains_hz)
+        )
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         """Return what watches the simulated table. May be overridden."""
@@ -302,10 +314,16 @@ class Companion(Closeable):
         if voice:
             self._stack.enter_context(voice)
             if self.settings.voice.by in ("auto", "machine") and not voice.is_there:
-                self._say("This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves.")
+                self._say(
+                    "This machine has no voice: sudo apt install espeak-ng. Table screens speak by themselves."
+                )
         be_silent = self.panel.be_silent if self.panel else None
-        self.speech = self._stack.enter_context(SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice))
-        self.network = self._stack.enter_context(Network(self.settings.wifi, self.clock, self.table.redraw))
+        self.speech = self._stack.enter_context(
+            SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
+        )
+        self.network = self._stack.enter_context(
+            Network(self.settings.wifi, self.clock, self.table.redraw)
+        )
 
     def _open_server(self) -> Server:
         web = self.settings.web
@@ -335,18 +353,33 @@ class Companion(Closeable):
 
     def _open_phone(self) -> None:
         """The old phone that may be the camera."""
-        door = PhoneDoor(self.settings, self.clock, self.board, lambda: self.table.view().devices.camera, self.urls)
+        door = PhoneDoor(
+            self.settings,
+            self.clock,
+            self.board,
+            lambda: self.table.view().devices.camera,
+            self.urls,
+        )
         self.phone = self._stack.enter_context(door)
 
     def _features(self) -> Features:
         """Return what this installation has beside its table."""
         simulation = self.simulation
         self.upkeep = Upkeep(
-            self.settings, self.settings_path, self.table, self.clock, use=self.use, restart=self._restart
+            self.settings,
+            self.settings_path,
+            self.table,
+            self.clock,
+            use=self.use,
+            restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
         check = CheckRoom(
-            self.settings.panel, self.check, self._why_no_panel(), simulation is not None, lambda: self.broker.sentence
+            self.settings.panel,
+            self.check,
+            self._why_no_panel(),
+            simulation is not None,
+            lambda: self.broker.sentence,
         )
         return Features(
             welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
@@ -365,7 +398,11 @@ class Companion(Closeable):
         )
 
     def _why_no_panel(self) -> str:
-        return "" if self.panel else panel_reason(self.settings.panel) or say("The pads are switched off.")
+        return (
+            ""
+            if self.panel
+            else panel_reason(self.settings.panel) or say("The pads are switched off.")
+        )
 
     def use(self, settings: Settings) -> None:
         """Go by other settings from now on, as far as they work without a restart."""
@@ -423,7 +460,9 @@ class Companion(Closeable):
         frames = self.eye.settled() if self.eye else ()
         source = self.settings.camera.source
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
-        return make_bundle(self.health.examine(), self.last_lines.text(), frames, self.table.view(), private)
+        return make_bundle(
+            self.health.examine(), self.last_lines.text(), frames, self.table.view(), private
+        )
 
     def close(self) -> None:
         """Close pages, camera, panel, table and journal, in this order."""

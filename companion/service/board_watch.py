@@ -59,7 +59,9 @@ class BoardWatch:
         if settings.source == "none":
             return "No camera: switched off in the settings."
         opener = CameraOpener(settings, self._clock, self.phone)
-        if threads and is_device(settings.source) and not may_simulate:  # to open one may take seconds
+        if (
+            threads and is_device(settings.source) and not may_simulate
+        ):  # to open one may take seconds
             self._watch_real(opener, settings.source != "auto" or (lambda: bool(cameras())))
             return "The camera is being opened; the pages work already."
         expected = True
@@ -67,7 +69,11 @@ class BoardWatch:
             camera = opener.open()
         except CameraError as error:
             expected = settings.source != "auto" or bool(cameras())
-            found = f"{error.message} The companion keeps trying." if expected else f"No camera: {error.message}"
+            found = (
+                f"{error.message} The companion keeps trying."
+                if expected
+                else f"No camera: {error.message}"
+            )
             if expected:
                 self._table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
             elif may_simulate:
@@ -81,9 +87,13 @@ class BoardWatch:
     def _watch_real(self, opener: CameraOpener, expected: bool | Callable[[], bool]) -> None:
         settings = self._settings
         lenses = LensShelf(settings.lenses_path, settings.camera)
-        self.watch(Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers)
+        self.watch(
+            Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers
+        )
 
-    def watch(self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()) -> None:
+    def watch(
+        self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
+    ) -> None:
         """Watch the board with one of these cameras. `offers` answers which others there are."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
@@ -97,7 +107,9 @@ class BoardWatch:
             on_rows=table.saw_rows,
             on_round=eye.pack,
         )
-        self.watcher = watcher = board_watcher(watched, reader, self._clock, listeners, settings.fps)
+        self.watcher = watcher = board_watcher(
+            watched, reader, self._clock, listeners, settings.fps
+        )
         eye.steer(watcher.link)
         self._stack.enter_context(watcher)
         table.connect(

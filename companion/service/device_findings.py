@@ -17,9 +17,17 @@ from vision.watcher import Watcher
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
     """Return how the camera is that the table watches with. `name` None: it watches with none."""
     if name is None or status.state is CameraState.NONE:
-        return Finding("camera", Grade.NOTE, status.sentence or say("There is none: you play by tapping."))
-    grades = {CameraState.SEES_BOARD: Grade.OK, CameraState.NO_BOARD: Grade.NOTE, CameraState.TROUBLE: Grade.WARN}
-    sentence = status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
+        return Finding(
+            "camera", Grade.NOTE, status.sentence or say("There is none: you play by tapping.")
+        )
+    grades = {
+        CameraState.SEES_BOARD: Grade.OK,
+        CameraState.NO_BOARD: Grade.NOTE,
+        CameraState.TROUBLE: Grade.WARN,
+    }
+    sentence = (
+        status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
+    )
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
     return Finding("camera", grades[status.state], text)
 
@@ -54,7 +62,9 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
     else:
         keys = say_n("{n} key", "{n} keys", len(panel.buttons))
         lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
-        yield Finding("pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps))
+        yield Finding(
+            "pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps)
+        )
 
 
 def voice(settings: VoiceSettings) -> Finding:
@@ -63,9 +73,15 @@ def voice(settings: VoiceSettings) -> Finding:
         return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
     if settings.by != "screen" and shutil.which(ESPEAK):
         if settings.by == "auto":
-            return Finding("voice", Grade.OK, say("{program} speaks unless a table screen does.", program=ESPEAK))
+            return Finding(
+                "voice",
+                Grade.OK,
+                say("{program} speaks unless a table screen does.", program=ESPEAK),
+            )
         return Finding("voice", Grade.OK, say("{program} speaks.", program=ESPEAK))
     if settings.by == "machine":
         text = say("{program} is not installed: sudo apt install {program}.", program=ESPEAK)
         return Finding("voice", Grade.NOTE, text)
-    return Finding("voice", Grade.OK, say("Table screens speak, after a tap on “Sound on”; the kiosk at once."))
+    return Finding(
+        "voice", Grade.OK, say("Table screens speak, after a tap on “Sound on”; the kiosk at once.")
+    )

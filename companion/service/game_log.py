@@ -42,4 +42,8 @@ class GameLog:
     def refusals(self) -> None:
         """Log how many requests were refused since the last time, if any were."""
         if news := self._tally.news():
-            log.info("Requests were refused: %d", sum(news.values()), extra=log_fields("refusals", **news))
+            log.info(
+                "Requests were refused: %d",
+                sum(news.values()),
+                extra=log_fields("refusals", **news),
+            )

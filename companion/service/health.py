@@ -47,7 +47,11 @@ LOOK_S = 60.0
 """How often the machine is looked at."""
 FRESH_S = 5.0
 """So long what the doctor has found is told again: a page that is loaded over and over runs no commands."""
-_CAMERA = {CameraState.SEES_BOARD: "ok", CameraState.NO_BOARD: "no_board", CameraState.TROUBLE: "trouble"}
+_CAMERA = {
+    CameraState.SEES_BOARD: "ok",
+    CameraState.NO_BOARD: "no_board",
+    CameraState.TROUBLE: "trouble",
+}
 
 
 class Examined(Protocol):
@@ -83,7 +87,11 @@ class ServiceHealth(Closeable):
     """
 
     def __init__(
-        self, companion: Examined, machine: Machine, bundle: Callable[[], bytes], threads: bool = True
+        self,
+        companion: Examined,
+        machine: Machine,
+        bundle: Callable[[], bytes],
+        threads: bool = True,
     ) -> None:
         self._companion = companion
         self.machine = machine
@@ -105,7 +113,9 @@ class ServiceHealth(Closeable):
         self._examined: tuple[float, tuple[Finding, ...]] | None = None
         self._examining = threading.Lock()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="health", daemon=True) if threads else None
+        self._thread = (
+            threading.Thread(target=self._run, name="health", daemon=True) if threads else None
+        )
 
     # ---- the pulse -----------------------------------------------------------------------------------------------
 
@@ -131,7 +141,9 @@ class ServiceHealth(Closeable):
         companion.journal.clock_of("")  # whatever it answers: it does
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
-        can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(self._folder)
+        can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(
+            self._folder
+        )
         fault = self._write_fault()
         if not can_write or fault not in (None, WriteFault.FULL):
             journal = "unwritable"
@@ -141,7 +153,9 @@ class ServiceHealth(Closeable):
             journal = "ok"
         if journal != self._journal:
             level = logging.INFO if journal == "ok" else logging.WARNING
-            log.log(level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal))
+            log.log(
+                level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal)
+            )
             self._journal = journal
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
@@ -169,7 +183,9 @@ class ServiceHealth(Closeable):
         if (sentence := machinery.forgetful(self.machine, self._folder)) != self._forgetful:
             self._forgetful = sentence
             self._companion.table.notice("memory", sentence)
-            log.warning("%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful"))
+            log.warning(
+                "%s", sentence or "Games are kept on a disk now.", extra=log_fields("forgetful")
+            )
 
     def close(self) -> None:
         """End the thread. One that hangs in a broken disk is left behind."""
@@ -183,12 +199,18 @@ class ServiceHealth(Closeable):
         """Return how it is now. Nothing is measured for it."""
         companion, late = self._companion, self.vitals.late()
         journal = "silent" if JOURNAL in late else self._journal
-        camera = _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
-        pins = "none" if companion.panel is None else "trouble" if companion.panel.problems else "ok"
+        camera = (
+            _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
+        )
+        pins = (
+            "none" if companion.panel is None else "trouble" if companion.panel.problems else "ok"
+        )
         machine = worst(self._seen)
         if late or journal == "unwritable":
             status = Status.FAILING
-        elif journal == "full" or "trouble" in (camera, pins) or machine in (Grade.WARN, Grade.FAIL):
+        elif (
+            journal == "full" or "trouble" in (camera, pins) or machine in (Grade.WARN, Grade.FAIL)
+        ):
             status = Status.DEGRADED
         else:
             status = Status.OK
@@ -199,7 +221,9 @@ class ServiceHealth(Closeable):
     def line(self) -> str:
         """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
         for grade in (Grade.FAIL, Grade.WARN):
-            if found := next((finding.text for finding in self._seen if finding.grade is grade), ""):
+            if found := next(
+                (finding.text for finding in self._seen if finding.grade is grade), ""
+            ):
                 return found
         return ""
 
@@ -219,7 +243,8 @@ class ServiceHealth(Closeable):
         yield from self._loops()
         yield from settings_findings(companion.settings_path)
         yield board_camera(
-            companion.table.view().devices.camera, companion.watcher.link.camera if companion.watcher else None
+            companion.table.view().devices.camera,
+            companion.watcher.link.camera if companion.watcher else None,
         )
         yield from profile(companion.settings.camera)
         yield from remarks(companion.watcher)
@@ -231,7 +256,9 @@ class ServiceHealth(Closeable):
         yield self.journal_finding()
         yield from games_from_outside()
         found = companion.network.wifi()
-        yield from network.reach([shown(url) for url in companion.urls()], "" if found is None else found.name)
+        yield from network.reach(
+            [shown(url) for url in companion.urls()], "" if found is None else found.name
+        )
         yield network.name(machine)
         yield from self._certificate()
         yield from network.wifi(machine)

@@ -151,7 +151,9 @@ class HubLink(Closeable):
     @property
     def _member(self) -> HubAdapter:
         if self._adapter is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("Join a hub first: both tables belong to the same one"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("Join a hub first: both tables belong to the same one")
+            )
         return self._adapter
 
     def leave(self) -> None:

@@ -31,7 +31,10 @@ MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=
 
 
 def run(
-    settings_of: Callable[[], Settings], path: Path, simulate: bool | None, greet: Callable[[Companion, bool], None]
+    settings_of: Callable[[], Settings],
+    path: Path,
+    simulate: bool | None,
+    greet: Callable[[Companion, bool], None],
 ) -> None:
     """Run the table until SIGTERM or SIGINT. `greet` is told of every start, and whether it is the first.
 
@@ -46,9 +49,13 @@ def run(
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     def begin(settings: Settings) -> tuple[Companion, ManagerNotifier]:
-        companion = Companion(settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART))
+        companion = Companion(
+            settings, simulate, settings_path=path, restart=lambda: os.kill(os.getpid(), RESTART)
+        )
         try:
-            return companion, ManagerNotifier(companion, manager)  # ready before the greeting, which asks for the Wi-Fi
+            return companion, ManagerNotifier(
+                companion, manager
+            )  # ready before the greeting, which asks for the Wi-Fi
         except BaseException:
             companion.close()
             raise
@@ -72,7 +79,10 @@ def run(
                 raise
             settings, told, waits, tried = before, "", "", None
             companion, attendant = begin(settings)
-            trouble = say("The new settings cannot be used, so the previous ones are in use: {why}", why=error.message)
+            trouble = say(
+                "The new settings cannot be used, so the previous ones are in use: {why}",
+                why=error.message,
+            )
         with companion:
             with attendant:
                 _tell(companion, joined(" ", (trouble, waits, last_good.told())), told)
@@ -81,7 +91,9 @@ def run(
                 greet(companion, before is None)
                 spare_collections()
                 got = signal.sigtimedwait(ends, WELL_AFTER_S)
-                is_quick = time.monotonic() - begun_s < WELL_AFTER_S  # nobody ended it because it came up too late
+                is_quick = (
+                    time.monotonic() - begun_s < WELL_AFTER_S
+                )  # nobody ended it because it came up too late
                 if tried is not None and (got is None or is_quick) and not companion.vitals.late():
                     last_good.succeeded(tried)
                 is_over = (signal.sigwait(ends) if got is None else got.si_signo) != RESTART
@@ -109,7 +121,9 @@ def _tell_retired(companion: Companion, path: Path) -> None:
 
 
 def _why(error: Exception) -> str:
-    return error.message if isinstance(error, CompanionError) else f"{type(error).__name__}: {error}"
+    return (
+        error.message if isinstance(error, CompanionError) else f"{type(error).__name__}: {error}"
+    )
 
 
 def spare_collections() -> None:

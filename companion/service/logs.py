@@ -20,7 +20,13 @@ from companion.core.log_fields import log_fields
 
 log = logging.getLogger(__name__)
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
-PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+PRIORITIES = {
+    logging.DEBUG: 7,
+    logging.INFO: 6,
+    logging.WARNING: 4,
+    logging.ERROR: 3,
+    logging.CRITICAL: 2,
+}
 """syslog's numbers."""
 MAX_BYTES = 60_000
 """A datagram that is too large would be lost: a text is cut before."""
@@ -96,7 +102,9 @@ def _wordless(record: logging.LogRecord) -> logging.LogRecord:
     """
     message = "A line that cannot be written: %s, line %d"
     place = (record.filename, record.lineno)
-    return logging.LogRecord(record.name, record.levelno, record.pathname, record.lineno, message, place, None)
+    return logging.LogRecord(
+        record.name, record.levelno, record.pathname, record.lineno, message, place, None
+    )
 
 
 def _trace(record: logging.LogRecord) -> str:
@@ -129,7 +137,11 @@ def _pairs(fields: Mapping[str, object]) -> str:
 
 def _word(value: object) -> str:
     text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    return text if text and " " not in text and '"' not in text else f'"{text.replace(chr(34), chr(39))}"'
+    return (
+        text
+        if text and " " not in text and '"' not in text
+        else f'"{text.replace(chr(34), chr(39))}"'
+    )
 
 
 def goes_to_journal() -> bool:
@@ -152,13 +164,17 @@ def begin(verbose: bool) -> None:
         return  # somebody else listens already
     handler: logging.Handler | None = None
     if goes_to_journal():
-        with contextlib.suppress(OSError):  # a journal without its socket: standard error reaches it as well
+        with contextlib.suppress(
+            OSError
+        ):  # a journal without its socket: standard error reaches it as well
             handler = SystemJournal()
     if handler is None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainLines())
     root.addHandler(handler)
-    logging.raiseExceptions = False  # else Python prints what cannot be written, with all that was in it
+    logging.raiseExceptions = (
+        False  # else Python prints what cannot be written, with all that was in it
+    )
     root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
     threading.excepthook = _thread_died
@@ -180,7 +196,9 @@ def _thread_died(hook: threading.ExceptHookArgs) -> None:
         return
     name = hook.thread.name if hook.thread else "?"
     error = (hook.exc_type, hook.exc_value, hook.exc_traceback)
-    log.critical("The thread %s has died", name, exc_info=error, extra=log_fields("thread_died", of=name))
+    log.critical(
+        "The thread %s has died", name, exc_info=error, extra=log_fields("thread_died", of=name)
+    )
 
 
 def choose(level: str, verbose: bool) -> None:

@@ -12,7 +12,9 @@ from hardware.panel import Panel
 from hardware.power import PowerActions, PowerKey
 
 
-def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool) -> PowerKey:
+def power_key(
+    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool
+) -> PowerKey:
     """Return what stands between a panel's table button and the table.
 
     In simulation it only says what it would do.
@@ -22,12 +24,20 @@ def power_key(table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_
 
     def switch_off() -> tuple[bool, str]:
         if simulated:
-            return False, say("Simulation: here the machine would switch off, and the game would be kept.")
+            return False, say(
+                "Simulation: here the machine would switch off, and the game would be kept."
+            )
         if Manager().switch_off():
             if has_lamp:
-                return True, say("Switching off: the game is kept. Pull the plug once the system lamp is dark.")
-            return True, say("Switching off: the game is kept. Wait half a minute before you pull the plug.")
-        return False, say("The machine cannot be switched off from here: the service is not installed.")
+                return True, say(
+                    "Switching off: the game is kept. Pull the plug once the system lamp is dark."
+                )
+            return True, say(
+                "Switching off: the game is kept. Wait half a minute before you pull the plug."
+            )
+        return False, say(
+            "The machine cannot be switched off from here: the service is not installed."
+        )
 
     actions = PowerActions(
         play=table.pressed,

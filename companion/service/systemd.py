@@ -158,7 +158,9 @@ class ManagerNotifier(Closeable):
     def _sign(self) -> str:
         try:
             return status_of(self._companion.table)
-        except Exception as error:  # for want of words nobody may starve a table at which people play
+        except (
+            Exception
+        ) as error:  # for want of words nobody may starve a table at which people play
             if self._status != WORDLESS:
                 log.error("The status has no words: %s", trace_of(error))
             return WORDLESS
@@ -176,7 +178,9 @@ def silence(late: Mapping[str, float]) -> str:
     >>> silence({"table": 12.3})
     'Not alive: table, silent for 12 s'
     """
-    return "Not alive: " + ", ".join(f"{name}, silent for {age_s:.0f} s" for name, age_s in sorted(late.items()))
+    return "Not alive: " + ", ".join(
+        f"{name}, silent for {age_s:.0f} s" for name, age_s in sorted(late.items())
+    )
 
 
 def status_of(table: Table) -> str:
@@ -195,7 +199,10 @@ def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
     """
     near = from_here(host)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE  # it is this process that is asked
+    trust.check_hostname, trust.verify_mode = (
+        False,
+        ssl.CERT_NONE,
+    )  # it is this process that is asked
     kinds: tuple[Callable[[], http.client.HTTPConnection], ...] = (
         lambda: http.client.HTTPConnection(near, port, timeout=answer_s),
         lambda: http.client.HTTPSConnection(near, port, timeout=answer_s, context=trust),

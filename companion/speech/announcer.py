@@ -30,7 +30,11 @@ class Announcer:
     """
 
     def __init__(
-        self, version: Callable[[], int], view: Callable[[], TableView], began_s: float, everything: bool = False
+        self,
+        version: Callable[[], int],
+        view: Callable[[], TableView],
+        began_s: float,
+        everything: bool = False,
     ) -> None:
         self.everything = everything
         self._version = version
@@ -55,7 +59,10 @@ class Announcer:
         before, self._before = self._before, view
         if before is None:
             return
-        if before.moment != view.moment or (before.help, before.reasons) != (view.help, view.reasons):
+        if before.moment != view.moment or (before.help, before.reasons) != (
+            view.help,
+            view.reasons,
+        ):
             self._said.clear()  # who asks once more hears it once more
         for text in sentences(before, view, self.everything):
             place = (view.moment, view.turn.stage, str.__str__(text))
@@ -70,13 +77,20 @@ def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[
     if view.viewer is not None or before.viewer is not None:
         raise ValueError("a voice knows what everybody knows")
     yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
-    if view.devices.camera.state is CameraState.TROUBLE and before.devices.camera.state is not CameraState.TROUBLE:
+    if (
+        view.devices.camera.state is CameraState.TROUBLE
+        and before.devices.camera.state is not CameraState.TROUBLE
+    ):
         yield view.devices.camera.sentence
     if everything:
         yield from _newly_seated(before, view)
     yield from _happened(before, view, everything)
     if view.help and not before.help:
-        yield from (say("{word!c}: {result}.", word=row.word, result=row.result) for row in view.help if row.result)
+        yield from (
+            say("{word!c}: {result}.", word=row.word, result=row.result)
+            for row in view.help
+            if row.result
+        )
     if view.reasons and view.reasons != before.reasons:
         yield from view.reasons.lines
     if view.match.draw_offer is not None and view.match.draw_offer is not before.match.draw_offer:
@@ -98,7 +112,11 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
     """Return the events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
-        is_new = (before.phase, before.moment, before.turn.stage) != (view.phase, view.moment, view.turn.stage)
+        is_new = (before.phase, before.moment, before.turn.stage) != (
+            view.phase,
+            view.moment,
+            view.turn.stage,
+        )
         if is_new and (everything or not view.turn.telling):  # else the sign tells it
             yield from (event.text for event in view.turn.events if everything or event.kind.cue)
     elif (
@@ -120,7 +138,12 @@ def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
         return (*step, view.sign.text) if everything else step
     if view.phase is Phase.LOBBY:
         return (*step, view.sign.text)
-    return (*step, view.sign.seats, bool(view.own.choices), bool(view.time.clock and view.time.clock.paused))
+    return (
+        *step,
+        view.sign.seats,
+        bool(view.own.choices),
+        bool(view.time.clock and view.time.clock.paused),
+    )
 
 
 def _awaited(view: TableView, everything: bool) -> str:

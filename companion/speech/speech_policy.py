@@ -129,7 +129,9 @@ class SpeechPolicy(Closeable):
     def _machine_speaks(self) -> bool:
         """Return whether it is the machine that speaks. A screen that does goes first."""
         by = self._settings.voice.by
-        return self.quiet_until is None and (by == "machine" or (by == "auto" and self.screens == 0))
+        return self.quiet_until is None and (
+            by == "machine" or (by == "auto" and self.screens == 0)
+        )
 
     def _settle(self) -> None:
         """Look at the clock on the wall, and tell the panel whether to be silent, where that has changed."""

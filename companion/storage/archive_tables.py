@@ -132,7 +132,11 @@ class ArchiveTables:
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            for table in ("entries", "ends", "cut"):  # version 1.0 set what was cut off a damaged game aside in `cut`
+            for table in (
+                "entries",
+                "ends",
+                "cut",
+            ):  # version 1.0 set what was cut off a damaged game aside in `cut`
                 db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             db.execute("DELETE FROM imported WHERE game = ?", (game,))
 

@@ -41,7 +41,10 @@ def not_kept(why: str) -> str:
 
 def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
     """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
-    told = say("{file} was removed or replaced while the companion was running: nothing more is saved.", file=str(file))
+    told = say(
+        "{file} was removed or replaced while the companion was running: nothing more is saved.",
+        file=str(file),
+    )
     if copy is None:
         return joined(" ", (told, say("Put the file back, then restart the companion.")))
     todo = say(
@@ -80,9 +83,13 @@ class Database:
             try:
                 return work(self.connection)
             except sqlite3.Error as error:
-                raise JournalError(say("The journal cannot be read: {error}", error=str(error))) from error
+                raise JournalError(
+                    say("The journal cannot be read: {error}", error=str(error))
+                ) from error
 
-    def write(self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept) -> T:
+    def write(
+        self, work: Callable[[sqlite3.Connection], T], words: Callable[[str], str] = not_kept
+    ) -> T:
         """Do some work wholly or not at all. Raises `JournalError` in `words`, which are given SQLite's own.
 
         On a full disk the reserve is given up before anything is refused. A file that was removed or replaced takes
@@ -96,7 +103,9 @@ class Database:
                 answer = self._transact_with_reserve(work)
             except sqlite3.Error as error:
                 self.fault = fault_of(error, self.path)
-                raise JournalError(joined(" ", (words(str(error)), advice(self.fault, self.path)))) from None
+                raise JournalError(
+                    joined(" ", (words(str(error)), advice(self.fault, self.path)))
+                ) from None
             self.fault = None
             if place := _place_of(self._log):
                 self._places[self._log] = place
@@ -250,12 +259,17 @@ def link_all(db: sqlite3.Connection) -> None:
         links.append((link, row.id))
     db.executemany("UPDATE entries SET link = ? WHERE id = ?", links)
     db.execute("DELETE FROM ends")
-    db.executemany("INSERT INTO ends VALUES (?, ?, ?)", [(game, *end) for game, end in ends.items()])
+    db.executemany(
+        "INSERT INTO ends VALUES (?, ?, ?)", [(game, *end) for game, end in ends.items()]
+    )
 
 
 def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
     """Return the inputs of a game as they are kept, in their order."""
-    return [Row(*read) for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))]
+    return [
+        Row(*read)
+        for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id", (game,))
+    ]
 
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
@@ -267,4 +281,6 @@ def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
 def is_whole(db: sqlite3.Connection, game: int) -> bool:
     """Return whether all inputs of a game are as they were written, to its end."""
     rows = rows_of(db, game)
-    return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(db, game)
+    return first_broken(rows) is None and (len(rows), rows[-1].link if rows else START) == end_of(
+        db, game
+    )

@@ -68,7 +68,9 @@ class Space:
                 "old games or other files."
             )
         if self.level is DiskLevel.SHORT:
-            return say("The disk is almost full: no photographs are taken. Remove old games or other files.")
+            return say(
+                "The disk is almost full: no photographs are taken. Remove old games or other files."
+            )
         return ""
 
     def look(self) -> DiskLevel:
@@ -80,7 +82,8 @@ class Space:
                 left = 0
             # the reserve is laid aside again only where it leaves room enough
             has_reserve = self._has_reserve() or (
-                left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES and self._lay_aside()
+                left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
+                and self._lay_aside()
             )
             if not has_reserve or left < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
                 self.level = DiskLevel.FULL

@@ -110,7 +110,10 @@ def valid_row(table: str) -> str:
 
 def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
     """Return whether every value of a table can be in its column."""
-    return db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid_row(table)}) LIMIT 1").fetchone() is None
+    return (
+        db.execute(f"SELECT 1 FROM {table} WHERE NOT ({valid_row(table)}) LIMIT 1").fetchone()
+        is None
+    )
 
 
 # ---- other formats ---------------------------------------------------------------------------------------------------
@@ -168,7 +171,9 @@ def migrate(db: sqlite3.Connection, path: Path) -> str:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    return say("The games were converted to a new format. A copy in the old one is {file}.", file=copy.name)
+    return say(
+        "The games were converted to a new format. A copy in the old one is {file}.", file=copy.name
+    )
 
 
 def free_name(path: Path, what: str) -> Path:

@@ -27,10 +27,29 @@ from companion.core.errors import CompanionError, JournalError
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.storage.archive_tables import ArchiveTables
-from companion.storage.database import COLUMNS, START, Database, Row, end_of, holds, is_damage, is_whole, link_of
+from companion.storage.database import (
+    COLUMNS,
+    START,
+    Database,
+    Row,
+    end_of,
+    holds,
+    is_damage,
+    is_whole,
+    link_of,
+)
 from companion.storage.opening import GAMES, hold, open_to_read, open_to_write
 from companion.storage.sentences import broken_words, clock_not_kept, input_not_kept, key_not_kept
-from companion.table.records import AnyRecord, Commit, Contribute, FreeSeat, MoveSeat, NewGame, ShowCard, TakeSeat
+from companion.table.records import (
+    AnyRecord,
+    Commit,
+    Contribute,
+    FreeSeat,
+    MoveSeat,
+    NewGame,
+    ShowCard,
+    TakeSeat,
+)
 from companion.table.reducer import advance
 from companion.table.session import Session
 
@@ -132,7 +151,9 @@ class Journal(Closeable):
         """
         self.append_together(game, (record,), at, now_s)
 
-    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+    def append_together(
+        self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
+    ) -> None:
         """Write several records as `append` writes one. All of them are kept, or none."""
         stamp = None if now_s is None else Stamp(at - now_s, at)
 
@@ -141,10 +162,14 @@ class Journal(Closeable):
             count, link = end_of(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
-                row = Row(number, game, at, run.number if run else 0, now_s or 0.0, _encode(record), b"")
+                row = Row(
+                    number, game, at, run.number if run else 0, now_s or 0.0, _encode(record), b""
+                )
                 link = link_of(link, row)
                 db.execute(_APPEND, row._replace(link=link))
-            db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(records), link))
+            db.execute(
+                "INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(records), link)
+            )
             return run
 
         self._run = self.database.write(add, input_not_kept) or self._run
@@ -180,8 +205,13 @@ class Journal(Closeable):
         """Return the run of the service at a time. Note it where it is new, or the clock was set."""
         run = next_run(self._run, stamp) if self._run else _run_begun(db, stamp)
         if run != self._run:
-            db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.number, run.ahead_s, run.is_right))
-            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"run {run.number}", run.checksum))
+            db.execute(
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?)",
+                (run.number, run.ahead_s, run.is_right),
+            )
+            db.execute(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"run {run.number}", run.checksum)
+            )
         return run
 
     # ---- reading -----------------------------------------------------------------------------------------------------
@@ -254,7 +284,9 @@ class Journal(Closeable):
         session = Session()
         entries = self.entries(game)
         if not entries or not isinstance(entries[0].record, NewGame):
-            raise JournalError(say("There is no game {number} in {file}", number=game, file=str(self.path)))
+            raise JournalError(
+                say("There is no game {number} in {file}", number=game, file=str(self.path))
+            )
         for entry in entries:
             session, _ = advance(session, entry.record)
         return session
@@ -269,7 +301,11 @@ class Journal(Closeable):
     def keys(self) -> list[tuple[str, bytes]]:
         """Return all secrets of this installation by their names."""
         rows = self.database.read("SELECT name, value FROM keys")
-        return [(name, value) for name, value in rows if isinstance(name, str) and isinstance(value, bytes)]
+        return [
+            (name, value)
+            for name, value in rows
+            if isinstance(name, str) and isinstance(value, bytes)
+        ]
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Put another secret in the place of one, so that what was made with the old one is worth nothing any more.
@@ -317,7 +353,11 @@ def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: f
     that has gone on by itself since is as right as it was.
     """
     is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
-    if last is not None and stamp.wall_s >= EARLIEST_S and abs(stamp.ahead_s - last.ahead_s) <= JUMP_S:
+    if (
+        last is not None
+        and stamp.wall_s >= EARLIEST_S
+        and abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
+    ):
         is_right = last.is_right
     return ServiceRun(number, stamp.ahead_s, is_right)
 

@@ -33,7 +33,9 @@ class Choices:
             except FileNotFoundError:
                 pass  # nothing was chosen yet
             except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-                log.warning("What was chosen last cannot be read from %s: the defaults are offered", path)
+                log.warning(
+                    "What was chosen last cannot be read from %s: the defaults are offered", path
+                )
 
     @property
     def last(self) -> str:

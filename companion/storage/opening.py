@@ -62,7 +62,10 @@ def hold(path: Path) -> IO[str]:
     except OSError:
         lock_file.close()
         raise JournalInUse(
-            say("Another companion is using {file}: stop it, or set another state_dir", file=str(path))
+            say(
+                "Another companion is using {file}: stop it, or set another state_dir",
+                file=str(path),
+            )
         ) from None
     return lock_file
 
@@ -147,10 +150,16 @@ def _condition_of(path: Path) -> Condition:
                 return Condition.OTHER_FORMAT if _may_be_ours(db) else Condition.DAMAGED
             db.execute("BEGIN IMMEDIATE")  # can it be written at all?
             db.execute("ROLLBACK")
-            checked = "1" if path.stat().st_size <= MAX_CHECKED_BYTES else "keys"  # without keys no page is answered
+            checked = (
+                "1" if path.stat().st_size <= MAX_CHECKED_BYTES else "keys"
+            )  # without keys no page is answered
             if db.execute(f"PRAGMA integrity_check({checked})").fetchone()[0] != "ok":
                 return Condition.DAMAGED
-            return Condition.SOUND if all(has_valid_rows(db, table) for table in BESIDE) else Condition.DAMAGED
+            return (
+                Condition.SOUND
+                if all(has_valid_rows(db, table) for table in BESIDE)
+                else Condition.DAMAGED
+            )
     except UnicodeDecodeError:  # SQLite's own words held what was damaged
         return Condition.DAMAGED
     except sqlite3.Error as error:
@@ -167,7 +176,9 @@ def _can_be_written(path: Path) -> bool:
 
 def _may_be_ours(db: sqlite3.Connection) -> bool:
     """Return whether another version of this program may have written a file: it has inputs, and says its format."""
-    is_table = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'").fetchone()
+    is_table = db.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"
+    ).fetchone()
     return is_table is not None and version_of(db) != FORMAT and 0 < version_of(db) <= MAX_FORMAT
 
 
@@ -181,7 +192,10 @@ def _is_log_cut(path: Path) -> bool:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()  # now it has read the log
             _, frames, _ = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             return bool(0 <= frames < written)
-    except (sqlite3.Error, UnicodeDecodeError):  # the file itself is damaged, which is told otherwise
+    except (
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ):  # the file itself is damaged, which is told otherwise
         return False
 
 
@@ -196,7 +210,9 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
             make(db)
         elif not has_our_tables(db):
             notice = migrate(db, path)
-        elif version_of(db) != FORMAT:  # every format has tables of its own: the number alone is damaged
+        elif (
+            version_of(db) != FORMAT
+        ):  # every format has tables of its own: the number alone is damaged
             db.execute(f"PRAGMA user_version={FORMAT}")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
@@ -207,7 +223,9 @@ def _connected(path: Path) -> tuple[sqlite3.Connection, str]:
 
 
 def _connect(uri: str) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000)
+    db = sqlite3.connect(
+        uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000
+    )
     db.text_factory = _read_text
     db.execute("PRAGMA trusted_schema=OFF")
     db.execute("PRAGMA cell_size_check=ON")
@@ -221,7 +239,10 @@ def _read_text(content: bytes) -> str:
 
 def _ends_well(db: sqlite3.Connection) -> bool:
     """Return whether the newest game, and who sits where, are as they were written to their last input."""
-    games = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0 for table in ("entries", "ends")]
+    games = [
+        db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] or 0
+        for table in ("entries", "ends")
+    ]
     db.execute(GAMES).fetchall()
     return is_whole(db, 0) and is_whole(db, max(games))
 

@@ -57,7 +57,9 @@ class Outbox:
 
     def start(self) -> int:
         """Return the place before the game that is on, or was last. What came earlier is nobody's news."""
-        begun = self._journal.database.read("SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)")
+        begun = self._journal.database.read(
+            "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
+        )
         first: int | None = begun[0][0]
         return (first or 1) - 1
 
@@ -115,7 +117,9 @@ class Outbox:
     def _take(self, record: AnyRecord) -> None:
         try:
             self._session = advance(self._session, _nameless(record))[0]
-        except CompanionError:  # a record of a version with other rules: the next game is readable again
+        except (
+            CompanionError
+        ):  # a record of a version with other rules: the next game is readable again
             seats = self._session.seats
             self._session = Session(seats=seats)
             if isinstance(record, NewGame):

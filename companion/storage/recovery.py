@@ -100,7 +100,10 @@ def _read(path: Path) -> Rescued:
     rescued = Rescued()
     if not path.is_file():
         return rescued
-    with suppress(*_BROKEN), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+    with (
+        suppress(*_BROKEN),
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db,
+    ):
         db.execute("PRAGMA trusted_schema=OFF")
         _stop_circles(db, path.stat().st_size)
         for table in BESIDE:
@@ -123,7 +126,9 @@ def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
 
 def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
     """Append the rows of a table up to the first that cannot be read. Raises one of `_BROKEN` there."""
-    for row in db.execute(f"SELECT {', '.join(columns_of(table))} FROM {table} WHERE {valid_row(table)}"):
+    for row in db.execute(
+        f"SELECT {', '.join(columns_of(table))} FROM {table} WHERE {valid_row(table)}"
+    ):
         rows.append(row)
 
 
@@ -132,7 +137,9 @@ def _rows(db: sqlite3.Connection) -> Iterator[Row | None]:
     last, probes = 0, 0
     while probes < _MAX_PROBES:
         try:
-            for read in db.execute(f"SELECT {COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,)):
+            for read in db.execute(
+                f"SELECT {COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,)
+            ):
                 if not isinstance(read[0], int) or read[0] <= last:
                     raise sqlite3.DatabaseError("out of order: a damaged page leads back")
                 last = read[0]
@@ -159,7 +166,9 @@ def _highest(db: sqlite3.Connection) -> int:
     """Return the highest number of an input that the file may hold, as far as can be told."""
     numbers = [0]
     with suppress(*_BROKEN):
-        numbers.append(db.execute("SELECT MAX(id) FROM entries INDEXED BY entries_game").fetchone()[0])
+        numbers.append(
+            db.execute("SELECT MAX(id) FROM entries INDEXED BY entries_game").fetchone()[0]
+        )
     with suppress(*_BROKEN):
         numbers.append(db.execute("PRAGMA page_count").fetchone()[0] * _INPUTS_A_PAGE)
     return max(number for number in numbers if isinstance(number, int))
@@ -248,8 +257,12 @@ def transactions_in_log(path: Path) -> int:
         return max(own, default=0)
     first_salts = frames[0][2]
     # SQLite counts the first salt on by one when it begins a log anew
-    is_new = int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
-    return 0 if is_new else len(frames)  # a log that was begun anew counts on by one, anything else is damage
+    is_new = (
+        int.from_bytes(salts[:4], "big") == (int.from_bytes(first_salts[:4], "big") + 1) % 2**32
+    )
+    return (
+        0 if is_new else len(frames)
+    )  # a log that was begun anew counts on by one, anything else is damage
 
 
 def _frames(log: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -268,12 +281,16 @@ def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
     """Write everything in one transaction that is synced."""
     db.execute("PRAGMA synchronous=FULL")
     db.execute("BEGIN IMMEDIATE")
-    db.executemany(f"INSERT OR IGNORE INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rescued.inputs)
+    db.executemany(
+        f"INSERT OR IGNORE INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rescued.inputs
+    )
     for table, rows in rescued.beside.items():
         for row in rows:
             db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
     kept = {row.game for row in rescued.inputs}
     gone = [(game,) for game in set(rescued.lost) - kept if 0 < game < 2**53]
-    db.executemany("INSERT OR IGNORE INTO removed VALUES (?)", gone)  # nobody else gets their numbers
+    db.executemany(
+        "INSERT OR IGNORE INTO removed VALUES (?)", gone
+    )  # nobody else gets their numbers
     link_all(db)
     db.execute("COMMIT")

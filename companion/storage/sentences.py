@@ -43,7 +43,10 @@ def broken_words(row: Row, is_legible: bool) -> str:
 
 def unreadable_words(number: int) -> str:
     """Say that an input is none that this program has written."""
-    return say("Entry {number} of the journal cannot be read: the rest of its game is left out.", number=number)
+    return say(
+        "Entry {number} of the journal cannot be read: the rest of its game is left out.",
+        number=number,
+    )
 
 
 def rescue_words(rescued: Rescued, aside: Path) -> str:
@@ -64,7 +67,9 @@ def rescue_words(rescued: Rescued, aside: Path) -> str:
             told.append(_cut_words(game, rescued.lost[game]))
     others = sorted(set(rescued.lost) - {0, newest})
     if others:
-        told.append(say("Other games that have lost inputs: {numbers}.", numbers=listed(others[:MAX_TOLD])))
+        told.append(
+            say("Other games that have lost inputs: {numbers}.", numbers=listed(others[:MAX_TOLD]))
+        )
     return joined(" ", told)
 
 
@@ -72,7 +77,8 @@ def _cut_words(game: int, inputs: int) -> str:
     lost = say_n("{n} input", "{n} inputs", inputs)
     if not game:
         return say(
-            "The journal was damaged: {inputs} about who sits where are lost. Take your seats again.", inputs=lost
+            "The journal was damaged: {inputs} about who sits where are lost. Take your seats again.",
+            inputs=lost,
         )
     return say(
         "The end of game {game} was damaged: {inputs} are lost, it goes on before them. Compare the board.",
@@ -83,4 +89,6 @@ def _cut_words(game: int, inputs: int) -> str:
 
 def log_lost_words() -> str:
     """Say that SQLite could not read the end of its log."""
-    return say("The end of the journal was damaged: the last inputs may be lost. Compare the board.")
+    return say(
+        "The end of the journal was damaged: the last inputs may be lost. Compare the board."
+    )

@@ -51,7 +51,12 @@ _BY_CODE = {
     sqlite3.SQLITE_IOERR: WriteFault.BROKEN,
 }
 """By SQLite's code: what it is, where the folder itself can be written."""
-_UNCLEAR = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+_UNCLEAR = (
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+)
 """Codes that SQLite gives for several reasons."""
 
 
@@ -61,7 +66,9 @@ def fault_of(error: sqlite3.Error, path: Path) -> WriteFault:
     if code in _UNCLEAR and (fault := _fault_of_folder(path.parent)):
         return fault
     is_limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
-    if code == sqlite3.SQLITE_IOERR and is_limited:  # files may not grow beyond a limit, which SQLite calls an error
+    if (
+        code == sqlite3.SQLITE_IOERR and is_limited
+    ):  # files may not grow beyond a limit, which SQLite calls an error
         return WriteFault.FULL
     return _BY_CODE.get(code, WriteFault.OTHER)
 
@@ -75,11 +82,14 @@ def advice(fault: WriteFault, path: Path) -> str:
             "card."
         ),
         WriteFault.FORBIDDEN: say(
-            "The companion may not write to {file}: make the file and its folder its user's own.", file=str(path)
+            "The companion may not write to {file}: make the file and its folder its user's own.",
+            file=str(path),
         ),
         WriteFault.BROKEN: say("The disk reports errors: save a backup now, and use a new card."),
         WriteFault.BUSY: say("Another program is using {file}: close it.", file=str(path)),
-        WriteFault.DAMAGED: say("The journal is damaged: restart the companion, which keeps what can be read."),
+        WriteFault.DAMAGED: say(
+            "The journal is damaged: restart the companion, which keeps what can be read."
+        ),
         WriteFault.GONE: say("The folder {folder} is gone: put it back.", folder=str(path.parent)),
     }
     return sentences.get(fault) or say("Restart the companion.")

@@ -78,7 +78,11 @@ def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
 
 
 def as_people_lay(
-    kit: Kit, layout: Layout, reading: Reading, before: Layout | None = None, touched: Collection[Square] = ()
+    kit: Kit,
+    layout: Layout,
+    reading: Reading,
+    before: Layout | None = None,
+    touched: Collection[Square] = (),
 ) -> Reading:
     """The reading as if what is carried lay where the layout has it: a flag or a ball may lie above or below its
     carrier.
@@ -90,7 +94,11 @@ def as_people_lay(
     expected, there = Counter(tops(layout).values()), Counter(seen.values())
     for square, stack in layout.items():
         face = seen.get(square)
-        if len(stack) != 2 or face != stack[0] or kit.face(face).carried == kit.face(stack[1]).carried:
+        if (
+            len(stack) != 2
+            or face != stack[0]
+            or kit.face(face).carried == kit.face(stack[1]).carried
+        ):
             continue
         lay_alone = before is not None and before.get(square) == (face,) and square not in touched
         is_clear = kit.face(stack[1]).carried or not lay_alone
@@ -101,7 +109,11 @@ def as_people_lay(
 
 
 def hand_moves(
-    kit: Kit, before: Layout, after: Layout, reading: Reading | None = None, touched: Collection[Square] = ()
+    kit: Kit,
+    before: Layout,
+    after: Layout,
+    reading: Reading | None = None,
+    touched: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
     """The moves that turn one layout into another, each with whether the reading already shows it.
 
@@ -118,7 +130,9 @@ def hand_moves(
             ways.setdefault((origin, target), []).append((face or was, turned))
     moves = []
     for (origin, target), pieces in ways.items():
-        stack = after[target] if target is not None else before[origin] if origin is not None else ()
+        stack = (
+            after[target] if target is not None else before[origin] if origin is not None else ()
+        )
         ordered = tuple(sorted((face for face, _ in pieces), key=stack.index))
         done = _is_done(ordered, origin, target, after, reading)
         is_below = origin == target and target is not None and stack[-1] not in ordered
@@ -163,7 +177,9 @@ def _is_done(
 ) -> bool:
     if reading is None:
         return False
-    left = origin in (None, target) or (origin not in reading.unknown and reading.seen.get(origin) not in faces)
+    left = origin in (None, target) or (
+        origin not in reading.unknown and reading.seen.get(origin) not in faces
+    )
     there = target is None or reading.seen.get(target) == after[target][-1]
     return left and there
 
@@ -176,11 +192,19 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     """
     if not reading.quiet or reading.game is None:
         return False
-    unmoved = {square for square, stack in (before or {}).items() if layout.get(square) in (stack, stack[:-1] or stack)}
-    expected = {
-        square: face for square, face in tops(layout).items() if square not in unmoved or square not in reading.unknown
+    unmoved = {
+        square
+        for square, stack in (before or {}).items()
+        if layout.get(square) in (stack, stack[:-1] or stack)
     }
-    visible = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    expected = {
+        square: face
+        for square, face in tops(layout).items()
+        if square not in unmoved or square not in reading.unknown
+    }
+    visible = {
+        square: face for square, face in reading.seen.items() if square not in reading.unknown
+    }
     return visible == expected
 
 
@@ -188,10 +212,14 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
     """Do the zones that a layout names show exactly its open cards, settled? The order within a fan does not matter."""
     if not reading.quiet or reading.game is None or reading.unknown & set(layout):
         return False
-    return all(sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items())
+    return all(
+        sorted(reading.fans.get(zone, ())) == sorted(cards) for zone, cards in layout.items()
+    )
 
 
-def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
+def card_problems(
+    kit: Kit, before: Layout, target: Layout, reading: Reading
+) -> tuple[Problem, ...]:
     """What is wrong in the zones that `target` names while hands turn `before` into it; unknown zones say nothing."""
     found = []
     for zone, cards in sorted(target.items()):
@@ -205,7 +233,9 @@ def card_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
             found.append(Problem(card, zone, None, text, sign))
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
-                text = say("{card} is missing in {place}: lay it there, open.", card=card, place=place)
+                text = say(
+                    "{card} is missing in {place}: lay it there, open.", card=card, place=place
+                )
                 sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
                 found.append(Problem(card, zone, zone, text, sign))
     return tuple(found)
@@ -216,7 +246,11 @@ def zone_words(kit: Kit, zone: Square) -> str:
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if zone.rank not in seats:
         return say("the other's stack of lane {lane}", lane=zone.file)
-    return say("the {colour}'s stack of lane {lane}", colour=kit.sides[seats[zone.rank]].name, lane=zone.file)
+    return say(
+        "the {colour}'s stack of lane {lane}",
+        colour=kit.sides[seats[zone.rank]].name,
+        lane=zone.file,
+    )
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
@@ -247,7 +281,9 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
         if is_hidden and face not in before[square]:
             wrong[square] = face
             continue
-        if face not in allowed and (is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)):
+        if face not in allowed and (
+            is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)
+        ):
             wrong[square] = face
     return _sentences(kit, wrong, before, target, reading)
 
@@ -271,7 +307,9 @@ def _sentences(
         if kit.kind(face) == kit.kind(due):
             lost.discard(square)
             missing.discard(square)
-            text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
+            text = say(
+                "{piece!c} expected on {square}: turn the piece over.", piece=due, square=square
+            )
             sign = say("Turn the piece on {square} over", square=square)
             found.append(Problem(face, square, square, text, sign))
             continue
@@ -279,15 +317,23 @@ def _sentences(
             lost.discard(square)
             missing.discard(square)
             pattern = {"piece": due, "below": face, "square": square}
-            text = say("{piece!c} belongs on top of the {below} on {square}: lay it there.", **pattern)
+            text = say(
+                "{piece!c} belongs on top of the {below} on {square}: lay it there.", **pattern
+            )
             sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
             found.append(Problem(due, square, square, text, sign))
             continue
         homes = [home for home in sorted(missing) if target[home][-1] == face]
-        below = [home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown]
+        below = [
+            home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown
+        ]
         homes += [home for home in below if face in target[home] and home != square]
         if not homes:
-            text = say("{piece!c} does not belong on {square}: take it off the board.", piece=face, square=square)
+            text = say(
+                "{piece!c} does not belong on {square}: take it off the board.",
+                piece=face,
+                square=square,
+            )
             sign = say("Take the {piece} off {square}", piece=face, square=square)
             found.append(Problem(face, square, None, text, sign))
             continue
@@ -312,10 +358,14 @@ def _astray(face: str, square: Square, home: Square, was_there: bool) -> Problem
 def _missed(face: str, square: Square, seen: str | None) -> Problem:
     if seen:
         parts = {"piece": face, "square": square, "other": seen}
-        text = say("{piece!c} is missing on {square} ({other} is seen there): put it there.", **parts)
+        text = say(
+            "{piece!c} is missing on {square} ({other} is seen there): put it there.", **parts
+        )
     else:
         text = say("{piece!c} is missing on {square}: put it there.", piece=face, square=square)
-    return Problem(face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square))
+    return Problem(
+        face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square)
+    )
 
 
 def explain(
@@ -368,7 +418,10 @@ def markers_known(before: Mapping[Square, int], reading: Reading) -> dict[Square
     if not reading.unknown:
         return dict(reading.markers)
     places = reading.unknown | reading.markers.keys()
-    return {**reading.markers, **{square: marker for square, marker in before.items() if square in places}}
+    return {
+        **reading.markers,
+        **{square: marker for square, marker in before.items() if square in places},
+    }
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
@@ -377,7 +430,9 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     It is one that was read where a piece has left, or that was read nowhere while the one below was. A marker that
     was hidden before and is read now tells nothing: the piece may have been put straight.
     """
-    left = {square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)}
+    left = {
+        square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
+    }
     for square in hidden_growth(before.kit, before.board, after):
         now, was = reading.markers.get(square), before.markers.get(square)
         homes = {home for home, marker in before.markers.items() if marker == now}
@@ -389,7 +444,11 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
 def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
     """Squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
     both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
-    return frozenset(square for square, was, now in both if len(was) == len(now) and was != now and was[-1] == now[-1])
+    return frozenset(
+        square
+        for square, was, now in both
+        if len(was) == len(now) and was != now and was[-1] == now[-1]
+    )
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:

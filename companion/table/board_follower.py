@@ -74,11 +74,21 @@ class BoardFollower:
     def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
         self._place = _place_of(before.session)
-        suggested = reading.game if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER) else None
+        suggested = (
+            reading.game
+            if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER)
+            else None
+        )
         is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
         laid = _laid_open(before, reading) if is_still else {}
-        live = replace(before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched)
-        if self._is_brought(reading) and before.session.phase is Phase.LOBBY and before.session.seats:
+        live = replace(
+            before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched
+        )
+        if (
+            self._is_brought(reading)
+            and before.session.phase is Phase.LOBBY
+            and before.session.seats
+        ):
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         found = problems_of(live)
@@ -89,10 +99,14 @@ class BoardFollower:
             return
         if found and reading.quiet and self._is_played_on():
             session = live.session
-            self._store.accept(StageDone(session.moment, session.stage, "camera", self._store.now_s()))
+            self._store.accept(
+                StageDone(session.moment, session.stage, "camera", self._store.now_s())
+            )
             return  # the play is recognised as the same reading is judged again
         if is_due and not found:
-            live = replace(live, markers_before=board_check.markers_known(before.markers_before, reading))
+            live = replace(
+                live, markers_before=board_check.markers_known(before.markers_before, reading)
+            )
         live = replace(live, problems=found)
         if not found:
             live = replace(live, disagrees_since_s=None)
@@ -121,7 +135,12 @@ class BoardFollower:
         """Accept the set-up or the stage that the camera shows finished."""
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
-        if session.target is None or live.reading is None or not live.watched or session.is_shown_here:
+        if (
+            session.target is None
+            or live.reading is None
+            or not live.watched
+            or session.is_shown_here
+        ):
             return
         if session.phase is Phase.SETUP and live.agrees:
             self._store.accept(Begin("camera", now_s))
@@ -158,43 +177,71 @@ class BoardFollower:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
-            ending = next((action for action, layouts in candidates(session, seat) if not layouts), None)
+            ending = next(
+                (action for action, layouts in candidates(session, seat) if not layouts), None
+            )
             if ending is None:
                 return False
             words = session.playing.format(ending)
-            session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=self._store.now_s()))
+            session, _ = advance(
+                session, HandIn(seat, session.moment, words, "0", now_s=self._store.now_s())
+            )
             seat = _seat_on_turn(session)
-        if seat is None or session.phase is not Phase.ORDERS or session.paused or not session.is_here(seat):
+        if (
+            seat is None
+            or session.phase is not Phase.ORDERS
+            or session.paused
+            or not session.is_here(seat)
+        ):
             return False
-        before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
+        before = Before(
+            session.playing.kit(session.options), session.board or {}, live.markers_before
+        )
         for candidate in candidates(session, seat):
             with suppress(Ambiguous):
-                if board_check.explain(session.playing, seat, reading, (candidate,), before) is not None:
+                if (
+                    board_check.explain(session.playing, seat, reading, (candidate,), before)
+                    is not None
+                ):
                     return True
         return False
 
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
-        live, session, reading = self._store.live, self._store.live.session, self._store.live.reading
+        live, session, reading = (
+            self._store.live,
+            self._store.live.session,
+            self._store.live.reading,
+        )
         if reading is None:
             return
         in_hand = is_in_hand(live, found)
         found = () if in_hand else found
         wrong = replace(live, problems=found)
         if session.paused or not session.is_here(seat):
-            is_early = session.is_machines(seat) and not session.paused and self._is_next_play_shown(session)
+            is_early = (
+                session.is_machines(seat)
+                and not session.paused
+                and self._is_next_play_shown(session)
+            )
             self._publish(replace(live, problems=()) if is_early else wrong, live.problems)
             return
         try:
-            before = Before(session.playing.kit(session.options), session.board or {}, live.markers_before)
-            action = board_check.explain(session.playing, seat, reading, candidates(session, seat), before)
+            before = Before(
+                session.playing.kit(session.options), session.board or {}, live.markers_before
+            )
+            action = board_check.explain(
+                session.playing, seat, reading, candidates(session, seat), before
+            )
         except Ambiguous as question:
             asked = () if in_hand else (Signal(Cue.ASKED, frozenset({seat})),)
             self._store.publish(replace(wrong, choices=question.choices), asked)
             return
         if action is None:
             if not found and not in_hand:
-                wrong = replace(wrong, markers_before=board_check.markers_known(live.markers_before, reading))
+                wrong = replace(
+                    wrong, markers_before=board_check.markers_known(live.markers_before, reading)
+                )
             lying = board_check.as_people_lay(before.kit, before.board, reading)
             seen = board_check.remembered(lying, before.board)
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
@@ -203,7 +250,9 @@ class BoardFollower:
         self._store.live = replace(live, problems=())
         at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
         stamp_s = min(at_s, self._store.now_s())
-        self._turns.hand_in(HandIn(seat, session.moment, session.playing.format(action), now_s=stamp_s))
+        self._turns.hand_in(
+            HandIn(seat, session.moment, session.playing.format(action), now_s=stamp_s)
+        )
 
     # ---- a clock pressed while hands are still at the board ------------------------------------------------------
 
@@ -225,7 +274,9 @@ class BoardFollower:
                 raise Illegal(Refusal.WRONG_PHASE, say("The board is not as it should be"))
             self._turns.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
         except CompanionError:
-            self._store.publish(self._store.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),))
+            self._store.publish(
+                self._store.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),)
+            )
 
     def camera_is(self, status: CameraStatus) -> None:
         """How the camera is."""
@@ -236,7 +287,9 @@ class BoardFollower:
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=None, problems=(), suggested=None)
         # One trouble after the other, as it is tried again, is told in words but signalled once.
-        worse = status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
+        worse = (
+            status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
+        )
         self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
 
 
@@ -246,7 +299,11 @@ def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
 
 def _has_other_markers(before: TableState, reading: Reading) -> bool:
     """Is any marker another one than before? A piece may lie on one that looks the same."""
-    shown = {square: marker for square, marker in before.markers_before.items() if square not in reading.unknown}
+    shown = {
+        square: marker
+        for square, marker in before.markers_before.items()
+        if square not in reading.unknown
+    }
     return reading.markers != shown
 
 

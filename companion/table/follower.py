@@ -18,7 +18,9 @@ class Follower:
     table does meanwhile; one that raises `Stale` is the last.
     """
 
-    def __init__(self, table: Table, name: str, step: Callable[[], float | None], rest_s: float) -> None:
+    def __init__(
+        self, table: Table, name: str, step: Callable[[], float | None], rest_s: float
+    ) -> None:
         self._table = table
         self._name = name
         self._step = step

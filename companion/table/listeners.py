@@ -101,7 +101,9 @@ class Listeners:
         for on_lamps in self._on_lamps:
             on_lamps(lamps, in_trouble)
         alarms = alarms_of(live.session) if live.session.countdown else ()
-        if alarms != self._alarms:  # after the lamps: what still blinks for the old turn ends in the same instant
+        if (
+            alarms != self._alarms
+        ):  # after the lamps: what still blinks for the old turn ends in the same instant
             self._alarms = alarms
             for on_alarms in self._on_alarms:
                 on_alarms(alarms)
@@ -170,7 +172,9 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
         return SeatLamps(lit, wrong or (TurnLamp.PULSE if session.paused else offered or turn))
     if session.phase in (Phase.STAGES, Phase.SETUP):
         wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
-        step = frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
+        step = (
+            frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
+        )
         return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
     return SeatLamps()
 

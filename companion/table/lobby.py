@@ -23,7 +23,12 @@ class Lobby:
     """Begins games; every method is called by somebody who holds the table."""
 
     def __init__(
-        self, store: TableStore, seating: Seating, chance: ChanceKeeper, remote: RemoteTable, choices: LastChoices
+        self,
+        store: TableStore,
+        seating: Seating,
+        chance: ChanceKeeper,
+        remote: RemoteTable,
+        choices: LastChoices,
     ) -> None:
         self._store = store
         self._seating = seating
@@ -63,14 +68,18 @@ class Lobby:
         """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
         name = game_named(game).name
         if self._store.session.phase is not Phase.LOBBY:
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
+            )
         live = replace(self._store.live, chosen=name, stage_since_s=self._store.now_s())
         self._store.publish(live)
 
     def go_home(self) -> None:
         """Offer all games again; raises `Illegal` while one is on."""
         if not self._store.session.is_between:
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
+            )
         self._store.go_home()
         self._seating.send_machines_away()
 
@@ -81,7 +90,9 @@ class Lobby:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         rules, options = game_named(chosen), self._options_of(chosen)
         has_machine = any(sitter.door == MACHINE for sitter in self._store.session.seats.values())
-        if has_machine and rules.is_dealt_by_hand(rules.options(options)):  # no machine knows cards that people deal
+        if has_machine and rules.is_dealt_by_hand(
+            rules.options(options)
+        ):  # no machine knows cards that people deal
             options = rules.presets[0].options
         self.begin(chosen, options)
 
@@ -129,9 +140,13 @@ class Lobby:
 
     def _require_open(self) -> None:
         if self.is_closed:
-            raise Illegal(Refusal.WRONG_PHASE, say("This table is closed: the hub’s owner can open it again"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("This table is closed: the hub’s owner can open it again")
+            )
         if not self.has_room:
-            raise JournalError(say("The disk is full: no game can start. Remove old games or other files first."))
+            raise JournalError(
+                say("The disk is full: no game can start. Remove old games or other files first.")
+            )
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """With which options a game begins by a key: as the host chose last, else by its last way."""

@@ -28,7 +28,9 @@ class RecordJournal(Protocol):
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
         """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
 
-    def append_together(self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None) -> None:
+    def append_together(
+        self, game: int, records: Sequence[AnyRecord], at: float, now_s: float | None = None
+    ) -> None:
         """Keep several records, or none of them."""
 
     def note_clock(self, moment: str, now_s: float) -> None:

@@ -11,7 +11,9 @@ from companion.table.chance.fairness import FairChance
 from companion.table.remote.messages import KeptMessage, RemoteSeat
 
 
-class Record(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
+class Record(
+    msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
+):
     """Base of everything that is accepted at the table.
 
     `now_s`, where a record has it, is the monotonic time that counts for the clock of the turn, such as that of a key's

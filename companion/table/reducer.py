@@ -131,7 +131,10 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
     if record.remote is not None and record.remote.commitment:  # by a hub of an earlier version
-        raise Illegal(Refusal.WRONG_PHASE, say("A hub dealt the cards of this game, and no hub does that any more"))
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("A hub dealt the cards of this game, and no hub does that any more"),
+        )
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
@@ -163,7 +166,9 @@ def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
-        if remote.seat in seats and remote.seat.other not in seats:  # with sides changed since the last one
+        if (
+            remote.seat in seats and remote.seat.other not in seats
+        ):  # with sides changed since the last one
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
     return seats
@@ -179,7 +184,9 @@ def _begin(session: Session, record: Begin) -> Advance:
 
 def _await_orders(session: Session, now_s: float) -> Advance:
     """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
-    opened = replace(session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False)
+    opened = replace(
+        session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False
+    )
     return _with_clock(opened, now_s)
 
 
@@ -214,14 +221,20 @@ def _await_player(opened: Session, now_s: float) -> Advance:
     bank = next_bank(before, opened.countdown, clock, seat)
     countdown = Countdown(clock.seconds, bank.left_s[seat])
     if before is None and opened.is_guided:
-        return replace(opened, bank=bank, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
-    running = replace(opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s))
+        return replace(opened, bank=bank, countdown=countdown, paused="start"), (
+            Signal(Cue.PAUSED, BOTH),
+        )
+    running = replace(
+        opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s)
+    )
     goes_on = before is not None and before.seat is seat
     return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
-    earlier = _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
+    earlier = (
+        _before_time_out(session, record) if session.turns and session.turns[-1].by_time else None
+    )
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
         return replace(after, tick=session.tick + 1), signals
@@ -230,21 +243,29 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if session.back_wanted:
         asker = game.sides[session.back_wanted].name
-        raise Illegal(Refusal.PAUSED, say("{side!c} wants the last move back: answer first", side=asker))
+        raise Illegal(
+            Refusal.PAUSED, say("{side!c} wants the last move back: answer first", side=asker)
+        )
     if seat not in game.to_act(session.state):
-        raise Illegal(Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name))
+        raise Illegal(
+            Refusal.NOT_TO_ACT, say("{side!c} cannot act now", side=game.sides[seat].name)
+        )
     if session.paused:
         raise Illegal(Refusal.PAUSED, say("The clock is stopped: press ready to resume"))
     action = game.parse(record.action)
     game.check(session.state, seat, action)
     if seat in session.sealed:
-        raise Illegal(Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first"))
+        raise Illegal(
+            Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
+        )
     text = game.format(action)
     asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
         raise Illegal(Refusal.LESSON, asked_again(game, session.state, seat, asked))
     owner = session.seats[seat].nonce if seat in session.seats else ""
-    sealed = Sealed(text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner)
+    sealed = Sealed(
+        text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
+    )
     full = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if full.awaited:
@@ -263,7 +284,12 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
     """The session in which an action counts that was given in time and is heard only after the time-out; else None."""
     earlier = session.before
-    if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS or session.sealed:
+    if (
+        earlier is None
+        or record.moment != earlier.moment
+        or session.phase is not Phase.ORDERS
+        or session.sealed
+    ):
         return None
     if session.remote is not None:  # the other table was told that the time is over
         return None
@@ -274,11 +300,15 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
         return None
     limit_s = earlier.countdown.limit_s
     countdown = Countdown(limit_s, limit_s, turn.due_s - limit_s)
-    earlier = replace(earlier, seats=session.seats, commitment=session.commitment, coached=session.coached)
+    earlier = replace(
+        earlier, seats=session.seats, commitment=session.commitment, coached=session.coached
+    )
     return replace(earlier, sealed={}, countdown=countdown)
 
 
-def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None) -> Advance:
+def _reveal(
+    session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None
+) -> Advance:
     """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
     if session.remote is not None:
         session = _with_chance_of_orders(session, session.remote)
@@ -289,7 +319,16 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
         actions[seat] = game.parse(sealed.action)
     step = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None
-    turn = Turn(session.moment, session.sealed, step.stages, step.events, now_s, by_time, due_s, session.turn_due)
+    turn = Turn(
+        session.moment,
+        session.sealed,
+        step.stages,
+        step.events,
+        now_s,
+        by_time,
+        due_s,
+        session.turn_due,
+    )
     after = replace(
         session,
         state=step.state,
@@ -311,11 +350,16 @@ def _reveal(session: Session, now_s: float, by_time: bool = False, go_on_s: floa
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
-    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (session.moment, session.stage):
+    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (
+        session.moment,
+        session.stage,
+    ):
         raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
-        shown = replace(session, stage=session.stage + 1, board=session.stages[session.stage].expected)
+        shown = replace(
+            session, stage=session.stage + 1, board=session.stages[session.stage].expected
+        )
         return shown, (agreed, *stage_signals(shown))
     board = session.playing.expected(session.state)
     settled, signals = _next_turn(replace(session, board=board), record.now_s)
@@ -362,7 +406,11 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     if session.bank:
         lost = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
         return _finish(
-            lost, Outcome(frozenset({seat.other}), say("{side!c} has no time left.", side=game.sides[seat].name))
+            lost,
+            Outcome(
+                frozenset({seat.other}),
+                say("{side!c} has no time left.", side=game.sides[seat].name),
+            ),
         )
     action = game.on_timeout(session.state, seat) if isinstance(game, TimedGame) else None
     if action is None:
@@ -385,7 +433,9 @@ def _pause(session: Session, record: Pause) -> Advance:
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (
+        Signal(Cue.RESUMED, BOTH),
+    )
 
 
 # ---- ends --------------------------------------------------------------------------------------------------------
@@ -409,7 +459,9 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         draw_offer=None,
         back_wanted=None,
         countdown=None,
-        bank=replace(session.bank, left_s=session.bank.counted(session.countdown)) if session.bank else None,
+        bank=replace(session.bank, left_s=session.bank.counted(session.countdown))
+        if session.bank
+        else None,
         paused="",
         tick=session.tick + 1,
     )
@@ -428,7 +480,10 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, say("A draw can only be offered during a game"))
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
-        raise Illegal(Refusal.WRONG_PHASE, say("{name} plays on: there is no draw against the machine", name=name))
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("{name} plays on: there is no draw against the machine", name=name),
+        )
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

@@ -169,13 +169,21 @@ class Session:
     def has_just_learned(self) -> bool:
         """Is the first decision due that a lesson has led up to?"""
         lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
-        return lesson is not None and self.phase is Phase.ORDERS and len(self.turns) == len(lesson.steps)
+        return (
+            lesson is not None
+            and self.phase is Phase.ORDERS
+            and len(self.turns) == len(lesson.steps)
+        )
 
     @property
     def lesson_step(self) -> LessonStep | None:
         """The step of the lesson that is on; None: no guide is here."""
         number = self.lesson_number
-        return None if number is None or self.playing.lesson is None else self.playing.lesson.steps[number]
+        return (
+            None
+            if number is None or self.playing.lesson is None
+            else self.playing.lesson.steps[number]
+        )
 
     def asked_of(self, seat: Seat) -> str | None:
         """The one action that the lesson wants of a seat now, in notation; None: it may do as it likes."""
@@ -246,7 +254,9 @@ class Session:
     @property
     def awaits_tiles(self) -> bool:
         """May orders that are due lie as tiles?"""
-        return self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
+        return (
+            self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
+        )
 
     @property
     def has_moves(self) -> bool:
@@ -277,7 +287,9 @@ class Session:
         if tableau := self.game.tableau(self.state, None):
             return frozenset(choice.text for choice in tableau.choices)
         standing = self.game.standing(self.state, None)
-        return frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
+        return (
+            frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
+        )
 
     @property
     def is_tie_to_replay(self) -> bool:
@@ -404,7 +416,9 @@ def chance(seed: int, place: int) -> Random:
 
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
     """What of a game's chance was chosen by the host, as a sentence; empty: nothing, or nothing is drawn in it."""
-    return game.chosen(options) or (game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else "")
+    return game.chosen(options) or (
+        game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else ""
+    )
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:

@@ -40,7 +40,11 @@ class EarlyPress:
     def is_for(self, order: HandIn) -> bool:
         """Is this the same once more? Then the first one counts, with its time."""
         own = self.order
-        return bool(own.salt) and (own.seat, own.action, own.salt) == (order.seat, order.action, order.salt)
+        return bool(own.salt) and (own.seat, own.action, own.salt) == (
+            order.seat,
+            order.action,
+            order.salt,
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,9 @@ class TableState:
     @property
     def before(self) -> Layout:
         """What lay on the board before hands began: nothing where a game is set up."""
-        return self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
+        return (
+            self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
+        )
 
     @property
     def watched(self) -> bool:
@@ -164,7 +170,12 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when that may be told.
     """
     session = live.session
-    if not live.reasons or session.game is None or not session.is_machines(seat) or session.remote is not None:
+    if (
+        not live.reasons
+        or session.game is None
+        or not session.is_machines(seat)
+        or session.remote is not None
+    ):
         return {}
     if session.game.hides(session.options) and not session.is_opened:
         return {}
@@ -196,17 +207,23 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
         fans = reading.fans if reading else {}
-        markers = reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
+        markers = (
+            reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
+        )
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
         live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)
-    if gone := live.tiles.ready - session.awaited:  # by a phone or a pad: what lies there does not count
+    if (
+        gone := live.tiles.ready - session.awaited
+    ):  # by a phone or a pad: what lies there does not count
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
-        live = replace(live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0)
+        live = replace(
+            live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0
+        )
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
     if session.kit != before.kit:
         live = replace(live, reading=None, problems=(), suggested=None)
@@ -220,7 +237,9 @@ def tells_of(session: Session) -> tuple[Tell, ...]:
     stage = session.stages[session.stage]
     if session.has_moves:
         return tuple(tell for tell in stage.tells if tell.scene)
-    return stage.tells or (Tell(next((event.text for event in reversed(stage.events)), stage.title)),)
+    return stage.tells or (
+        Tell(next((event.text for event in reversed(stage.events)), stage.title)),
+    )
 
 
 def tell_of(live: TableState) -> Tell | None:
@@ -282,7 +301,12 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
 def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:
     """Is all that is wrong that the seat on turn holds one of its pieces, or one that is nobody's?"""
     session, reading = live.session, live.reading
-    if session.phase is not Phase.ORDERS or len(session.awaited) != 1 or len(found) != 1 or reading is None:
+    if (
+        session.phase is not Phase.ORDERS
+        or len(session.awaited) != 1
+        or len(found) != 1
+        or reading is None
+    ):
         return False
     (problem,), (seat,), kit = found, session.awaited, session.kit
     is_gone = problem.square == problem.home and problem.square not in reading.seen
@@ -304,17 +328,29 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
         done = live.watched and live.agrees
-        return tuple(Instruction(HandMove((), None, None, done), session.hands_for(seat), text) for seat, text in todo)
-    if kit is None or kit.deck or target is None or session.phase not in (Phase.STAGES, Phase.SETUP):
+        return tuple(
+            Instruction(HandMove((), None, None, done), session.hands_for(seat), text)
+            for seat, text in todo
+        )
+    if (
+        kit is None
+        or kit.deck
+        or target is None
+        or session.phase not in (Phase.STAGES, Phase.SETUP)
+    ):
         return ()
-    moves = board_check.hand_moves(kit, live.before, target, live.reading if live.watched else None, live.touched)
+    moves = board_check.hand_moves(
+        kit, live.before, target, live.reading if live.watched else None, live.touched
+    )
     told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
     """The seat whose piece moves, with what it carries, or the person opposite a machine; 40 letters at most."""
-    *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)  # a ball is nobody's
+    *carried, piece = sorted(
+        move.faces, key=lambda face: kit.face(face).seat is not None
+    )  # a ball is nobody's
     owner = kit.face(piece).seat
     seat = session.hands_for(owner or Seat.SOUTH)
     side = kit.sides[seat].name
@@ -322,10 +358,14 @@ def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]
     what = say("{piece}", piece=own)
     if owner is not None and owner is not seat and own != kit.kind(piece):
         what = say("{name}’s {piece}", name=Verbatim(session.seats[owner].name), piece=own)
-    what = listed((what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried))))
+    what = listed(
+        (what, *(say("{piece}", piece=kit.kind(face).split()[-1]) for face in reversed(carried)))
+    )
     origin, target = move.origin, move.target
     if origin is not None and origin == target:
-        return seat, say("{side!c}: turn {what} over on {square}", side=side, what=what, square=target)
+        return seat, say(
+            "{side!c}: turn {what} over on {square}", side=side, what=what, square=target
+        )
     if origin is None:
         return seat, say("{side!c}: {what} to {square}", side=side, what=what, square=target)
     if target is None:

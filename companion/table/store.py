@@ -60,7 +60,11 @@ class TableStore:
     """
 
     def __init__(
-        self, journal: RecordJournal, clock: Clock, settings: TableSettings, do_due: Callable[[], float]
+        self,
+        journal: RecordJournal,
+        clock: Clock,
+        settings: TableSettings,
+        do_due: Callable[[], float],
     ) -> None:
         self.clock = clock
         self.now_s = clock.monotonic_s
@@ -88,7 +92,9 @@ class TableStore:
         self.timekeeper = Timekeeper(journal)
         if pause := self.timekeeper.after_restart(session):
             session = advance(session, pause)[0]
-            with contextlib.suppress(JournalError):  # a full disk: the next restart comes to the same
+            with contextlib.suppress(
+                JournalError
+            ):  # a full disk: the next restart comes to the same
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
@@ -162,7 +168,9 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                if self._has_ended_turn:  # once a turn is over and shown, what was appended goes into the file
+                if (
+                    self._has_ended_turn
+                ):  # once a turn is over and shown, what was appended goes into the file
                     self._has_ended_turn = False
                     self.journal.checkpoint()
             except CompanionError as error:
@@ -202,7 +210,13 @@ class TableStore:
         for record in records:
             session, given = advance(session, record)
             signals += given
-        if not before.bank and session.bank and session.countdown and session.countdown.since_s and not session.remote:
+        if (
+            not before.bank
+            and session.bank
+            and session.countdown
+            and session.countdown.since_s
+            and not session.remote
+        ):
             # A chess clock never starts by itself: somebody presses its key.
             records = (*records, Pause("start", session.countdown.since_s))
             session, given = advance(session, records[-1])
@@ -211,7 +225,10 @@ class TableStore:
         if session.is_left_for_home(before):
             session = session.at_home()
         live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
-        is_shown = (session.moment, session.stage) == (before.moment, before.stage) and session.phase is before.phase
+        is_shown = (session.moment, session.stage) == (
+            before.moment,
+            before.stage,
+        ) and session.phase is before.phase
         self.live = live if is_shown else self.telling(live)
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)

@@ -54,7 +54,9 @@ ANSWER_S = 20.0
 HOME_AFTER_S = 600.0
 """Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in particular."""
 
-Topic = Literal["contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"]
+Topic = Literal[
+    "contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"
+]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
 whose program fails, games kept in memory only, photographs, the machine that is switched off, keys tried out, a restart
 to come."""
@@ -223,13 +225,19 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES:
             if tell_of(store.live) and now_s >= store.live.tell_due_s and not store.live.problems:
                 self._turns.read_on("clock")
-        elif session.phase is Phase.OVER and shown_s >= 2 * store.settings.reading_time_s and self._lobby.must_replay:
+        elif (
+            session.phase is Phase.OVER
+            and shown_s >= 2 * store.settings.reading_time_s
+            and self._lobby.must_replay
+        ):
             self._lobby.rematch()
         elif shown_s >= HOME_AFTER_S and (session.phase is Phase.OVER or store.live.chosen):
             self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
-            if due_s is not None and now_s >= due_s and not store.waiting:  # who waits may have been in time
+            if (
+                due_s is not None and now_s >= due_s and not store.waiting
+            ):  # who waits may have been in time
                 self._end_turn(session, now_s)
         if store.live.session.countdown is None:
             return math.inf
@@ -308,7 +316,9 @@ class Table(Closeable):
         with self._store.alone():
             self._lobby.begin_chosen()
 
-    def new_game(self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None) -> None:
+    def new_game(
+        self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> None:
         """Start a game with its set-up; raises `Malformed` for unknown games and options."""
         with self._store.alone():
             self._lobby.begin(game, options or {}, seed)
@@ -356,7 +366,9 @@ class Table(Closeable):
 
     # ---- the turn that is due --------------------------------------------------------------------------------------
 
-    def hand_in(self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None) -> str:
+    def hand_in(
+        self, seat: Seat, moment: str, action: str, salt: str = "", at_s: float | None = None
+    ) -> str:
         """Seal a seat's action. Return the receipt. The same order sent once more is answered once more.
 
         `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.

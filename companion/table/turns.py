@@ -64,7 +64,9 @@ class Turns:
             if must_wait(store.live, order):
                 store.publish(replace(store.live, early=EarlyPress(order)))
                 return ""
-        salted = msgspec.structs.replace(order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s())
+        salted = msgspec.structs.replace(
+            order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
+        )
         store.accept_in_time(order.now_s, salted)
         sealed = store.session.sealed_at(seat, moment)
         return sealed.receipt if sealed else ""
@@ -76,7 +78,9 @@ class Turns:
         if not session.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
         if action not in session.open_actions and action not in self._store.live.laid.values():
-            raise Illegal(Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone"))
+            raise Illegal(
+                Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone")
+            )
         (seat,) = session.awaited
         if session.is_machines(seat):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
@@ -142,7 +146,9 @@ class Turns:
         """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
         live = self._store.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says")
+            )
         if is_wanted and reasons and last_explained(live) is None:
             raise Illegal(Refusal.WRONG_PHASE, no_reasons())
         wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
@@ -170,10 +176,16 @@ class Turns:
             return
         if live.problems:
             raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
-        todo = sorted((i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by)
+        todo = sorted(
+            (i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by
+        )
         if todo:
             first, kit = todo[0], live.session.kit
-            text = to_owner(first.text, kit.sides[first.seat].name) if kit and first.seat == by else first.text
+            text = (
+                to_owner(first.text, kit.sides[first.seat].name)
+                if kit and first.seat == by
+                else first.text
+            )
             raise Illegal(Refusal.WRONG_PHASE, say("Not seen yet: {todo}", todo=text))
 
 
@@ -194,17 +206,28 @@ class TileOrders:
         """A seat's tiles lie, or no longer; raises `Illegal` where no tiles are read or no order is due, `Stale`."""
         session = self._store.session
         if session.kit is None or session.kit.order_tiles is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("This game has no order tiles: switch them on in its options"))
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("This game has no order tiles: switch them on in its options"),
+            )
         if moment != session.moment:
             raise Stale(say("That turn is over: look at the page again"))
-        if session.phase is not Phase.ORDERS or seat not in session.awaited or not session.is_here(seat):
+        if (
+            session.phase is not Phase.ORDERS
+            or seat not in session.awaited
+            or not session.is_here(seat)
+        ):
             raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
         tiles = self._store.live.tiles
         if (seat in tiles.ready) == is_ready:
             return
         ready = tiles.ready | {seat} if is_ready else tiles.ready - {seat}
         faults = {other: row for other, row in tiles.faults.items() if other is not seat}
-        cue = Signal(Cue.KEY_TAKEN, frozenset({seat}), 3) if is_ready else Signal(Cue.KEY_BACK, frozenset({seat}))
+        cue = (
+            Signal(Cue.KEY_TAKEN, frozenset({seat}), 3)
+            if is_ready
+            else Signal(Cue.KEY_BACK, frozenset({seat}))
+        )
         self._show(TileState(ready, faults), cue)
         self._ask()
 
@@ -215,13 +238,18 @@ class TileOrders:
             return
         faults = {seat: row for seat, row in answer.rows.items() if row.fault}
         if faults:
-            self._show(TileState(tiles.ready - set(faults), faults), Signal(Cue.BOARD_WRONG, frozenset(faults)))
+            self._show(
+                TileState(tiles.ready - set(faults), faults),
+                Signal(Cue.BOARD_WRONG, frozenset(faults)),
+            )
             return
         session, now_s = self._store.session, self._store.now_s()
         self._store.live = replace(self._store.live, tiles=NO_TILES)
         try:
             for seat in sorted(answer.rows):
-                self._turns.hand_in(HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
+                self._turns.hand_in(
+                    HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s)
+                )
         except CompanionError:  # a disk that refuses has been told: ready once more tries again
             self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
@@ -229,7 +257,11 @@ class TileOrders:
         """Give up a question that the camera does not answer."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
-            self.seen(RowsSeen(wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))))
+            self.seen(
+                RowsSeen(
+                    wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
+                )
+            )
 
     def _ask(self) -> None:
         """Have the rows read once everybody who is to act is ready."""

@@ -22,7 +22,14 @@ from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.seats.coaching import reasons_shown
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import NO_DRAFT, TableState, instructions, last_explained, tell_of, tells_of
+from companion.table.state import (
+    NO_DRAFT,
+    TableState,
+    instructions,
+    last_explained,
+    tell_of,
+    tells_of,
+)
 from companion.table.table_view import (
     BoardView,
     ClockView,
@@ -50,7 +57,9 @@ def progress_of(live: TableState) -> Progress:
     """How far the table's game has come."""
     session = live.session
     turns = {turn.moment: turn.number for turn in session.turns}
-    return Progress(session.number, session.phase, session.moment, turns, not live.problems, live.camera.state)
+    return Progress(
+        session.number, session.phase, session.moment, turns, not live.problems, live.camera.state
+    )
 
 
 def turn_title(moment: str, turns: Mapping[str, int]) -> str:
@@ -83,7 +92,9 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
-        time=TimeView(_clock_view(session), _chess_clocks(session)) if session.countdown or session.bank else _NO_CLOCK,
+        time=TimeView(_clock_view(session), _chess_clocks(session))
+        if session.countdown or session.bank
+        else _NO_CLOCK,
         match=_match_view(live),
         devices=DevicesView(live.camera, live.panel, live.notices),
         fairness=_fairness_view(session),
@@ -122,10 +133,17 @@ def _telling(live: TableState) -> Telling | None:
 
 
 def _past(session: Session) -> tuple[PastStage, ...]:
-    if session.phase is not Phase.ORDERS or not session.turns or len(session.turns[-1].sealed) < len(SEATS):
+    if (
+        session.phase is not Phase.ORDERS
+        or not session.turns
+        or len(session.turns[-1].sealed) < len(SEATS)
+    ):
         return ()
     shown = (stage for stage in session.stages if stage.expected is not None)
-    return tuple(PastStage(each.title, each.orders, each.events, each.expected or {}, each.badges) for each in shown)
+    return tuple(
+        PastStage(each.title, each.orders, each.events, each.expected or {}, each.badges)
+        for each in shown
+    )
 
 
 def _help(live: TableState) -> tuple[Possible, ...]:
@@ -208,10 +226,20 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
     game, kit = live.session.game, live.session.kit
     tableau = game.tableau(live.session.state, viewer) if game else None
-    if tableau is None or tableau.entry is None or tableau.entry.zones or kit is None or kit.deck is None:
+    if (
+        tableau is None
+        or tableau.entry is None
+        or tableau.entry.zones
+        or kit is None
+        or kit.deck is None
+    ):
         return tableau
     fans = live.reading.fans if live.reading and live.watched else {}
-    lanes = [zone.file for zone, cards in fans.items() if cards and zone.rank == kit.deck.zones[Seat.NORTH]]
+    lanes = [
+        zone.file
+        for zone, cards in fans.items()
+        if cards and zone.rank == kit.deck.zones[Seat.NORTH]
+    ]
     if len(lanes) != 1:
         return tableau
     zones = {seat: Square(lanes[0], rank) for seat, rank in kit.deck.zones.items()}
@@ -222,7 +250,9 @@ def _clock_view(session: Session) -> ClockView | None:
     countdown = session.countdown
     if countdown is None:
         return None
-    return ClockView(countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out)
+    return ClockView(
+        countdown.limit_s, countdown.left_s, countdown.due_s, session.paused, countdown.has_run_out
+    )
 
 
 def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
@@ -249,11 +279,18 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
     stage, stages, before = live.session.stage, live.session.stages, live.session.before
     badges = dict(stages[stage].badges)
     if live.session.has_moves and badges:  # some pieces lie where they were before
-        standing = live.session.playing.standing(before.state, None) if before and not stage else None
-        badges = {**(stages[stage - 1].badges if stage else standing.badges if standing else {}), **badges}
+        standing = (
+            live.session.playing.standing(before.state, None) if before and not stage else None
+        )
+        badges = {
+            **(stages[stage - 1].badges if stage else standing.badges if standing else {}),
+            **badges,
+        }
     for tell in reversed(tells_of(live.session)[live.told + 1 :]):
         if tell.square and tell.most:
-            badges[tell.square] = Badge(str(tell.left + tell.lost), (tell.left + tell.lost) / tell.most)
+            badges[tell.square] = Badge(
+                str(tell.left + tell.lost), (tell.left + tell.lost) / tell.most
+            )
     return badges
 
 
@@ -368,6 +405,10 @@ def _log(session: Session) -> tuple[str, ...]:
     lines = []
     for place, turn in enumerate(session.turns, start=1):
         current = session.phase is Phase.STAGES and place == len(session.turns)
-        events = (e for stage in turn.stages[: session.stage] for e in stage.events) if current else iter(turn.events)
+        events = (
+            (e for stage in turn.stages[: session.stage] for e in stage.events)
+            if current
+            else iter(turn.events)
+        )
         lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(lines[-12:])

@@ -56,12 +56,31 @@ def fetch(folder: Path, python: str, platform: str) -> None:
     """What the lock names for this Python and this machine, each checked against its hash."""
     where = ("--python-version", python, "--python-platform", platform)
     made = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
-    install(folder, *where, "--no-deps", "--require-hashes", "--only-binary", ":all:", *made, "-r", str(LOCK))
+    install(
+        folder,
+        *where,
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        *made,
+        "-r",
+        str(LOCK),
+    )
 
 
 def install(folder: Path, *what: str) -> None:
     """Unpack into a folder, with uv."""
-    command = [os.environ["UV"], "pip", "install", "--quiet", "--no-config", "--no-cache", "--link-mode", "copy"]
+    command = [
+        os.environ["UV"],
+        "pip",
+        "install",
+        "--quiet",
+        "--no-config",
+        "--no-cache",
+        "--link-mode",
+        "copy",
+    ]
     subprocess.run([*command, "--target", str(folder), *what], check=True)
 
 
@@ -85,7 +104,9 @@ def top_names(notes: Path) -> Iterator[str]:
     """What a package has laid into the folder itself."""
     lines = (notes / "RECORD").read_text(encoding="utf-8").splitlines()
     found = {line.split("/")[0].split(",")[0] for line in lines}
-    yield from (name for name in found if name not in ("..", "bin") and (notes.parent / name).exists())
+    yield from (
+        name for name in found if name not in ("..", "bin") and (notes.parent / name).exists()
+    )
 
 
 def remove(path: Path) -> None:
@@ -115,7 +136,9 @@ def environment(home: Path) -> None:
     (home / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = true\n")
     for python in PYTHONS:
         (site_packages(home, python) / "shared.pth").write_text("../../python3/site-packages\n")
-    command = f"#!/{HOME}/bin/python3\nimport sys\n\nfrom companion.cli import main\n\nsys.exit(main())\n"
+    command = (
+        f"#!/{HOME}/bin/python3\nimport sys\n\nfrom companion.cli import main\n\nsys.exit(main())\n"
+    )
     (binary / "companion").write_text(command)
     (binary / "companion").chmod(0o755)
 
@@ -125,7 +148,10 @@ def system(package: Path, files: Path) -> None:
     for unit in sorted([*files.glob("companion*.service"), *files.glob("companion*.path")]):
         lay(unit, package / "lib/systemd/system" / unit.name)
     lay(files / "companion.sysusers", package / "usr/lib/sysusers.d/tabletop-companion.conf")
-    lay(files / "60-tabletop-companion.rules", package / "lib/udev/rules.d/60-tabletop-companion.rules")
+    lay(
+        files / "60-tabletop-companion.rules",
+        package / "lib/udev/rules.d/60-tabletop-companion.rules",
+    )
     lay(files / "companion", package / "usr/bin/companion", 0o755)
     for script in (files / "companion", files / "configure.sh"):
         script.chmod(0o755)

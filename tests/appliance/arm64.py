@@ -17,7 +17,16 @@ from appliance import build, package
 SUITE, PROCESSOR = "bookworm", "cortex-a72"
 FOLDERS = ("tests/core", "tests/games", "tests/vision", "tests/web")
 MARKS = "not (browser or alone or appliance)"
-TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "selenium", "chess", "babel", "colorama")
+TOOLS = (
+    "pytest",
+    "pytest-timeout",
+    "pytest-xdist",
+    "hypothesis",
+    "selenium",
+    "chess",
+    "babel",
+    "colorama",
+)
 TAKEN = ("companion", "hardware", "vision", "web", "tests", "systemd", "docs", "pyproject.toml", "README.md",
     "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile")  # fmt: skip
 _LENT = "/opt/wheels"
@@ -30,29 +39,63 @@ def main(chosen: list[str]) -> int:
     except build.CannotBuild as reason:
         print(f"Not run: {reason}", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory() as folder, package.copy_of(root, Path(folder) / "root") as inside:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        package.copy_of(root, Path(folder) / "root") as inside,
+    ):
         _fetch(inside.root / _LENT.lstrip("/"), package.SUITES[SUITE])
         _lend(inside.root, package.SUITES[SUITE])
         source = inside.root / "src"
         source.mkdir()
         for name in TAKEN:
             build.do("cp", "-a", str(build.ROOT / name), str(source))
-        command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *(chosen or FOLDERS)]
+        command = [
+            "python3",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            MARKS,
+            *(chosen or FOLDERS),
+        ]
         given = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
             "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         shell = 'cd /src && exec "$@"'
         return subprocess.run(
-            ["chroot", str(inside.root), "/bin/sh", "-c", shell, "sh", *command], env=given, check=False
+            ["chroot", str(inside.root), "/bin/sh", "-c", shell, "sh", *command],
+            env=given,
+            check=False,
         ).returncode
 
 
 def _fetch(folder: Path, python: str) -> None:
     """The wheels of an installation and what the tests need beside them, for arm64."""
-    common = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
-    common += ["--target", str(folder), "--python-version", python, "--implementation", "cp", "--upgrade"]
-    common += [word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")]
+    common = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+    ]
+    common += [
+        "--target",
+        str(folder),
+        "--python-version",
+        python,
+        "--implementation",
+        "cp",
+        "--upgrade",
+    ]
+    common += [
+        word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")
+    ]
     build.do(*common, "--no-deps", "-r", str(build.ROOT / "companion/requirements.lock"))
     build.do(*common, *TOOLS)
 

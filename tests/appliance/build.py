@@ -32,7 +32,18 @@ BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig"
 LGPIO = "lgpio==0.2.2.0"
 """Raspberry Pi OS has it as python3-lgpio, Debian has not, and PyPI has no wheel for its Python."""
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
-IDLE_DRIVERS = ("gpu", "infiniband", "scsi", "isdn", "iio", "net/wireless", "net/ethernet", "staging", "usb", "hwmon")
+IDLE_DRIVERS = (
+    "gpu",
+    "infiniband",
+    "scsi",
+    "isdn",
+    "iio",
+    "net/wireless",
+    "net/ethernet",
+    "staging",
+    "usb",
+    "hwmon",
+)
 """Of no use to a machine under QEMU, and half of the disk."""
 RADIO = "mac80211_hwsim"
 """The simulated Wi-Fi among them, which stays."""
@@ -44,13 +55,25 @@ LATER_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.ser
 """Started by the tests of the hotspot alone."""
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
 NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
-LENT = tuple(Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt"))
+LENT = tuple(
+    Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt")
+)
 """What a chroot needs of this machine to reach packages; taken away again."""
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
 TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean && rm -rf /root/.cache"
 """What built the package goes again."""
-SOURCES = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "LICENSE", "Makefile")
+SOURCES = (
+    "companion",
+    "hardware",
+    "vision",
+    "web",
+    "systemd",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "Makefile",
+)
 """What goes into the disk."""
 
 
@@ -70,7 +93,9 @@ class Disk:
 
 def cache() -> Path:
     """Where bases and disks are kept: `APPLIANCE_CACHE`, else the user's cache."""
-    return Path(os.environ.get("APPLIANCE_CACHE") or "~/.cache/tabletop-companion-appliance").expanduser()
+    return Path(
+        os.environ.get("APPLIANCE_CACHE") or "~/.cache/tabletop-companion-appliance"
+    ).expanduser()
 
 
 def disk() -> Disk:
@@ -86,7 +111,9 @@ def disk() -> Disk:
         drop("disk-", keep=1)
         with work(folder) as made:
             _make_disk(below, made)
-    kernel, initrd = (next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
+    kernel, initrd = (
+        next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
+    )
     built_s = time.monotonic() - began_s
     return Disk(folder / "disk.img", kernel, initrd, built_s if built_s > 5 else 0.0)
 
@@ -96,23 +123,32 @@ def disk() -> Disk:
 
 def base() -> Path:
     """Distribution, kernel and camera module; raises `CannotBuild`."""
-    folder = cache() / f"base-{mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
+    folder = (
+        cache() / f"base-{mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
+    )
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
         drop("base-", keep=0)
         try:
             with work(folder) as made:
                 _make_base(made)
-        except subprocess.CalledProcessError as error:  # Debian's part: an archive out of reach, no right to mount
+        except (
+            subprocess.CalledProcessError
+        ) as error:  # Debian's part: an archive out of reach, no right to mount
             raise CannotBuild(told(error)) from None
     return folder
 
 
 def _make_base(root: Path) -> None:
     archive = mirror()
-    options = [f'--aptopt=APT::Default-Release "{NEWER}"', '--aptopt=APT::Install-Recommends "false"']
+    options = [
+        f'--aptopt=APT::Default-Release "{NEWER}"',
+        '--aptopt=APT::Install-Recommends "false"',
+    ]
     options += [f'--aptopt={key} "{value}"' for key, value in apt_settings()]
-    options += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")]
+    options += [
+        f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")
+    ]
     do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
         SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
     _finish_base(root, archive)
@@ -122,8 +158,12 @@ def _finish_base(root: Path, mirror: str) -> None:
     """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for them goes."""
     with chroot(root) as inside:
         _camera_module(root, mirror, inside)
-        inside(f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}")
-        inside(f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean")
+        inside(
+            f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}"
+        )
+        inside(
+            f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && apt-get clean"
+        )
         kernel = next((root / "lib/modules").iterdir())
         for radio in kernel.rglob(f"{RADIO}.ko*"):
             radio.rename(kernel / "updates" / radio.name)
@@ -141,7 +181,9 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
     newest.write_text(f"deb {mirror} sid main\n")
-    inside("cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x v4l2*.deb v4l2")
+    inside(
+        "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x v4l2*.deb v4l2"
+    )
     newest.unlink()
     inside(
         f"cd /tmp/v4l2/usr/src/v4l2loopback-* && make KERNELRELEASE= -C /lib/modules/{kernel}/build M=$PWD modules"
@@ -155,7 +197,9 @@ def mirror() -> str:
     said = do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
     debian = [line for line in said if "debian" in line and "security" not in line]
     if not debian:
-        raise CannotBuild("this machine's apt knows no Debian archive: the machine is made of Debian's packages")
+        raise CannotBuild(
+            "this machine's apt knows no Debian archive: the machine is made of Debian's packages"
+        )
     return debian[0]
 
 
@@ -164,7 +208,9 @@ def apt_settings() -> list[tuple[str, str]]:
     found = []
     for line in do("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
-        if key.startswith(("Acquire::Check-", "Acquire::http::", "Acquire::https::")) and value.strip('";'):
+        if key.startswith(
+            ("Acquire::Check-", "Acquire::http::", "Acquire::https::")
+        ) and value.strip('";'):
             found.append((key, value.strip('";')))
     return found
 
@@ -236,7 +282,11 @@ class Inside:
             for key, value in os.environ.items()
             if key.startswith(("PIP_", "UV_", "SSL_")) or "proxy" in key.lower()
         }
-        given = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
+        given = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "DEBIAN_FRONTEND": "noninteractive",
+        }
         given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
         do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
 
@@ -248,7 +298,10 @@ def chroot(root: Path) -> Iterator[Inside]:
     own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
     wheels = cache() / "pip"
     with contextlib.ExitStack() as stack:
-        for place, target in ((wheels, "var/cache/pip"), *((p, str(p)[1:]) for p in _pip_folders())):
+        for place, target in (
+            (wheels, "var/cache/pip"),
+            *((p, str(p)[1:]) for p in _pip_folders()),
+        ):
             place.mkdir(parents=True, exist_ok=True)
             (root / target).mkdir(parents=True, exist_ok=True)
             do("mount", "--bind", str(place), str(root / target))
@@ -287,7 +340,9 @@ def work(target: Path) -> Iterator[Path]:
         yield work
         work.rename(target)
     finally:
-        if work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text():  # never into what is lent
+        if (
+            work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text()
+        ):  # never into what is lent
             shutil.rmtree(work)
 
 
@@ -312,7 +367,9 @@ def mark(*parts: str | Path) -> str:
         files = [part] if part.is_file() else sorted(p for p in part.rglob("*") if p.is_file())
         for file in files:
             if "__pycache__" not in file.parts:
-                found.update(str(file.relative_to(part.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
+                found.update(
+                    str(file.relative_to(part.parent)).encode() + b"\0" + file.read_bytes() + b"\0"
+                )
     return found.hexdigest()[:16]
 
 

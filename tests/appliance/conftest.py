@@ -15,7 +15,9 @@ from companion import __version__
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--short", action="store_true", help="boot, one turn by the pins, the watchdog, three cuts")
+    parser.addoption(
+        "--short", action="store_true", help="boot, one turn by the pins, the watchdog, three cuts"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -40,7 +42,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 FIGURES: list[str] = []
 Packages = Callable[[str], Path]
-PACKAGED = ("companion", "hardware", "vision", "web", "systemd", "pyproject.toml", "README.md", "Makefile")
+PACKAGED = (
+    "companion",
+    "hardware",
+    "vision",
+    "web",
+    "systemd",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+)
 """What goes into Debian's packages."""
 
 

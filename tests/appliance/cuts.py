@@ -79,7 +79,9 @@ def examine(image: Path, folder: Path, promises: Promises) -> Found:
         entries = [entry.record for entry in journal.entries()]
         found.inputs = len(entries)
         kept = [record for record in entries if isinstance(record, HandIn)]
-        found.lost = [told for told in promises.told if not any(_is(record, told) for record in kept)]
+        found.lost = [
+            told for told in promises.told if not any(_is(record, told) for record in kept)
+        ]
         found.twice = _doubled(kept, promises)
         found.revealed = _shown(journal)
         found.journal += journal.notice
@@ -111,7 +113,11 @@ def _shown(journal: Journal) -> list[str]:
     for owner in SEATS:
         sealed = session.sealed_at(owner, session.moment)
         texts_of_others = [text for viewer, text in texts.items() if viewer is not owner]
-        if sealed and session.phase is Phase.ORDERS and any(sealed.salt in text for text in texts_of_others):
+        if (
+            sealed
+            and session.phase is Phase.ORDERS
+            and any(sealed.salt in text for text in texts_of_others)
+        ):
             shown.append(f"{owner} {session.moment}")
     return shown
 
@@ -125,8 +131,12 @@ def _plain(view: TableView) -> Any:
 
 def _check_file_system(image: Path) -> str:
     """Replay the file system's own journal as the next start would, then check it; empty: it is whole."""
-    first = subprocess.run(["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False)
-    second = subprocess.run(["e2fsck", "-fn", str(image)], capture_output=True, text=True, check=False)
+    first = subprocess.run(
+        ["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False
+    )
+    second = subprocess.run(
+        ["e2fsck", "-fn", str(image)], capture_output=True, text=True, check=False
+    )
     if first.returncode <= 1 and second.returncode == 0:
         return ""
     return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
@@ -136,7 +146,9 @@ def _take_out(image: Path, folder: Path) -> Path:
     """The service's state, copied out of the image."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    subprocess.run(["debugfs", "-R", f"rdump {STATE} {folder}", str(image)], capture_output=True, check=True)
+    subprocess.run(
+        ["debugfs", "-R", f"rdump {STATE} {folder}", str(image)], capture_output=True, check=True
+    )
     return folder / Path(STATE).name
 
 

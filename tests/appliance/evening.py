@@ -44,7 +44,9 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Origin": self._url} | headers
         try:
-            with self._opener.open(urllib.request.Request(self._url + path, data, headers), timeout=30) as answer:
+            with self._opener.open(
+                urllib.request.Request(self._url + path, data, headers), timeout=30
+            ) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             with error:
@@ -54,7 +56,9 @@ class Browser:
 class Evening:
     """Two phones and what they were told; `position` answers how far the disk's log has come."""
 
-    def __init__(self, url: str, host_key: str, rng: Random, position: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, url: str, host_key: str, rng: Random, position: Callable[[], int] = lambda: 0
+    ) -> None:
         self.phones = {seat: Browser(url) for seat in SEATS}
         self.key = host_key
         self._host = {"X-Host-Key": host_key}

@@ -31,7 +31,11 @@ def boot(
         wait_for_pages(machine, BOOT_S)
     except BaseException as error:
         machine.close()
-        if not isinstance(error, MachineError) or not panics or "Kernel panic" not in machine.console(60):
+        if (
+            not isinstance(error, MachineError)
+            or not panics
+            or "Kernel panic" not in machine.console(60)
+        ):
             raise
         return boot(disk, folder, image, network, panics - 1)
     return machine, time.monotonic() - machine.began_s
@@ -64,7 +68,9 @@ class House:
         self.machine.run("sync")
         self.machine.sleep(self._asleep)
         copy_image(self.machine.image, self.image)
-        self.machine = Machine(self.disk, self.machine.image, self.folder / "again", asleep=self._asleep)
+        self.machine = Machine(
+            self.disk, self.machine.image, self.folder / "again", asleep=self._asleep
+        )
 
     def stand_up(self) -> None:
         """The phones leave the table to whoever plays by the pads."""

@@ -80,7 +80,9 @@ class Machine:
         if asleep:
             command += ["-incoming", f"exec:cat {asleep}"]
         with (folder / "qemu.log").open("wb") as said:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
         try:
             self._monitor = self._join("monitor", 30)
             self._monitor_file = self._monitor.makefile("r")
@@ -88,7 +90,12 @@ class Machine:
             self.monitor("qmp_capabilities")
             self._join_hands()
             if asleep:
-                until("waking up", lambda: self.monitor("query-status")["status"] in ("running", "paused"), 60, 0.05)
+                until(
+                    "waking up",
+                    lambda: self.monitor("query-status")["status"] in ("running", "paused"),
+                    60,
+                    0.05,
+                )
                 self.monitor("cont")
         except BaseException:
             self.close()
@@ -100,7 +107,8 @@ class Machine:
         device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
         if log:
             files = [
-                f"driver=file,node-name={name},filename={path}" for name, path in (("f0", self.image), ("f1", log))
+                f"driver=file,node-name={name},filename={path}"
+                for name, path in (("f0", self.image), ("f1", log))
             ]
             logged = "driver=blklogwrites,node-name=d0,file=r0,log=f1,log-sector-size=512,log-super-update-interval=1"
             blocks = (files[0], "driver=raw,node-name=r0,file=f0", files[1], logged)
@@ -133,7 +141,9 @@ class Machine:
     def require_running(self) -> None:
         """Raise `MachineError` when QEMU has ended."""
         if self._process.poll() is not None:
-            raise MachineError(f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}{self.console()}")
+            raise MachineError(
+                f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}{self.console()}"
+            )
 
     def _join(self, name: str, timeout_s: float) -> socket.socket:
         def attempt() -> socket.socket | None:
@@ -164,7 +174,9 @@ class Machine:
                 if answer["id"] == self._asked:
                     break
         except OSError as error:
-            raise MachineError(f"{door}: no answer ({error}); the console ends with:\n{self.console()}") from None
+            raise MachineError(
+                f"{door}: no answer ({error}); the console ends with:\n{self.console()}"
+            ) from None
         if "error" in answer:
             raise MachineError(f"{door}: {answer['error']}")
         return answer["answer"]
@@ -173,7 +185,9 @@ class Machine:
         """What a command inside has said; raises `MachineError` when it fails and `check` is set."""
         done = self.ask("run", list(command), timeout_s, timeout_s=timeout_s + 30)
         if check and done["status"]:
-            raise MachineError(f"{' '.join(command)}: status {done['status']}: {done['out']}{done['err']}")
+            raise MachineError(
+                f"{' '.join(command)}: status {done['status']}: {done['out']}{done['err']}"
+            )
         return str(done["out"])
 
     def property(self, name: str, unit: str = "companion.service") -> str:
@@ -189,7 +203,10 @@ class Machine:
         pins = [pin for side in LAMPS.values() for pin in side]
         seen = self.ask("lamps", pins, times=times, pause_s=0.007)
         shares = [sum(levels) / times for levels in zip(*seen, strict=True)]
-        return {pin: 1 - share if pin in INVERTED else share for pin, share in zip(pins, shares, strict=True)}
+        return {
+            pin: 1 - share if pin in INVERTED else share
+            for pin, share in zip(pins, shares, strict=True)
+        }
 
     def show(self, width: int, height: int, luma: bytes) -> None:
         """Hold this picture before the camera from now on."""
@@ -201,7 +218,11 @@ class Machine:
     def console(self, lines: int = 25) -> str:
         """The end of what the kernel has said."""
         path = self._folder / "console"
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+        return (
+            "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+            if path.exists()
+            else ""
+        )
 
     def monitor(self, command: str, **given: Any) -> Any:
         """One command to QEMU itself."""
@@ -219,7 +240,12 @@ class Machine:
         self.monitor("stop")
         self.monitor("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
         self.monitor("migrate", uri=f"exec:cat > {asleep}")
-        until("falling asleep", lambda: self.monitor("query-migrate").get("status") == "completed", 120, 0.1)
+        until(
+            "falling asleep",
+            lambda: self.monitor("query-migrate").get("status") == "completed",
+            120,
+            0.1,
+        )
         self.monitor("quit")
         self._process.wait(30)
         self.close()
@@ -253,5 +279,7 @@ class Machine:
 def copy_image(source: Path, target: Path) -> Path:
     """A disk of its own, without its holes."""
     target.unlink(missing_ok=True)
-    subprocess.run(["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True)
+    subprocess.run(
+        ["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True
+    )
     return target

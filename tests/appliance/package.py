@@ -25,7 +25,9 @@ NEEDED = ("mmdebstrap", "unshare", "ip")
 def distribution(suite: str, architecture: str = "amd64") -> Path:
     """A root with nothing of ours in it; raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
-        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2")
+        raise build.CannotBuild(
+            f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2"
+        )
     if os.geteuid():
         raise build.CannotBuild("a root is built as root")
     folder = build.cache() / f"root-{suite}-{architecture}-{build.mark(*PACKAGES)}"
@@ -65,13 +67,19 @@ class Inside:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+        self.environment = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "LC_ALL": "C.UTF-8",
+        }
 
     def __call__(self, script: str, status: int = 0, **environment: str) -> str:
         """What a script says, both streams; it has to end with that status."""
         alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
         command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.environment | environment)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=self.environment | environment
+        )
         said = done.stdout + done.stderr
         assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{said}"
         return said

@@ -68,7 +68,9 @@ class PadMatch:
         """Sit down by a key of each pad, lay the board, start by the ready key."""
         for seat in PADS:
             self._press(seat, "ready")
-        self.until("both seats", lambda now: all(now["seats"][seat]["name"] is not None for seat in PADS))
+        self.until(
+            "both seats", lambda now: all(now["seats"][seat]["name"] is not None for seat in PADS)
+        )
         self._board.lay({})
         self.until("the board", lambda now: now["suggested"] == "outbuffered")
         self._press("south", "ready")
@@ -105,10 +107,14 @@ class PadMatch:
         actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
         step = self._game.apply(self._state, actions, chance(0, int(moment.rpartition(".")[2])))
         for number, stage in enumerate(step.stages):
-            now = self.until(f"stage {number + 1}", lambda now, n=number: self._is_at(now, moment, n))
+            now = self.until(
+                f"stage {number + 1}", lambda now, n=number: self._is_at(now, moment, n)
+            )
             if now["phase"] == "stages" and now["moment"] == moment and stage.expected is not None:
                 expected = {str(square): list(faces) for square, faces in stage.expected.items()}
-                told = {str(square): list(faces) for square, faces in (now["expected"] or {}).items()}
+                told = {
+                    str(square): list(faces) for square, faces in (now["expected"] or {}).items()
+                }
                 self.misread += now["stage"] == number and expected != told
                 self._board.lay(stage.expected)
         self._state = step.state
@@ -118,7 +124,9 @@ class PadMatch:
     @staticmethod
     def _is_at(now: dict[str, Any], moment: str, number: int) -> bool:
         return (
-            now["moment"] != moment or now["phase"] == "over" or (now["phase"] == "stages" and now["stage"] >= number)
+            now["moment"] != moment
+            or now["phase"] == "over"
+            or (now["phase"] == "stages" and now["stage"] >= number)
         )
 
     def _press(self, seat: str, *keys: str) -> None:
@@ -137,5 +145,7 @@ class PadMatch:
             until(what, look, PATIENCE_S)
         except MachineError as error:
             problems = [problem["text"] for problem in seen.get("problems", ())]
-            raise MachineError(f"{error}; the sign says {seen.get('sign')}, {problems}, {seen.get('camera')}") from None
+            raise MachineError(
+                f"{error}; the sign says {seen.get('sign')}, {problems}, {seen.get('camera')}"
+            ) from None
         return seen

@@ -40,12 +40,17 @@ def test_real_picamera2_keeps_the_camera_contract(said: str, figures: list[str])
 
 
 def test_a_panel_works_on_real_lines_through_lgpio(said: str, figures: list[str]) -> None:
-    rates = {state: int(rate) for state, rate in re.findall(r"panel (at rest|lit|dark again): (\d+) switches", said)}
+    rates = {
+        state: int(rate)
+        for state, rate in re.findall(r"panel (at rest|lit|dark again): (\d+) switches", said)
+    }
     figures.append(f"panel, switches a second: {rates}")
     for state in ("at rest", "lit", "dark again"):
         assert rates[state] <= AT_REST, state
     for press in ("('south', 'up', False)", "('north', 'back', False)"):
         assert said.count(press) == 5, press
     assert "panel tone: ['0', '1'] then ['0']" in said
-    assert re.search(r"lit: .* lines \[\('1', '0'\)\]", said), "one lamp is wired to ground, one to 3V3"
+    assert re.search(r"lit: .* lines \[\('1', '0'\)\]", said), (
+        "one lamp is wired to ground, one to 3V3"
+    )
     assert re.search(r"dark again: .* lines \[\('0', '1'\)\]", said)

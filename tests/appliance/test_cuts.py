@@ -49,7 +49,9 @@ def test_the_plug_is_pulled(house: House, number: int, short: bool, figures: lis
         house.clear(machine)
 
 
-def goes_on(house: House, cut: Machine, evening: Evening, is_clock: bool, figures: list[str]) -> None:
+def goes_on(
+    house: House, cut: Machine, evening: Evening, is_clock: bool, figures: list[str]
+) -> None:
     """Switched on again, the phones find their seats, the clock stands, nothing sealed is shown, play goes on."""
     with boot(house.disk, cut.image.parent / "again", cut.image)[0] as machine:
         evening.move(machine.url)
@@ -60,13 +62,17 @@ def goes_on(house: House, cut: Machine, evening: Evening, is_clock: bool, figure
             assert now["clock"]["paused"] == "restart"
             assert 0 <= now["clock"]["left_s"] <= now["clock"]["limit_s"]
         text = str(now)
-        sealed = [told for told in evening.promises.told if told.moment == now["moment"] and told.salt]
+        sealed = [
+            told for told in evening.promises.told if told.moment == now["moment"] and told.salt
+        ]
         assert not any(told.salt in text for told in sealed if now["phase"] == "orders")
         evening.play(5.0)
     figures.append("  … switched on again, it went on")
 
 
-def test_every_flush_is_a_place_to_stop(house: House, tmp_path: Path, short: bool, figures: list[str]) -> None:
+def test_every_flush_is_a_place_to_stop(
+    house: House, tmp_path: Path, short: bool, figures: list[str]
+) -> None:
     """A disk that forgets what it was not told to flush: the log of writes, replayed up to random flushes."""
     if short:
         pytest.skip("part of the long form")
@@ -85,11 +91,15 @@ def test_every_flush_is_a_place_to_stop(house: House, tmp_path: Path, short: boo
         for last in chosen:
             cuts.replay(log, before, done, last)
             done = last
-            found = cuts.examine(copy_image(before, tmp_path / "cut.img"), tmp_path / "state", evening.until(last))
+            found = cuts.examine(
+                copy_image(before, tmp_path / "cut.img"), tmp_path / "state", evening.until(last)
+            )
             assert found.is_whole, f"cut after write {last}: {found}"
     finally:
         house.clear(machine)
-    figures.append(f"log of writes: {len(flushes)} flushes, {len(chosen)} of them replayed, all whole")
+    figures.append(
+        f"log of writes: {len(flushes)} flushes, {len(chosen)} of them replayed, all whole"
+    )
 
 
 def test_without_sync_it_would_lose_inputs(house: House, short: bool, figures: list[str]) -> None:

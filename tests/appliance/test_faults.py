@@ -31,9 +31,9 @@ def findings(machine: Machine) -> dict[str, tuple[str, str]]:
     """What the doctor finds, the worst of each topic: grade and words."""
     grades = ("ok", "note", "warn", "fail")
     found: dict[str, tuple[str, str]] = {}
-    for each in json.loads(machine.run("/usr/local/bin/companion", "doctor", "--json", check=False, timeout_s=180))[
-        "findings"
-    ]:
+    for each in json.loads(
+        machine.run("/usr/local/bin/companion", "doctor", "--json", check=False, timeout_s=180)
+    )["findings"]:
         before = found.get(each["topic"], ("ok", ""))[0]
         if each["topic"] not in found or grades.index(each["grade"]) > grades.index(before):
             found[each["topic"]] = each["grade"], each["text"]
@@ -54,7 +54,9 @@ def test_low_voltage_and_heat_are_told_and_forgotten(house: House, figures: list
     machine.ask("write", TEMPERATURE, "82000\n")
     began_s = time.monotonic()
     until("a word on the weak supply", lambda: status(machine) == "warn", LOOKED_AT_S, 2)
-    figures.append(f"low voltage and heat: told {time.monotonic() - began_s:.0f} s after they began")
+    figures.append(
+        f"low voltage and heat: told {time.monotonic() - began_s:.0f} s after they began"
+    )
     now = findings(machine)
     assert now["power"][0] == "warn"
     assert "The voltage is too low now" in now["power"][1]
@@ -76,11 +78,15 @@ def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> No
     until("the device to be let go", lambda: is_pulled(machine), CAMERA_S, 1)
     until("its name", lambda: "/dev/video0" in camera(machine)["sentence"], CAMERA_S, 1)
     pulled_s = time.monotonic() - began_s
-    machine.run("modprobe", "v4l2loopback", "video_nr=0", "card_label=Table camera", "max_buffers=2")
+    machine.run(
+        "modprobe", "v4l2loopback", "video_nr=0", "card_label=Table camera", "max_buffers=2"
+    )
     machine.run("systemctl", "start", "appliance-camera")
     board.lay({})
     began_s = time.monotonic()
-    until("the board again", lambda: camera(machine)["state"] == CameraState.SEES_BOARD, CAMERA_S, 1)
+    until(
+        "the board again", lambda: camera(machine)["state"] == CameraState.SEES_BOARD, CAMERA_S, 1
+    )
     figures.append(
         f"camera: told to be missing {pulled_s:.0f} s after it was pulled, read {time.monotonic() - began_s:.0f} s after "
         "it was put back"

@@ -53,7 +53,9 @@ def pages_come(machine: Machine) -> float:
     return time.monotonic() - began_s
 
 
-def test_a_phone_finds_the_pages_again_after_everything_has_begun_anew(machine: Machine, figures: list[str]) -> None:
+def test_a_phone_finds_the_pages_again_after_everything_has_begun_anew(
+    machine: Machine, figures: list[str]
+) -> None:
     said = machine.run(COMPANION, "hotspot", "on", "--name", NAME, timeout_s=150)
     assert f"The hotspot {NAME} is on" in said
     password = re.search(r"^psk=(\S+)$", machine.run("cat", PROFILE), re.MULTILINE)
@@ -69,7 +71,10 @@ def test_a_phone_finds_the_pages_again_after_everything_has_begun_anew(machine: 
     machine.run("kill", "-KILL", main)
     told.append(f"{pages_come(machine):.0f} s after the service was killed")
     figures.append(", ".join(told))
-    assert machine.run(COMPANION, "hotspot", "off", timeout_s=120) == "The hotspot is off; its password is forgotten.\n"
+    assert (
+        machine.run(COMPANION, "hotspot", "off", timeout_s=120)
+        == "The hotspot is off; its password is forgotten.\n"
+    )
     with pytest.raises(MachineError):
         phone(machine, "fetch", ADDRESSES[0])
 

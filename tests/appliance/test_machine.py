@@ -39,13 +39,17 @@ def test_it_boots_to_its_pages_and_says_ready(house: House, figures: list[str]) 
     status, page = machine.ask("fetch", "http://127.0.0.1:8080/")
     assert (status, "<title>" in page) == (200, True)
     assert machine.property("User") == "companion"
-    until("all jobs", lambda: not machine.run("systemctl", "list-jobs", "--no-legend").strip(), BOOT_S)
+    until(
+        "all jobs", lambda: not machine.run("systemctl", "list-jobs", "--no-legend").strip(), BOOT_S
+    )
     assert machine.run("systemctl", "--failed", "--no-legend") == ""
     figures.append(f"from switching on to the first page: {house.ready_s:.0f} s (emulated)")
 
 
 def test_the_unit_is_hardened(house: House, figures: list[str]) -> None:
-    said = house.machine.run("systemd-analyze", "security", "--no-pager", "companion.service", timeout_s=120)
+    said = house.machine.run(
+        "systemd-analyze", "security", "--no-pager", "companion.service", timeout_s=120
+    )
     found = re.search(r"Overall exposure level for companion\.service: ([0-9.]+)", said)
     assert found, said
     figures.append(f"systemd-analyze security: {found[1]}")
@@ -58,7 +62,9 @@ def test_a_moment_is_kept_for_the_cuts(house: House) -> None:
     assert view(house.machine)["seats"]["north"]["name"] == "North"
 
 
-def test_a_game_over_the_pins_and_the_camera(house: House, match: PadMatch, short: bool, figures: list[str]) -> None:
+def test_a_game_over_the_pins_and_the_camera(
+    house: House, match: PadMatch, short: bool, figures: list[str]
+) -> None:
     house.stand_up()
     began_s = time.monotonic()
     match.begin()
@@ -73,7 +79,9 @@ def test_a_game_over_the_pins_and_the_camera(house: House, match: PadMatch, shor
     assert match.misread == 0
 
 
-def test_the_watchdog_ends_a_hang_and_the_game_goes_on(house: House, match: PadMatch, figures: list[str]) -> None:
+def test_the_watchdog_ends_a_hang_and_the_game_goes_on(
+    house: House, match: PadMatch, figures: list[str]
+) -> None:
     machine = house.machine
     if match.is_over:
         pytest.skip("the game is over: there is nothing to go on with")
@@ -87,34 +95,49 @@ def test_the_watchdog_ends_a_hang_and_the_game_goes_on(house: House, match: PadM
     until("the watchdog", lambda: machine.property("MainPID") not in (main, "0"), 180)
     killed_s = time.monotonic() - began_s
     match.until("a page", bool)
-    figures.append(f"watchdog: another process after {killed_s:.0f} s, pages after {time.monotonic() - began_s:.0f} s")
+    figures.append(
+        f"watchdog: another process after {killed_s:.0f} s, pages after {time.monotonic() - began_s:.0f} s"
+    )
     assert "watchdog" in machine.run("journalctl", "-u", "companion", "-o", "cat").lower()
     after = view(machine)
-    assert (after["moment"], after["sealed"]) == (before["moment"], {"south": receipt, "north": None})
+    assert (after["moment"], after["sealed"]) == (
+        before["moment"],
+        {"south": receipt, "north": None},
+    )
     match.finish_turn(before["moment"], south, match.hand_in("north"))
     assert match.misread == 0
 
 
-def test_holding_the_table_button_switches_it_off(house: House, short: bool, figures: list[str]) -> None:
+def test_holding_the_table_button_switches_it_off(
+    house: House, short: bool, figures: list[str]
+) -> None:
     if short:
         pytest.skip("part of the long form")
     machine, seen = house.machine, list[int]()
-    until("the lamp", lambda: says_ready(machine), BOOT_S)  # what it did before it does not tell of the button
+    until(
+        "the lamp", lambda: says_ready(machine), BOOT_S
+    )  # what it did before it does not tell of the button
     began_s = time.monotonic()
     machine.ask("hold", TABLE_BUTTON)
     with contextlib.suppress(MachineError):  # the agent goes down with the machine
         while time.monotonic() - began_s < 120:
-            for (level,) in machine.ask("lamps", [SYSTEM_LAMP], times=10, pause_s=0.05, timeout_s=20):
+            for (level,) in machine.ask(
+                "lamps", [SYSTEM_LAMP], times=10, pause_s=0.05, timeout_s=20
+            ):
                 seen += [level] if seen[-1:] != [level] else []
             if len(seen) > 1:  # the lamp tells of it: the button may be let go
                 machine.ask("hold", TABLE_BUTTON, down=False)
     until("off", machine.is_off, 120)
-    figures.append(f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went {seen}")
+    figures.append(
+        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went {seen}"
+    )
     assert seen[-1] != LIT, "dark is what says that the cord may be pulled"
     assert seen.count(LIT) > 1, "it blinks while the machine goes down"
 
 
-def test_no_page_waits_for_a_network(disk: Disk, tmp_path: Path, short: bool, figures: list[str]) -> None:
+def test_no_page_waits_for_a_network(
+    disk: Disk, tmp_path: Path, short: bool, figures: list[str]
+) -> None:
     if short:
         pytest.skip("part of the long form")
     machine, ready_s = boot(disk, tmp_path, network=False)

@@ -54,7 +54,15 @@ def newer(inside: Inside, folder: Path) -> None:
     control.write_text(re.sub(r"(?m)^Version: .*$", f"Version: {NEWER}", control.read_text()))
     (program,) = tree.glob(f"{DEBIAN_HOME[1:]}/lib/python3/site-packages/companion/__init__.py")
     program.write_text(program.read_text().replace(__version__, NEWER))
-    build.do("dpkg-deb", "-Zzstd", "-z1", "--root-owner-group", "-b", str(tree), str(inside.root / "root/newer.deb"))
+    build.do(
+        "dpkg-deb",
+        "-Zzstd",
+        "-z1",
+        "--root-owner-group",
+        "-b",
+        str(tree),
+        str(inside.root / "root/newer.deb"),
+    )
     shutil.rmtree(tree)
 
 
@@ -90,10 +98,15 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
         ("companion-kiosk.service", "disabled"),
     ):
         assert machine(f"systemctl is-enabled {unit} || true").strip() == state
-    assert "<port>8080</port>" in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
+    assert (
+        "<port>8080</port>"
+        in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
+    )
     units = machine("systemd-analyze verify companion.service companion-lamp.service 2>&1 || true")
     assert not re.search(r"(?i)no such file|not executable|failed to", units), units
-    assert machine(f"find {DEBIAN_HOME} -name '*.pyc' | head -1"), "compiled once, not at every start"
+    assert machine(f"find {DEBIAN_HOME} -name '*.pyc' | head -1"), (
+        "compiled once, not at every start"
+    )
 
     play_games(machine, tmp_path)
     before = games(machine)
@@ -107,8 +120,14 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     install(machine, "/root/newer.deb")
     assert machine("companion --version") == f"companion {NEWER}\n"
     assert (games(machine), machine(f"cat {CONFIG}/settings.toml")) == (before, settings)
-    assert "<port>9000</port>" in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
-    assert "PORT=9000" in (machine.root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
+    assert (
+        "<port>9000</port>"
+        in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
+    )
+    assert (
+        "PORT=9000"
+        in (machine.root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
+    )
 
     said = machine("apt-get remove -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
     assert f"Games are in {STATE}, settings in {CONFIG}" in said
@@ -118,7 +137,9 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     install(machine)
     assert games(machine) == before, "an older version, and the games that were here"
 
-    machine("echo 'tabletop-companion tabletop-companion/remove-games boolean false' | debconf-set-selections")
+    machine(
+        "echo 'tabletop-companion tabletop-companion/remove-games boolean false' | debconf-set-selections"
+    )
     said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
     assert f"Games and settings stay: {STATE}, {CONFIG}" in said
     assert (machine.root / STATE[1:] / "journal.sqlite").exists()
@@ -135,7 +156,9 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
 def test_what_it_says_of_itself(machine: Inside) -> None:
     """The doctor's words; and where version 1.0 is from its sources, the package stays out."""
     (machine.root / "opt/tabletop-companion/current").mkdir(parents=True)
-    said = machine("apt-get install -y /root/companion.deb", status=100, DEBIAN_FRONTEND="noninteractive")
+    said = machine(
+        "apt-get install -y /root/companion.deb", status=100, DEBIAN_FRONTEND="noninteractive"
+    )
     assert "install.sh uninstall" in said
     shutil.rmtree(machine.root / "opt/tabletop-companion")
     install(machine)
@@ -168,22 +191,32 @@ def test_the_one_for_a_raspberry_pi_runs_by_emulation(deb: Packages, tmp_path: P
 
 
 @pytest.mark.parametrize(("architecture", "elf"), [("arm64", "aarch64"), ("amd64", "x86_64")])
-def test_everything_in_it_is_for_that_machine(deb: Packages, architecture: str, elf: str, tmp_path: Path) -> None:
+def test_everything_in_it_is_for_that_machine(
+    deb: Packages, architecture: str, elf: str, tmp_path: Path
+) -> None:
     file = deb(architecture)
     assert build.do("dpkg-deb", "-f", str(file), "Architecture").strip() == architecture
     build.do("dpkg-deb", "-x", str(file), str(tmp_path))
     home = tmp_path / DEBIAN_HOME[1:]
-    compiled = [path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    compiled = [
+        path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
+    ]
     assert {path.read_bytes()[18:20] for path in compiled} == {COMPILED[elf]}
     for python in package.SUITES.values():
         assert_whole(home, python)
-        names = [path.name for path in (home / f"lib/python{python}").rglob("*.so") if "cpython" in path.name]
+        names = [
+            path.name
+            for path in (home / f"lib/python{python}").rglob("*.so")
+            if "cpython" in path.name
+        ]
         assert names
         assert all(f"cpython-{python.replace('.', '')}-{elf}" in name for name in names)
     left = subprocess.run(["grep", "-rl", "/opt/tabletop", str(tmp_path / "lib"), str(tmp_path / "usr/bin")],
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert left.stdout == ""
-    assert not [path for path in (tmp_path / "opt", tmp_path / "etc", tmp_path / "var") if path.exists()]
+    assert not [
+        path for path in (tmp_path / "opt", tmp_path / "etc", tmp_path / "var") if path.exists()
+    ]
 
 
 def assert_whole(home: Path, python: str) -> None:

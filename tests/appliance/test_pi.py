@@ -68,7 +68,9 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
         assert evening is not None
         cut = copy_image(image, tmp_path / "cut.img")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
-        figures.append(f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on the card")
+        figures.append(
+            f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on the card"
+        )
         assert found.is_whole, found
 
 

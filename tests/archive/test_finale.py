@@ -129,7 +129,9 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     room.table.new_game("outbuffered")
     confirm_all(room)
     room.table.resign(Seat.NORTH)
-    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, "Mara’s game against Jonas is none of Ada’s"
+    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, (
+        "Mara’s game against Jonas is none of Ada’s"
+    )
 
 
 def test_a_draw_is_half_a_game_for_each(room: Room) -> None:
@@ -163,7 +165,9 @@ def test_every_game_says_who_leads(name: str) -> None:
     state = game.setup(game.options(SHORT[name]), Random(1))
     leads = [game.lead(state)]
     while game.to_act(state) and len(leads) < 60:
-        actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
+        actions = {
+            seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))
+        }
         state = game.apply(state, actions, Random(1)).state
         leads.append(game.lead(state))
     assert None not in leads
@@ -171,7 +175,9 @@ def test_every_game_says_who_leads(name: str) -> None:
     assert len(set(leads)) > 1, "it says something"
 
 
-def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(room: Room, tmp_path: Path) -> None:
+def test_the_end_of_a_game_that_hides_cards_is_the_same_whatever_they_are(
+    room: Room, tmp_path: Path
+) -> None:
     """Two games of cards with other hidden cards and the same public moves end in the same words and pictures."""
     told = []
     for place, deck in enumerate((DECK, (DECK[1], DECK[0], *DECK[2:]))):

@@ -47,7 +47,9 @@ class Room:
             album=self.album,
         )
 
-    def play(self, name: str = "outbuffered", turns: int = 2, seed: int = 1, end: str = "resign") -> None:
+    def play(
+        self, name: str = "outbuffered", turns: int = 2, seed: int = 1, end: str = "resign"
+    ) -> None:
         play(self.table, self.clock, name, turns, seed, end)
 
 
@@ -78,8 +80,17 @@ def names(room: Room, number: int) -> list[str]:
 def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
     room.play(turns=2)
     (line,) = room.past.lines()
-    assert (line.number, line.title, line.turns, line.begun) == (1, "Outbuffered", 2, 1_700_000_000.0)
-    assert (line.ending, line.winners, line.reason) == (Ending.WON, (Seat.NORTH,), "Purple resigns.")
+    assert (line.number, line.title, line.turns, line.begun) == (
+        1,
+        "Outbuffered",
+        2,
+        1_700_000_000.0,
+    )
+    assert (line.ending, line.winners, line.reason) == (
+        Ending.WON,
+        (Seat.NORTH,),
+        "Purple resigns.",
+    )
     assert line.players[Seat.SOUTH][0].door == "phone"
     assert names(room, 1) == ["Ann", "Bob"]
     assert line.length_s == room.clock.monotonic_s() - 0.0
@@ -125,10 +136,14 @@ def test_the_newest_come_first_and_by_pages(room: Room) -> None:
     assert room.past.count() == 3
 
 
-def test_a_game_is_folded_once_and_kept_as_a_small_file(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_is_folded_once_and_kept_as_a_small_file(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
     room.play()
     before = room.past.lines()
-    monkeypatch.setattr(room.journal, "legible", lambda game: pytest.fail(f"game {game} is folded again"))
+    monkeypatch.setattr(
+        room.journal, "legible", lambda game: pytest.fail(f"game {game} is folded again")
+    )
     assert room.past.lines() == before
     assert room.fresh().lines() == before
     (room.folder / "history" / "1.json").write_text("{", encoding="utf-8")
@@ -163,7 +178,9 @@ def test_time_asleep_does_not_count(tmp_path: Path) -> None:
         room.table.resign(Seat.SOUTH)
         (line,) = room.past.lines()
         assert NAP_S < line.length_s < NAP_S + 60
-    with a_room(tmp_path) as room:  # a clock stood still meanwhile: the journal knows exactly how long
+    with a_room(
+        tmp_path
+    ) as room:  # a clock stood still meanwhile: the journal knows exactly how long
         room.table.new_game("binmat", {"way": "clock"}, 1)
         room.table.resume("host")
         room.clock.advance(4.0)
@@ -174,12 +191,15 @@ def test_time_asleep_does_not_count(tmp_path: Path) -> None:
         assert line.length_s < 10
 
 
-@pytest.mark.parametrize("damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}'])
+@pytest.mark.parametrize(
+    "damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}']
+)
 def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> None:
     room.play(turns=2)
     room.play(turns=1)
     database_of(room.journal).execute(
-        "UPDATE entries SET record = ? WHERE id = (SELECT MAX(id) - 2 FROM entries WHERE game = 1)", (damage.encode(),)
+        "UPDATE entries SET record = ? WHERE id = (SELECT MAX(id) - 2 FROM entries WHERE game = 1)",
+        (damage.encode(),),
     )
     new, old = room.past.lines()
     assert new.ending is Ending.WON
@@ -188,7 +208,9 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
     assert room.journal.notice == ""
     with pytest.raises(Malformed):
         room.past.replay(1)
-    database_of(room.journal).execute("DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 1)")
+    database_of(room.journal).execute(
+        "DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 1)"
+    )
     assert room.fresh().lines()[1].ending is Ending.BROKEN
 
 
@@ -202,7 +224,10 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
     replay = room.past.replay(1)
     assert replay.trouble == ""
     assert replay.turns[-1].last == replay.places - 1
-    assert [turn.first for turn in replay.turns] == [1, *(turn.last + 1 for turn in replay.turns[:-1])]
+    assert [turn.first for turn in replay.turns] == [
+        1,
+        *(turn.last + 1 for turn in replay.turns[:-1]),
+    ]
     scenes = [replay.scene(place) for place in range(replay.places)]
     assert [scene.place for scene in scenes] == list(range(replay.places))
     assert scenes[0].turn == 0
@@ -234,7 +259,9 @@ def test_a_replay_is_made_once(room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_given_away_can_be_brought_in_elsewhere(room: Room, tmp_path: Path, name: str) -> None:
+def test_what_is_given_away_can_be_brought_in_elsewhere(
+    room: Room, tmp_path: Path, name: str
+) -> None:
     room.play(name, turns=3)
     room.play(turns=0, end="abandon")
     text, plain = room.past.as_text(1), room.past.as_json(1)
@@ -246,7 +273,9 @@ def test_what_is_given_away_can_be_brought_in_elsewhere(room: Room, tmp_path: Pa
         assert line is not None
         mine = room.past.line(1)
         assert mine is not None
-        assert replace(line, length_s=mine.length_s, players=mine.players, is_imported=False) == mine
+        assert (
+            replace(line, length_s=mine.length_s, players=mine.players, is_imported=False) == mine
+        )
         assert line.is_imported
         assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
         assert other.past.as_text(number) == text
@@ -341,7 +370,10 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
     assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
     assert '[South "—"]' in room.past.as_text(1)
     assert b'"ANN"' not in room.past.as_json(2)
-    assert [(record.name, record.total.games) for record in room.past.statistics()] == [("Bob", 2), ("Ann", 1)]
+    assert [(record.name, record.total.games) for record in room.past.statistics()] == [
+        ("Bob", 2),
+        ("Ann", 1),
+    ]
     kept = database_of(room.journal).execute("SELECT * FROM forgotten").fetchall()
     assert b"ann" not in repr(kept).lower().encode()
     with pytest.raises(Malformed, match="Nobody by that name"):
@@ -408,7 +440,9 @@ def test_two_machines_leave_no_trace_in_the_statistics(room: Room) -> None:
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
     played = msgspec.structs.replace(
-        made_game("arena", 1, 2, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}), machines=(Seat.NORTH,), coached=(Seat.SOUTH,)
+        made_game("arena", 1, 2, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}),
+        machines=(Seat.NORTH,),
+        coached=(Seat.SOUTH,),
     )
     number = room.past.bring_in(write_sheet(played).encode())
     line = room.past.line(number)
@@ -421,7 +455,9 @@ def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room
 # ---- the command line ------------------------------------------------------------------------------------------------
 
 
-def test_the_command_line_lists_exports_imports_and_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_lists_exports_imports_and_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "here").mkdir()
     with a_room(tmp_path / "here") as room:
         room.table.take_seat(Seat.SOUTH, "Ann")
@@ -438,7 +474,9 @@ def test_the_command_line_lists_exports_imports_and_tells(tmp_path: Path, capsys
     assert main(["history", "--players", *here]) == 0
     assert "Ann: against people 1 game, 0 won, 0 tied, 1 lost" in capsys.readouterr().out
     assert main(["history", "--json", *here]) == 0
-    assert json.loads(capsys.readouterr().out)["players"]["south"] == [{"name": "Ann", "door": "phone"}]
+    assert json.loads(capsys.readouterr().out)["players"]["south"] == [
+        {"name": "Ann", "door": "phone"}
+    ]
     for told in (["replay", str(file)], ["replay", "1", *there], ["replay", "1", *here]):
         assert main(told) == 0
         assert capsys.readouterr().out.splitlines()[-1] == "Purple resigns."

@@ -39,11 +39,15 @@ def played(tmp_path: Path) -> Iterator[Played]:
         yield opened
 
 
-def photographer_of(played: Played, folder: PhotographFolder, lens: Lens, told: list[str]) -> Photographer:
+def photographer_of(
+    played: Played, folder: PhotographFolder, lens: Lens, told: list[str]
+) -> Photographer:
     return Photographer(played.table, folder, lens.take, played.clock, told.append)
 
 
-def test_set_up_and_turns_are_photographed_when_they_are_done(played: Played, tmp_path: Path) -> None:
+def test_set_up_and_turns_are_photographed_when_they_are_done(
+    played: Played, tmp_path: Path
+) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     photographer.step()
@@ -68,7 +72,9 @@ def test_set_up_and_turns_are_photographed_when_they_are_done(played: Played, tm
     assert lens.asked == 2, "one photograph a turn"
 
 
-def test_a_photograph_waits_for_a_board_that_lies_still_but_not_for_ever(played: Played, tmp_path: Path) -> None:
+def test_a_photograph_waits_for_a_board_that_lies_still_but_not_for_ever(
+    played: Played, tmp_path: Path
+) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     photographer.step()
@@ -100,7 +106,9 @@ def test_a_photograph_waits_for_a_board_that_lies_still_but_not_for_ever(played:
     assert folder.moments(1) == ("1.1",), "by now hands may be at the next turn"
 
 
-def test_a_resigned_game_has_no_photograph_of_a_turn_that_never_was(played: Played, tmp_path: Path) -> None:
+def test_a_resigned_game_has_no_photograph_of_a_turn_that_never_was(
+    played: Played, tmp_path: Path
+) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     played.begin()
@@ -151,13 +159,17 @@ def test_a_full_disk_is_told_once_and_harms_nothing(
 def test_the_pages_say_that_photographs_are_not_kept(played: Played) -> None:
     played.table.notice("photographs", "Photographs of the turns cannot be kept: free some space.")
     played.table.step()
-    assert played.table.view().devices.notices == ("Photographs of the turns cannot be kept: free some space.",)
+    assert played.table.view().devices.notices == (
+        "Photographs of the turns cannot be kept: free some space.",
+    )
     played.table.notice("photographs", "")
     played.table.step()
     assert played.table.view().devices.notices == ()
 
 
-def test_nothing_half_written_is_ever_a_photograph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_half_written_is_ever_a_photograph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = PhotographFolder(tmp_path)
     folder.keep(1, "1.0", JPEG)
 
@@ -223,7 +235,9 @@ def test_a_photographer_in_its_thread(played: Played, tmp_path: Path) -> None:
 
     folder = Seen(tmp_path / "photographs")
     played.table.new_game("outbuffered", {}, 1)
-    with Photographer(played.table, folder, Lens().take, played.clock, lambda _: None) as photographer:
+    with Photographer(
+        played.table, folder, Lens().take, played.clock, lambda _: None
+    ) as photographer:
         photographer.step()
         photographer.start()
         photographer.start()
@@ -270,11 +284,19 @@ def test_a_game_leaves_its_photographs_for_replay(
     assert after is not None
     assert before != after
     assert main(["replay", "1", "--state-dir", str(tmp_path)]) == 0
-    assert "Photographs, written out by --photographs DIR: Set-up, Turn 1" in capsys.readouterr().out
+    assert (
+        "Photographs, written out by --photographs DIR: Set-up, Turn 1" in capsys.readouterr().out
+    )
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")]) == 0
+    assert (
+        main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")])
+        == 0
+    )
     assert "Photographs: 1 of 2\rPhotographs: 2 of 2\n" in capsys.readouterr().err
-    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == ["000-set-up.jpg", "001-turn-1.jpg"]
+    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == [
+        "000-set-up.jpg",
+        "001-turn-1.jpg",
+    ]
     assert (tmp_path / "out" / "001-turn-1.jpg").read_bytes() == after
 
 
@@ -286,5 +308,8 @@ def test_they_can_be_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert companion.table.view().phase == "orders"
         companion.table.abandon()
     assert not (tmp_path / "photographs").exists()
-    assert main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")]) == 1
+    assert (
+        main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")])
+        == 1
+    )
     assert "There are no photographs of game 1" in capsys.readouterr().err

@@ -14,20 +14,35 @@ from companion.core.kit import SEATS
 
 NAMES = st.dictionaries(st.sampled_from(SEATS), st.text(max_size=24), max_size=2)
 PROVEN = st.builds(PlayedOrder, st.text(max_size=12), st.text(max_size=4), st.text(max_size=6))
-TURNS = st.builds(PlayedTurn, st.text(max_size=5), st.dictionaries(st.sampled_from(SEATS), PROVEN, min_size=1))
+TURNS = st.builds(
+    PlayedTurn, st.text(max_size=5), st.dictionaries(st.sampled_from(SEATS), PROVEN, min_size=1)
+)
 
 
 @pytest.mark.parametrize("name", SHORT)
-@given(seed=st.integers(0, 10**6), turns=st.integers(0, 6), players=NAMES, begun=st.integers(0, 4 * 10**12))
+@given(
+    seed=st.integers(0, 10**6),
+    turns=st.integers(0, 6),
+    players=NAMES,
+    begun=st.integers(0, 4 * 10**12),
+)
 @settings(max_examples=12)
-def test_every_game_is_read_as_it_was_written(name: str, seed: int, turns: int, players: dict, begun: int) -> None:
+def test_every_game_is_read_as_it_was_written(
+    name: str, seed: int, turns: int, players: dict, begun: int
+) -> None:
     played = made_game(name, seed, turns, players, begun / 1000)
     assert read_sheet(write_sheet(played)) == played
 
 
-@given(st.lists(TURNS, max_size=4), st.sampled_from([None, [], ["south"], ["north", "south"]]), st.text(max_size=20))
+@given(
+    st.lists(TURNS, max_size=4),
+    st.sampled_from([None, [], ["south"], ["north", "south"]]),
+    st.text(max_size=20),
+)
 @settings(max_examples=150)
-def test_whatever_stands_in_a_file_comes_back(turns: list, winners: list | None, reason: str) -> None:
+def test_whatever_stands_in_a_file_comes_back(
+    turns: list, winners: list | None, reason: str
+) -> None:
     outcome = None if winners is None else {"winners": winners, "reason": reason}
     played = GameFile("a “game”", {"x": [1, "|"]}, 3, tuple(turns), outcome)
     assert read_sheet(write_sheet(played)) == played
@@ -35,8 +50,15 @@ def test_whatever_stands_in_a_file_comes_back(turns: list, winners: list | None,
 
 
 def test_a_sheet_reads_like_a_game() -> None:
-    lines = write_sheet(made_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)).splitlines()
-    assert lines[:4] == ['[Game "outbuffered"]', "[Options {}]", "[Seed 4]", '[Begun "2023-11-14T22:13:20.500000Z"]']
+    lines = write_sheet(
+        made_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)
+    ).splitlines()
+    assert lines[:4] == [
+        '[Game "outbuffered"]',
+        "[Options {}]",
+        "[Seed 4]",
+        '[Begun "2023-11-14T22:13:20.500000Z"]',
+    ]
     assert lines[4:7] == ['[South "Ann"]', '[Result "north"]', '[Reason "Purple resigns."]']
     assert lines[8].startswith("1. south ")
     assert " | north " in lines[8]
@@ -57,7 +79,11 @@ def test_a_sheet_reads_like_a_game() -> None:
         ("1. 7.1 | south", "1. 7.1 | north", "expected south or north, each once"),
         ("| north", "| south", "expected south or north, each once"),
         (" | north ", ' | north "', "write it as JSON"),
-        ("[Receipts]\n", "[Receipts]\n1. 7.1 | south a\n", "expected a seat, its salt and its receipt"),
+        (
+            "[Receipts]\n",
+            "[Receipts]\n1. 7.1 | south a\n",
+            "expected a seat, its salt and its receipt",
+        ),
         ("\n2. 7.2", "\n3. 7.2", "expected turn 2"),
         ("[Options {}]", '[Options {}]\n[Begun "noon"]', "Begun is a time such as"),
     ],

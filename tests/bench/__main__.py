@@ -28,19 +28,35 @@ def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("part", nargs="?", default="all", choices=("all", *PARTS))
-    parser.add_argument("--quick", action="store_true", help="reading: a tenth of it; bots: four minutes")
-    parser.add_argument("--only", default="", metavar="NAME", help="reading, bots, pi, hub: a part of it")
+    parser.add_argument(
+        "--quick", action="store_true", help="reading: a tenth of it; bots: four minutes"
+    )
+    parser.add_argument(
+        "--only", default="", metavar="NAME", help="reading, bots, pi, hub: a part of it"
+    )
     parser.add_argument("--json", action="store_true", help="reading: print one JSON object")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="reading: keep pictures that were misread")
-    parser.add_argument("--kills", type=count, default=KILLS, metavar="N", help="kills, hub: so many SIGKILLs")
-    parser.add_argument("--real-time", action="store_true", help="latencies, pi: turns of their real length")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="reading: keep pictures that were misread"
+    )
+    parser.add_argument(
+        "--kills", type=count, default=KILLS, metavar="N", help="kills, hub: so many SIGKILLs"
+    )
+    parser.add_argument(
+        "--real-time", action="store_true", help="latencies, pi: turns of their real length"
+    )
     parser.add_argument("--matches", type=count, metavar="N", help="bots: games of each pairing")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="bots: keep the games there, and go on")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds")
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="bots: keep the games there, and go on"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="bots: which deals and seeds"
+    )
     parser.add_argument("--jobs", type=count, metavar="N", help="bots: games at a time")
     parser.add_argument("--game", choices=sorted(GAMES), help="two-tables: which game")
     parser.add_argument("--games", type=count, default=1, metavar="N", help="two-tables: how many")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="two-tables: the first seed")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="two-tables: the first seed"
+    )
     return parser
 
 
@@ -77,7 +93,9 @@ def _kills(options: argparse.Namespace) -> bool:
 def _reading(options: argparse.Namespace) -> bool:
     from bench.reading import run_vision  # noqa: PLC0415
 
-    return run_vision(quick=options.quick, as_json=options.json, only=options.only, keep=options.keep)
+    return run_vision(
+        quick=options.quick, as_json=options.json, only=options.only, keep=options.keep
+    )
 
 
 def _bots(options: argparse.Namespace) -> bool:
@@ -85,7 +103,9 @@ def _bots(options: argparse.Namespace) -> bool:
 
     only = [name.strip() for name in options.only.split(",") if name.strip()]
     minutes = QUICK_MINUTES if options.quick else None
-    return bench_bots(Plan(only, options.matches, options.results, options.sample, options.jobs, minutes))
+    return bench_bots(
+        Plan(only, options.matches, options.results, options.sample, options.jobs, minutes)
+    )
 
 
 def _pi(options: argparse.Namespace) -> bool:

@@ -32,5 +32,11 @@ CHANGED_RATIO = Bar("a changed picture, times ArucoDetector's defaults", 1.0, PI
 FIRST_RATIO = Bar("a first picture, times ArucoDetector's defaults", 4.0, PI)
 DECISION_S = Bar("a decision of level 3, p99 of processor time, s", 2.0, FEEL)
 OPPONENT_MB = Bar("memory of an opponent's process, MB", 60.0, PI)
-HUB_MB = Bar("hub and NATS with 200 tables and 1,000 watchers, MB", 300.0, "a small server with 1 GB")
-HUB_RATIO = Bar("table -> watcher at a hub, p99, times the quicker peer", 5.0, "as quick as NATS by itself, nearly")
+HUB_MB = Bar(
+    "hub and NATS with 200 tables and 1,000 watchers, MB", 300.0, "a small server with 1 GB"
+)
+HUB_RATIO = Bar(
+    "table -> watcher at a hub, p99, times the quicker peer",
+    5.0,
+    "as quick as NATS by itself, nearly",
+)

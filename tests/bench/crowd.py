@@ -99,9 +99,23 @@ class _Service:
     def __init__(self, folder: str) -> None:
         settings = Path(folder) / "settings.toml"
         web = f'[web]\nhost = "127.0.0.1"\nviewers = {VIEWERS + SLEEPERS}\n'
-        settings.write_text(f'state_dir = "{folder}"\n{web}[camera]\nsource = "none"\n', encoding="utf-8")
-        command = [sys.executable, "-u", "-m", "companion", "play", "--settings", str(settings), "--port", "0"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        settings.write_text(
+            f'state_dir = "{folder}"\n{web}[camera]\nsource = "none"\n', encoding="utf-8"
+        )
+        command = [
+            sys.executable,
+            "-u",
+            "-m",
+            "companion",
+            "play",
+            "--settings",
+            str(settings),
+            "--port",
+            "0",
+        ]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         self.port = 0
         for line in self._process.stdout or ():
             if found := re.search(r"Table screen\s+http://[^/]+:(\d+)/", line):
@@ -152,10 +166,22 @@ def bench_crowd() -> bool:
         seen_beside, _ = _measure(phones[1], crowd, moment)
         grown_mb = service.memory_mb() - before_mb
         figures = (
-            Figure(f"event -> {VIEWERS} spectators", seen, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most),
-            Figure("a seat's POST meanwhile", answers, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most),
             Figure(
-                f"event, {SLEEPERS} more do not read", seen_beside, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most
+                f"event -> {VIEWERS} spectators",
+                seen,
+                "GET /health",
+                peer_ms,
+                PHONE_TO_SCREENS_MS.most,
+            ),
+            Figure(
+                "a seat's POST meanwhile", answers, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most
+            ),
+            Figure(
+                f"event, {SLEEPERS} more do not read",
+                seen_beside,
+                "GET /health",
+                peer_ms,
+                PHONE_TO_SCREENS_MS.most,
             ),
         )
         for figure in figures:

@@ -105,7 +105,13 @@ def _wrong_to_word(companion: Companion) -> Figure:
         _wait_for(lambda: bool(table.view().board.problems))
         times.append((time.monotonic() - began_s) * 1000)
     frame_ms = 1000 / CameraSettings().fps
-    return Figure("piece on a wrong square -> named", times, "time of one frame", frame_ms, 1000 * WRONG_TO_NAME_S.most)
+    return Figure(
+        "piece on a wrong square -> named",
+        times,
+        "time of one frame",
+        frame_ms,
+        1000 * WRONG_TO_NAME_S.most,
+    )
 
 
 def _wait_for(happened: Callable[[], bool]) -> None:
@@ -155,7 +161,9 @@ def _post_to_event(companion: Companion, listeners: Sequence[Listener]) -> Figur
             phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
         else:
             phone.post("take-back", {"moment": moment})
-        times.append((max(listener.first_after(began_s) for listener in listeners) - began_s) * 1000)
+        times.append(
+            (max(listener.first_after(began_s) for listener in listeners) - began_s) * 1000
+        )
     return Figure(
         "POST of a phone -> event at 3 viewers",
         times,

@@ -47,7 +47,9 @@ class Figure:
 
 
 @contextmanager
-def simulated(fps: float, mqtt: MqttSettings | None = None, keep_in: str | None = None) -> Iterator[Companion]:
+def simulated(
+    fps: float, mqtt: MqttSettings | None = None, keep_in: str | None = None
+) -> Iterator[Companion]:
     """A simulation on the real clock, with the camera at this rate, a broker where one is named, games in a folder."""
     with tempfile.TemporaryDirectory(dir=keep_in) as folder:
         settings = Settings(
@@ -86,7 +88,9 @@ class Listener:
     def first_after(self, since_s: float, timeout_s: float = 5.0) -> float:
         """When the first fragment after a moment came; raises TimeoutError."""
         with self._arrived:
-            if not self._arrived.wait_for(lambda: bool(self._times_s) and self._times_s[-1] >= since_s, timeout_s):
+            if not self._arrived.wait_for(
+                lambda: bool(self._times_s) and self._times_s[-1] >= since_s, timeout_s
+            ):
                 raise TimeoutError("no event arrived")
             return next(moment for moment in self._times_s if moment >= since_s)
 

@@ -33,7 +33,16 @@ from bench.machine import compiled
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import NOTE_S
-from companion.table.records import Begin, HandIn, NewGame, Pause, Resign, Resume, StageDone, TakeBack
+from companion.table.records import (
+    Begin,
+    HandIn,
+    NewGame,
+    Pause,
+    Resign,
+    Resume,
+    StageDone,
+    TakeBack,
+)
 from companion.table.session import Phase, Session, receipt
 from companion.table.state import TableState
 from companion.table.views import view_of
@@ -82,7 +91,16 @@ class KillReport:
 
     def add(self, other: KillReport) -> None:
         """Count what was found at another table."""
-        for name in ("kills", "acknowledged", "unanswered", "lost", "twice", "revealed", "sealed", "running"):
+        for name in (
+            "kills",
+            "acknowledged",
+            "unanswered",
+            "lost",
+            "twice",
+            "revealed",
+            "sealed",
+            "running",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.wrong += other.wrong
         self.resumed_ms += other.resumed_ms
@@ -109,10 +127,14 @@ def bench_kills(kills: int = KILLS, seed: int = 1) -> bool:
     """Kill and resume so often, and print what was found; answers whether every bound is kept."""
     total = KillReport()
     with ThreadPoolExecutor(TABLES) as pool:
-        for tally in pool.map(lambda table: _one_table(-(-kills // TABLES), seed + table), range(TABLES)):
+        for tally in pool.map(
+            lambda table: _one_table(-(-kills // TABLES), seed + table), range(TABLES)
+        ):
             total.add(tally)
     peer_ms = sorted(_peer_ms() for _ in range(5))[2]
-    figure = Figure("killed service -> first page", total.resumed_ms, "bare Flask", peer_ms, RESUMED_MS)
+    figure = Figure(
+        "killed service -> first page", total.resumed_ms, "bare Flask", peer_ms, RESUMED_MS
+    )
     print(figure.sentence(), flush=True)
     worked_ms = sorted(total.worked_ms)[len(total.worked_ms) // 2]
     print(f"{'':<4}of that at work on a core: p50 {worked_ms:.0f} ms", flush=True)
@@ -143,7 +165,10 @@ def first_page_ms(process: subprocess.Popen[bytes], port: int, began_s: float) -
         if process.poll() is not None:
             break
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
-        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        with (
+            contextlib.closing(connection),
+            contextlib.suppress(OSError, http.client.HTTPException),
+        ):
             connection.request("GET", "/")
             if connection.getresponse().status == 200:
                 return (time.monotonic() - began_s) * 1000
@@ -153,14 +178,21 @@ def first_page_ms(process: subprocess.Popen[bytes], port: int, began_s: float) -
 
 def _worked_ms(process: int) -> float:
     """How long a process has had a core until now, all its threads together."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    fields = (
+        Path(f"/proc/{process}/stat")
+        .read_text(encoding="ascii", errors="replace")
+        .rpartition(")")[2]
+        .split()
+    )
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def _peer_ms() -> float:
     port = free_port()
     began_s = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-c", _PEER.format(port=port)], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PEER.format(port=port)], stderr=subprocess.DEVNULL
+    )
     try:
         return first_page_ms(process, port, began_s)
     finally:
@@ -221,7 +253,9 @@ class Tapper:
         except (OSError, http.client.HTTPException, ValueError):
             pass  # the service went away: perhaps after it had written
         else:
-            if answer.get("receipt") == "":  # a press that waits for the camera: nothing is promised yet
+            if (
+                answer.get("receipt") == ""
+            ):  # a press that waits for the camera: nothing is promised yet
                 self.tapped.unknown[key] += 1
                 return True
             self.tapped.acknowledged[key] += 1
@@ -256,14 +290,18 @@ class Tapper:
     def _order(self, view: dict[str, Any]) -> bool:
         me, moment = str(self.seat), view["moment"]
         if view["sealed"][me]:
-            return self._rng.random() < 0.7 or self.send("take-back", {"moment": moment}, ("take-back", me, moment))
+            return self._rng.random() < 0.7 or self.send(
+                "take-back", {"moment": moment}, ("take-back", me, moment)
+            )
         if self._rng.random() < HESITATES[self.seat]:
             return True
         return self._hand_in(moment, "".join(self._rng.choices("UDLRIS", k=3)))
 
     def _hand_in(self, moment: str, action: str) -> bool:
         salt = f"{self._rng.getrandbits(128):032x}"
-        return self.send("hand-in", {"moment": moment, "action": action, "salt": salt}, ("hand-in", salt))
+        return self.send(
+            "hand-in", {"moment": moment, "action": action, "salt": salt}, ("hand-in", salt)
+        )
 
 
 # ---- what the journal holds ------------------------------------------------------------------------------------------
@@ -306,9 +344,13 @@ def tells(told: dict[str, Any], session: Session, seat: Seat, viewer: Seat | Non
     """Is a view, as it was told, another one than if this seat had sealed another order under the same receipt?"""
     sealed = session.sealed[seat]
     action = next(str(play) * len(sealed.action) for play in "UDLRIS" if play not in sealed.action)
-    other = replace(session, sealed={**session.sealed, seat: replace(sealed, action=action, salt="0" * 32)})
+    other = replace(
+        session, sealed={**session.sealed, seat: replace(sealed, action=action, salt="0" * 32)}
+    )
     expected = json.loads(json.dumps(plain_view(view_of(TableState(other), viewer)), default=str))
-    return any(told.get(name) != expected.get(name) for name in {*told, *expected} - _OF_THE_MACHINE)
+    return any(
+        told.get(name) != expected.get(name) for name in {*told, *expected} - _OF_THE_MACHINE
+    )
 
 
 class KilledTable:
@@ -323,7 +365,9 @@ class KilledTable:
         url = f"http://127.0.0.1:{self._port}"
         self.people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
         self.tally = KillReport()
-        settings = f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
+        settings = (
+            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
+        )
         camera = '[camera]\nsource = "none"\nfps = 0.5\n[voice]\nby = "off"\n'
         (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
 
@@ -341,7 +385,9 @@ class KilledTable:
                 self._look_after(session, killed_s)
                 for person in self.people:
                     person.again()
-            self.tally.acknowledged = sum(person.tapped.acknowledged.total() for person in self.people)
+            self.tally.acknowledged = sum(
+                person.tapped.acknowledged.total() for person in self.people
+            )
             self.tally.unanswered = sum(person.tapped.unknown.total() for person in self.people)
         finally:
             process.kill()
@@ -349,11 +395,21 @@ class KilledTable:
         return self.tally
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "companion", "play", "--settings", str(self._folder / "settings.toml")]
+        command = [
+            sys.executable,
+            "-m",
+            "companion",
+            "play",
+            "--settings",
+            str(self._folder / "settings.toml"),
+        ]
         with self._log.open("ab") as log:
             began_s = time.monotonic()
             process = subprocess.Popen(
-                [*command, "--port", str(self._port)], env=compiled(self._folder), stdout=log, stderr=log
+                [*command, "--port", str(self._port)],
+                env=compiled(self._folder),
+                stdout=log,
+                stderr=log,
             )
         try:
             self.tally.resumed_ms.append(first_page_ms(process, self._port, began_s))
@@ -361,7 +417,9 @@ class KilledTable:
         except RuntimeError:
             process.kill()
             process.wait()
-            raise RuntimeError(self._log.read_text(encoding="utf-8", errors="replace")[-2000:]) from None
+            raise RuntimeError(
+                self._log.read_text(encoding="utf-8", errors="replace")[-2000:]
+            ) from None
         return process
 
     def _play_and_kill(self, process: subprocess.Popen[bytes]) -> tuple[Session, float]:
@@ -399,7 +457,8 @@ class KilledTable:
         """Hold what the pages tell after a restart against the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
         view = views[Seat.SOUTH]
-        if before.number and (view["moment"].partition(".")[0]) != str(before.number):
+        is_on = before.phase is not Phase.OVER  # after a finished game a start leads home
+        if before.number and is_on and (view["moment"].partition(".")[0]) != str(before.number):
             self.tally.wrong.append(f"game {before.number} came back as {view['moment']}")
         running = before.countdown is not None and before.countdown.since_s is not None
         if running:
@@ -411,13 +470,23 @@ class KilledTable:
 
     def _look_at_clock(self, before: Session, view: dict[str, Any], killed_s: float) -> None:
         countdown, clock = before.countdown, view["clock"]
-        if countdown is None or countdown.due_s is None or view["moment"] != before.moment or not clock:
+        if (
+            countdown is None
+            or countdown.due_s is None
+            or view["moment"] != before.moment
+            or not clock
+        ):
             return
         self.tally.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
         self.tally.given_back_s = max(self.tally.given_back_s, given_back_s)
-        if clock["paused"] != "restart" or not -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S:
-            self.tally.wrong.append(f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill")
+        if (
+            clock["paused"] != "restart"
+            or not -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S
+        ):
+            self.tally.wrong.append(
+                f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
+            )
 
     def _look_at_sealed(self, before: Session, views: dict[Seat, dict[str, Any]]) -> None:
         """Sealed orders are there, and in nobody's page, answer or log."""
@@ -427,14 +496,22 @@ class KilledTable:
         texts += [everybody, *(self._page(path) for path in ("/", "/watch", "/health"))]
         texts.append(self._log.read_text(encoding="utf-8", errors="replace"))
         for seat, sealed in before.sealed.items():
-            if views[seat]["sealed"][seat] != receipt(before.moment, seat, sealed.action, sealed.salt):
-                self.tally.wrong.append(f"the sealed order of {seat} at {before.moment} did not come back")
+            if views[seat]["sealed"][seat] != receipt(
+                before.moment, seat, sealed.action, sealed.salt
+            ):
+                self.tally.wrong.append(
+                    f"the sealed order of {seat} at {before.moment} did not come back"
+                )
             self.tally.revealed += any(sealed.salt in text for text in texts)
             self.tally.revealed += tells(views[seat.other], before, seat, seat.other)
             self.tally.revealed += tells(json.loads(everybody), before, seat, None)
-            self.tally.revealed += any(opened["moment"] == before.moment for opened in views[seat]["opened"])
+            self.tally.revealed += any(
+                opened["moment"] == before.moment for opened in views[seat]["opened"]
+            )
 
     def _page(self, path: str) -> str:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=_PATIENCE_S)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", self._port, timeout=_PATIENCE_S)
+        ) as connection:
             connection.request("GET", path)
             return connection.getresponse().read().decode(errors="replace")

@@ -85,7 +85,9 @@ class Process:
 
     def get(self, path: str) -> bytes | None:
         """The page, or None while nobody answers."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        ) as connection:
             try:
                 connection.request("GET", path)
                 answer = connection.getresponse()
@@ -95,7 +97,9 @@ class Process:
 
     def line(self, path: str, holding: bytes) -> bytes:
         """The first line of a live page that holds this; empty when it ends before."""
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        ) as connection:
             connection.request("GET", path)
             return next((line for line in connection.getresponse() if holding in line), b"")
 
@@ -110,7 +114,12 @@ class Process:
 
     def cpu_s(self) -> float:
         """Processor time until now, of all threads."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self._process.pid}/stat")
+            .read_text(encoding="ascii")
+            .rpartition(")")[2]
+            .split()
+        )
         return (int(fields[11]) + int(fields[12])) * _TICKS_S
 
     def memory_mb(self) -> float:
@@ -143,7 +152,11 @@ def measure_start(folder: Path) -> StartTime:
     with service(folder) as process:
         page_s = process.until("/", b"</html>")
         cpu_s = process.cpu_s()
-        return StartTime(page_s, process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'), cpu_s)
+        return StartTime(
+            page_s,
+            process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'),
+            cpu_s,
+        )
 
 
 def measure_peer(folder: Path) -> tuple[StartTime, float]:
@@ -164,7 +177,10 @@ def film(folder: Path) -> None:
     kit = game.kit(options)
     table = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     table.set_up(game.expected(game.setup(options, Random(0))) or {})
-    piece, free = table.pieces()[-1], [square for square in kit.board.squares if 0 < square.rank < kit.board.ranks - 1]
+    piece, free = (
+        table.pieces()[-1],
+        [square for square in kit.board.squares if 0 < square.rank < kit.board.ranks - 1],
+    )
     folder.mkdir()
     for board in range(BOARDS):
         table.move_to(piece.id, free[board % len(free)])
@@ -186,7 +202,11 @@ def measure_memory(folder: Path) -> tuple[float, int]:
         memory_mb = process.memory_mb()
         many.close()
         return memory_mb, len(
-            set(re.findall(rb"/camera/settled/(\d+)", process.line("/live/health", b"/camera/settled")))
+            set(
+                re.findall(
+                    rb"/camera/settled/(\d+)", process.line("/live/health", b"/camera/settled")
+                )
+            )
         )
 
 
@@ -204,7 +224,9 @@ def _play(phones: list[Phone]) -> None:
             continue
         turns += 1
         for phone, action in zip(phones, ("UUI", "III"), strict=True):
-            phone.post("hand-in", {"moment": view["moment"], "action": action, "salt": f"{turns:032x}"})
+            phone.post(
+                "hand-in", {"moment": view["moment"], "action": action, "salt": f"{turns:032x}"}
+            )
 
 
 def measure_idle(folder: Path) -> float:

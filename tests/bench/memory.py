@@ -47,7 +47,14 @@ STREAM_BYTES = 2_000
 """Of a stream so much is read before its client hangs up."""
 PAGES = (
     *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health"),
-    *("/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view", "/workbench/state"),
+    *(
+        "/workbench",
+        "/health",
+        "/settings/backup.zip",
+        "/api/doctor",
+        "/api/view",
+        "/workbench/state",
+    ),
     "/api/photographs",
 )
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
@@ -86,7 +93,9 @@ def bench_memory(requests: int = REQUESTS) -> bool:
         threads = len(os.listdir(f"/proc/{pid}/task"))
     last_half = [each for each in samples if each.requests >= requests / 2]
     grown_mb, end_mb = growth_mb(last_half), samples[-1].mb
-    is_good = end_mb <= EVENING_MB.most and grown_mb <= MOST_GROWTH_MB and evening.games >= GAMES_PLAYED
+    is_good = (
+        end_mb <= EVENING_MB.most and grown_mb <= MOST_GROWTH_MB and evening.games >= GAMES_PLAYED
+    )
     highest_mb = max(each.mb for each in samples)
     print(
         f"memory: {requests:,} requests over {evening.games} games: {samples[0].mb:.0f} MB, then {end_mb:.0f} MB "
@@ -100,13 +109,30 @@ def bench_memory(requests: int = REQUESTS) -> bool:
 @contextmanager
 def running_service() -> Iterator[tuple[int, int, str]]:
     """The service in simulation as somebody starts it: its port, its process and its host key."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_ENVIRONMENT)}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(_ENVIRONMENT)
+    }
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "settings.toml"
-        settings.write_text(f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n', encoding="utf-8")
-        command = [sys.executable, "-u", "-m", "companion", "play", "--simulate", "--settings", str(settings)]
+        settings.write_text(
+            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n', encoding="utf-8"
+        )
+        command = [
+            sys.executable,
+            "-u",
+            "-m",
+            "companion",
+            "play",
+            "--simulate",
+            "--settings",
+            str(settings),
+        ]
         with subprocess.Popen(
-            [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+            [*command, "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
         ) as process:
             try:
                 port = 0
@@ -194,7 +220,9 @@ class Evening:
         """The page Health names its settled frames: their pages and pictures are asked for next."""
         if path == "/host/health":
             frames = sorted({found.decode() for found in _SETTLED.findall(page)})
-            self._settled = tuple(f"{frame}{end}" for frame in frames for end in ("", ".jpg", ".jpg?small"))
+            self._settled = tuple(
+                f"{frame}{end}" for frame in frames for end in ("", ".jpg", ".jpg?small")
+            )
 
 
 def order_of_games() -> list[str]:
@@ -207,7 +235,9 @@ def order_of_games() -> list[str]:
 
 def _paths() -> Iterator[str]:
     """Pages in turn, every second one a picture, now and then a stream or a game's sheets; without an end."""
-    pages = itertools.cycle([*PAGES, *(f"/rules/{name}" for name in GAMES), *(f"/history/{n}" for n in (1, 2, 3))])
+    pages = itertools.cycle(
+        [*PAGES, *(f"/rules/{name}" for name in GAMES), *(f"/history/{n}" for n in (1, 2, 3))]
+    )
     pictures, streams = itertools.cycle(PICTURES), itertools.cycle(STREAMS)
     sheets = itertools.cycle([f"/kit/{name}.pdf" for name in GAMES])
     for number in itertools.count(1):
@@ -219,14 +249,18 @@ def _paths() -> Iterator[str]:
             yield next(pictures if number % 2 else pages)
 
 
-def play_a_while(phones: Sequence[Phone], name: str, rng: Random, is_enough: Callable[[], bool]) -> None:
+def play_a_while(
+    phones: Sequence[Phone], name: str, rng: Random, is_enough: Callable[[], bool]
+) -> None:
     """One game after the other of a kind by taps, however it goes, until it `is_enough`; then somebody resigns."""
     phones[0].post("start", {"game": name})
     while not is_enough():
         with contextlib.suppress(Stuck):  # the camera, or the game's clock, was quicker
             view = phones[0].get("view")
             if view["phase"] in ("setup", "stages"):
-                phones[0].post("confirm", {"moment": view["moment"], "stage": view["stage"], "force": True})
+                phones[0].post(
+                    "confirm", {"moment": view["moment"], "stage": view["stage"], "force": True}
+                )
             elif view["phase"] == "over":
                 phones[0].post("start", {"game": name})
             else:
@@ -243,8 +277,13 @@ def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> Non
     first = game.setup(game.options({}), Random(0))
     for seat, phone, plays in zip(SEATS, phones, offered, strict=True):
         if plays or not any(offered):
-            action = rng.choice(plays)[0] if plays else game.format(game.random_action(first, seat, rng))
-            phone.post("hand-in", {"moment": moment, "action": action, "salt": f"{rng.getrandbits(128):032x}"})
+            action = (
+                rng.choice(plays)[0] if plays else game.format(game.random_action(first, seat, rng))
+            )
+            phone.post(
+                "hand-in",
+                {"moment": moment, "action": action, "salt": f"{rng.getrandbits(128):032x}"},
+            )
 
 
 def _resident_mb(pid: int) -> float:

@@ -58,7 +58,9 @@ class PairService:
         self._end = threading.Event()
         self._player: threading.Thread | None = None
         folder.mkdir()
-        settings = f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
+        settings = (
+            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
+        )
         camera = '[camera]\nsource = "none"\n[voice]\nby = "off"\n'
         (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
 
@@ -81,10 +83,20 @@ class PairService:
 
     def start(self) -> None:
         """The service, until its first page."""
-        command = [sys.executable, "-m", "companion", "play", *self._settings, "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "companion",
+            "play",
+            *self._settings,
+            "--port",
+            str(self.port),
+        ]
         with (self.folder / "service.log").open("ab") as log:
             began_s = time.monotonic()
-            self._process = subprocess.Popen(command, env=compiled(self.folder), stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                command, env=compiled(self.folder), stdout=log, stderr=log
+            )
         first_page_ms(self._process, self.port, began_s)
 
     def kill(self) -> None:
@@ -98,8 +110,19 @@ class PairService:
 
     def ask(self, *words: str) -> str:
         """What a command of the hub answers."""
-        command = [sys.executable, "-m", "companion", "hub", *words, *self._settings, "--port", str(self.port)]
-        done = subprocess.run(command, env=compiled(self.folder), capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "companion",
+            "hub",
+            *words,
+            *self._settings,
+            "--port",
+            str(self.port),
+        ]
+        done = subprocess.run(
+            command, env=compiled(self.folder), capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return done.stdout
@@ -122,7 +145,9 @@ class PairService:
 
     def _play(self) -> None:
         while not self._end.wait(TURN_S):
-            with contextlib.suppress(Stuck, *_LOST):  # the other table was quicker, or the service is gone
+            with contextlib.suppress(
+                Stuck, *_LOST
+            ):  # the other table was quicker, or the service is gone
                 self._act(self._phone.get("view"))
 
     def _act(self, view: dict[str, object]) -> None:
@@ -140,7 +165,9 @@ class PairService:
                     game, salt = session.playing, f"{self._rng.getrandbits(128):032x}"
                     action = game.format(game.random_action(session.state, self.seat, self._rng))
                     order = {"moment": view["moment"], "action": action, "salt": salt}
-                    if self._phone.post("hand-in", order)["receipt"]:  # none while a press waits for the camera
+                    if self._phone.post("hand-in", order)[
+                        "receipt"
+                    ]:  # none while a press waits for the camera
                         self.acknowledged[salt] += 1
 
 
@@ -155,7 +182,9 @@ def bench_pairs(kills: int, names: Sequence[str] = GAMES, seed: int = 7) -> bool
         try:
             for table in tables:
                 member = hub.join(str(table.seat))
-                member = msgspec.structs.replace(member, servers=(f"nats://127.0.0.1:{table.line.port}",))
+                member = msgspec.structs.replace(
+                    member, servers=(f"nats://127.0.0.1:{table.line.port}",)
+                )
                 write_membership(table.folder / "hub.json", member)
                 table.start()
                 table.sit_down()
@@ -168,7 +197,10 @@ def bench_pairs(kills: int, names: Sequence[str] = GAMES, seed: int = 7) -> bool
                 games += 1
                 found = _faults(tables)
                 good &= not found
-                print(f"pairs: {game}, {gone.total()} SIGKILLs: {found or 'the same at both tables'}", flush=True)
+                print(
+                    f"pairs: {game}, {gone.total()} SIGKILLs: {found or 'the same at both tables'}",
+                    flush=True,
+                )
         finally:
             for table in tables:
                 table.stop()
@@ -264,7 +296,11 @@ def _faults(tables: list[PairService]) -> str:
         with table.journal as journal:
             number = journal.games()[-1]
             sessions.append(journal.fold(number))
-            kept = Counter(e.record.salt for e in journal.entries() if isinstance(e.record, HandIn) and e.record.salt)
+            kept = Counter(
+                e.record.salt
+                for e in journal.entries()
+                if isinstance(e.record, HandIn) and e.record.salt
+            )
             if lost := set(table.acknowledged) - set(kept):
                 return f"{len(lost)} acknowledged orders of {table.seat} are lost"
             if [salt for salt, count in kept.items() if count > 1]:

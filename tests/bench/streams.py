@@ -104,7 +104,9 @@ def serve_hub(viewers: int) -> None:
 def child(program: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Run a program that prints its port first."""
     command = [sys.executable, "-c", program, *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout
             yield process, int(process.stdout.readline())
@@ -121,7 +123,9 @@ def memory_mb(pid: int) -> float:
     return int(found[1]) / 1000
 
 
-def last_screen_ms(crowd: Crowd, act: Callable[[int], None], number: int, spacing_s: float) -> float:
+def last_screen_ms(
+    crowd: Crowd, act: Callable[[int], None], number: int, spacing_s: float
+) -> float:
     """Return the milliseconds from an act until the last viewer has it."""
     time.sleep(spacing_s)
     began_s = time.monotonic()
@@ -158,22 +162,31 @@ def _bench_table(viewers: int) -> bool:
 
         def order(number: int) -> None:
             if number % 2 == 0:
-                phones[1].post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
+                phones[1].post(
+                    "hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"}
+                )
             else:
                 phones[1].post("take-back", {"moment": moment})
 
         own_ms, peer_ms = [], []
         for number in range(EVENTS):
             own_ms.append(last_screen_ms(ours, order, number, SPACING_S))
-            peer_ms.append(last_screen_ms(theirs, lambda _: _post(peer_port, "/order"), number, SPACING_S))
-        return _tell(f"order -> {viewers} screens", own_ms, peer_ms, service.memory_mb(), memory_mb(peer.pid))
+            peer_ms.append(
+                last_screen_ms(theirs, lambda _: _post(peer_port, "/order"), number, SPACING_S)
+            )
+        return _tell(
+            f"order -> {viewers} screens", own_ms, peer_ms, service.memory_mb(), memory_mb(peer.pid)
+        )
 
 
 def _bench_hub(viewers: int) -> bool:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         hub, hub_port = stack.enter_context(child(HUB, str(viewers)))
         peer, peer_port = stack.enter_context(child(PEER, f"{folder}/peer.sqlite", str(viewers)))
-        ours, theirs = Crowd(hub_port, viewers, path="/live/watch/1"), Crowd(peer_port, viewers, path="/live")
+        ours, theirs = (
+            Crowd(hub_port, viewers, path="/live/watch/1"),
+            Crowd(peer_port, viewers, path="/live"),
+        )
         for crowd in (ours, theirs):
             stack.callback(crowd.close)
             crowd.settle()
@@ -186,11 +199,17 @@ def _bench_hub(viewers: int) -> bool:
         own_ms, peer_ms = [], []
         for number in range(EVENTS // 2):
             own_ms.append(last_screen_ms(ours, tell, number, HUB_SPACING_S))
-            peer_ms.append(last_screen_ms(theirs, lambda _: _post(peer_port, "/order"), number, HUB_SPACING_S))
-        return _tell(f"hub -> {viewers} screens", own_ms, peer_ms, memory_mb(hub.pid), memory_mb(peer.pid))
+            peer_ms.append(
+                last_screen_ms(theirs, lambda _: _post(peer_port, "/order"), number, HUB_SPACING_S)
+            )
+        return _tell(
+            f"hub -> {viewers} screens", own_ms, peer_ms, memory_mb(hub.pid), memory_mb(peer.pid)
+        )
 
 
-def _tell(name: str, own_ms: list[float], peer_ms: list[float], own_mb: float, peer_mb: float) -> bool:
+def _tell(
+    name: str, own_ms: list[float], peer_ms: list[float], own_mb: float, peer_mb: float
+) -> bool:
     own, peer = statistics.median(own_ms), statistics.median(peer_ms)
     ratio = own / peer
     verdict = "ok" if ratio <= MAX_RATIO else "TOO SLOW"

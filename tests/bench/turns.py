@@ -40,11 +40,15 @@ class Timing:
 
     def is_good(self) -> bool:
         """Did every turn run out, and without a drift?"""
-        return self.turns == TURNS and max(self.due_drift_ms, self.edge_drift_ms) < CLOCK_DRIFT_MS.most
+        return (
+            self.turns == TURNS and max(self.due_drift_ms, self.edge_drift_ms) < CLOCK_DRIFT_MS.most
+        )
 
     def sentence(self) -> str:
         """The drift for people, and the ratio to the peer where it counts."""
-        p99_ms, peer_ms = (sorted(late)[int(0.99 * (len(late) - 1))] for late in (self.late_ms, self.sleep_ms))
+        p99_ms, peer_ms = (
+            sorted(late)[int(0.99 * (len(late) - 1))] for late in (self.late_ms, self.sleep_ms)
+        )
         return (
             f"{'':<4}{self.turns} of {TURNS} turns ran out; drift of the due times {self.due_drift_ms:.2f} ms, of the "
             f"buzzer {self.edge_drift_ms:.2f} ms (below {CLOCK_DRIFT_MS.most:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
@@ -59,7 +63,13 @@ def bench_turns(turn_s: float) -> bool:
             viewers.enter_context(Listener(companion.server.port))
         timing = time_turns(companion, turn_s)
     peer_ms = max(statistics.median(timing.sleep_ms), 0.001)
-    figure = Figure(f"end of a turn of {turn_s:g} s -> buzzer", timing.late_ms, "time.sleep", peer_ms, BUZZER_MS.most)
+    figure = Figure(
+        f"end of a turn of {turn_s:g} s -> buzzer",
+        timing.late_ms,
+        "time.sleep",
+        peer_ms,
+        BUZZER_MS.most,
+    )
     print(figure.sentence(), flush=True)
     print(timing.sentence(), flush=True)
     return figure.is_met() and timing.is_good()
@@ -103,7 +113,11 @@ def _sleep_until(moments_s: Sequence[float], woke_s: list[float]) -> None:
         woke_s.append(time.monotonic())
 
 
-def _distances_ms(moments_s: Sequence[float], edges_s: Sequence[float], at_most_s: float) -> tuple[float, ...]:
+def _distances_ms(
+    moments_s: Sequence[float], edges_s: Sequence[float], at_most_s: float
+) -> tuple[float, ...]:
     """How far the nearest edge is from each moment; infinite where none is near."""
-    nearest = (min((abs(edge - moment) for edge in edges_s), default=float("inf")) for moment in moments_s)
+    nearest = (
+        min((abs(edge - moment) for edge in edges_s), default=float("inf")) for moment in moments_s
+    )
     return tuple(distance * 1000 if distance <= at_most_s else float("inf") for distance in nearest)

@@ -27,7 +27,15 @@ from companion.table.board_check import tops
 from companion.table.session import Phase, Session
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
-from companion.tools.selfplay.people import FRAME_S, Match, Phone, Report, SimulatedPlayer, Stuck, report_of
+from companion.tools.selfplay.people import (
+    FRAME_S,
+    Match,
+    Phone,
+    Report,
+    SimulatedPlayer,
+    Stuck,
+    report_of,
+)
 from companion.tools.selfplay.plays import PlayMatch
 
 PATIENCE_S = 120.0
@@ -58,7 +66,11 @@ class Half(Match):
         """Does this table wait for the other one?"""
         view = self.look()
         is_due = view.phase is not Phase.ORDERS or view.seats[self.seat].awaited
-        return view.phase is Phase.OVER or not is_due or view.sign.text == "Waiting for the other table"
+        return (
+            view.phase is Phase.OVER
+            or not is_due
+            or view.sign.text == "Waiting for the other table"
+        )
 
     def work(self) -> None:
         """Do what may be done now, if there is anything."""
@@ -120,7 +132,9 @@ class PieceHalf(Half, PlayMatch):
             if frame == people.PATIENCE_FRAMES // 4:
                 self.mend(view)
             self.round()
-        raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
+        raise Stuck(
+            f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})"
+        )
 
 
 def play_at_two_tables(name: str, games: int, seed: int) -> Iterator[Report]:
@@ -141,7 +155,9 @@ def half_at(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) ->
     """A fresh installation at which a seat of a game is to be played; `seed` decides who plays how."""
     clock, game = FakeClock(), game_named(name)
     settings = Settings(
-        state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=0), table=TableSettings(reading_time_s=FRAME_S)
+        state_dir=str(folder),
+        web=WebSettings(host="127.0.0.1", port=0),
+        table=TableSettings(reading_time_s=FRAME_S),
     )
     companion = stack.enter_context(Companion(settings, simulate=True, clock=clock, threads=False))
     if companion.simulation is None:
@@ -151,7 +167,9 @@ def half_at(folder: Path, name: str, seat: Seat, seed: int, stack: ExitStack) ->
     phone = None if by_pad else Phone(f"http://127.0.0.1:{companion.server.port}", seat)
     players = {seat: SimulatedPlayer(seat, phone, Random(f"{seed}/{seat}"))}
     options = _OPTIONS.get(name, {})
-    return PieceHalf(companion, companion.simulation, clock, game, seed, rng, options, players, None)
+    return PieceHalf(
+        companion, companion.simulation, clock, game, seed, rng, options, players, None
+    )
 
 
 def play_pair(halves: list[Half]) -> Report:
@@ -167,7 +185,9 @@ def play_pair(halves: list[Half]) -> Report:
             if time.monotonic() - max(half.worked_s for half in halves) > PATIENCE_S:
                 raise Stuck(" / ".join(str(half.look().sign.text) for half in halves))
             views = [half.look() for half in halves]
-            are_both_due = all(view.phase is Phase.ORDERS and view.board.target is not None for view in views)
+            are_both_due = all(
+                view.phase is Phase.ORDERS and view.board.target is not None for view in views
+            )
             if are_both_due and views[0].moment == views[1].moment:
                 misread += _lying(south) != _lying(north)
         reason = _difference(south.session, north.session)
@@ -207,7 +227,11 @@ def _wait(end_s: float) -> None:
 def _difference(south: Session, north: Session) -> str:
     """What is not the same at both tables, also when all is played again from their journals; empty: nothing."""
     files = [game_file(session) for session in (south, north)]
-    if files[0] != files[1] or (south.state, south.tick, south.outcome) != (north.state, north.tick, north.outcome):
+    if files[0] != files[1] or (south.state, south.tick, south.outcome) != (
+        north.state,
+        north.tick,
+        north.outcome,
+    ):
         return "The tables have different games."
     if len(list(play_again(files[0]))) != len(south.turns):
         return "The game cannot be played again."

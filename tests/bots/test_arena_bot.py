@@ -22,7 +22,9 @@ GAME = Arena()
 SMALL = "nN.\n...\n.#.\n.Ss"
 
 
-@pytest.mark.parametrize("options", [{}, {"board": WALLS_MAP, "spawn_every": 2, "max_robots": 4}, {"board": SMALL}])
+@pytest.mark.parametrize(
+    "options", [{}, {"board": WALLS_MAP, "spawn_every": 2, "max_robots": 4}, {"board": SMALL}]
+)
 def test_the_lean_rules_are_those_of_the_game(options: dict[str, object]) -> None:
     for number, state in enumerate(states("arena", 150, 25, **options)):
         rng, field = Random(number), Field(state.options, Weights())
@@ -65,7 +67,9 @@ def wins_surely(state: State, seat: Seat, action: str) -> bool:
     """Does this win whatever the other side orders?"""
     theirs = state.robots[1 - SEATS.index(seat)]
     for codes in product(CODES, repeat=len(theirs)):
-        reply = " ".join(f"{robot.number}:{code}" for robot, code in zip(theirs, codes, strict=True))
+        reply = " ".join(
+            f"{robot.number}:{code}" for robot, code in zip(theirs, codes, strict=True)
+        )
         orders = {seat: GAME.parse(action), seat.other: GAME.parse(reply)}
         outcome = GAME.apply(state, orders, Random(0)).state.outcome
         if outcome is None or outcome.winners != {seat}:
@@ -82,9 +86,15 @@ def weak_ends(count: int) -> Iterator[State]:
         places = rng.sample(range(9), 4)
         mine = tuple(Robot(number, place, 30) for number, place in enumerate(places[:3], 1))
         state = State(
-            options, start.ground, (mine, (Robot(1, places[3], rng.choice((3, 6, 12))),)), rng.randrange(1, 29)
+            options,
+            start.ground,
+            (mine, (Robot(1, places[3], rng.choice((3, 6, 12))),)),
+            rng.randrange(1, 29),
         )
-        orders = (" ".join(f"{1 + i}:{code}" for i, code in enumerate(codes)) for codes in product(CODES, repeat=3))
+        orders = (
+            " ".join(f"{1 + i}:{code}" for i, code in enumerate(codes))
+            for codes in product(CODES, repeat=3)
+        )
         if any(wins_surely(state, Seat.SOUTH, text) for text in orders):
             count -= 1
             yield state

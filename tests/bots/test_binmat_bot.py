@@ -46,7 +46,9 @@ def test_the_lean_rules_are_those_of_the_game(edition: str) -> None:
             text = rng.choice(texts)
             action = next(action for action in table.legal() if text_of(action) == text)
             table.play(action, Random(f"{number}/{state.turns_left}"))
-            state = GAME.apply(state, {state.seat: text}, Random(f"{number}/{state.turns_left}")).state
+            state = GAME.apply(
+                state, {state.seat: text}, Random(f"{number}/{state.turns_left}")
+            ).state
             if state.outcome is None:
                 assert content(table) == content(table_whole(state))
                 assert table.winner is None
@@ -69,7 +71,10 @@ def test_a_deal_puts_every_card_somewhere(edition: str) -> None:
         full = dealt(table, hidden, cards_unseen(table), set(), Random(number))
         cards = [*full.attacker_deck, *full.attacker_discard, *full.hands[0], *full.hands[1]]
         cards += [
-            card for lanes in (full.decks, full.discards, full.defence, full.attack) for lane in lanes for card in lane
+            card
+            for lanes in (full.decks, full.discards, full.defence, full.attack)
+            for lane in lanes
+            for card in lane
         ]
         assert sorted(cards) == sorted(DECK)
         assert full.hands[seat] == list(state.hands[seat])
@@ -90,21 +95,35 @@ def ends(seat: Seat) -> Iterator[State]:
     """Random positions brought near an end: short lanes for the attacker; one lane to bar, and no card opposite."""
     found = [state for edition in EDITIONS for state in states("binmat", 60, 60, edition=edition)]
     for number, state in enumerate(found):
-        short = short_lanes(state, number % 3) if seat is Seat.NORTH else last_lane(state, number % 6)
+        short = (
+            short_lanes(state, number % 3) if seat is Seat.NORTH else last_lane(state, number % 6)
+        )
         yield replace(short, turns_left=41 if seat is Seat.NORTH else 42)
 
 
 def short_lanes(state: State, left: int) -> State:
     """The same with so many cards left in every lane."""
-    gone = [card for deck, pile in zip(state.decks, state.discards, strict=True) for card in (*deck[left:], *pile)]
+    gone = [
+        card
+        for deck, pile in zip(state.decks, state.discards, strict=True)
+        for card in (*deck[left:], *pile)
+    ]
     decks = tuple(deck[:left] for deck in state.decks)
-    return replace(state, decks=decks, discards=((),) * 6, attacker_discard=(*state.attacker_discard, *gone))
+    return replace(
+        state, decks=decks, discards=((),) * 6, attacker_discard=(*state.attacker_discard, *gone)
+    )
 
 
 def last_lane(state: State, lane: int) -> State:
     """The same with an attacker who has no card and may draw from one lane alone."""
-    walls = [wall if wall or each == lane else state.decks[each][:1] for each, wall in enumerate(state.defence)]
-    decks = [deck[1:] if walls[each] and not state.defence[each] else deck for each, deck in enumerate(state.decks)]
+    walls = [
+        wall if wall or each == lane else state.decks[each][:1]
+        for each, wall in enumerate(state.defence)
+    ]
+    decks = [
+        deck[1:] if walls[each] and not state.defence[each] else deck
+        for each, deck in enumerate(state.decks)
+    ]
     gone = (*state.hands[1], *(card for stack in state.attack for card in stack))
     return replace(
         state,
@@ -131,10 +150,16 @@ def wins_at_once(state: State, text: str) -> bool:
 @pytest.mark.parametrize("seat", SEATS)
 def test_it_takes_every_win_in_one(level: int, seat: Seat) -> None:
     """The attacker by a card too many, by a draw from an empty lane; the defender by barring the last way to a card."""
-    wins = [state for state in ends(seat) if any(wins_at_once(state, text) for text in legal(state, seat))]
+    wins = [
+        state
+        for state in ends(seat)
+        if any(wins_at_once(state, text) for text in legal(state, seat))
+    ]
     assert len(wins) >= 10
     for number, state in enumerate(wins[:10]):
-        choice = bot_of("binmat", seat, level, number, edition=state.options.edition).choose(GAME.view(state, seat))
+        choice = bot_of("binmat", seat, level, number, edition=state.options.edition).choose(
+            GAME.view(state, seat)
+        )
         assert wins_at_once(state, choice.action), choice
 
 
@@ -146,7 +171,10 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
         other = redealt(state, Random(number))
         view = GAME.view(state, seat)
         assert view == GAME.view(other, seat)
-        first, second = (bot_of("binmat", seat, 2, number).choose(GAME.view(each, seat)) for each in (state, other))
+        first, second = (
+            bot_of("binmat", seat, 2, number).choose(GAME.view(each, seat))
+            for each in (state, other)
+        )
         assert first == second
 
 

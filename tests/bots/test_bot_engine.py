@@ -24,8 +24,18 @@ from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.engine import Engine
 
-OPENING = {"to_act": ["north", "south"], "turn": 1, "quiet": 0, "robots": {"south": "a1", "north": "c4"}}
-START = {**OPENING, "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}}, "expected": {}, "outcome": None}
+OPENING = {
+    "to_act": ["north", "south"],
+    "turn": 1,
+    "quiet": 0,
+    "robots": {"south": "a1", "north": "c4"},
+}
+START = {
+    **OPENING,
+    "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}},
+    "expected": {},
+    "outcome": None,
+}
 
 
 def ask(engine: BotEngine, request: object) -> dict[str, Any]:
@@ -36,7 +46,10 @@ def ask(engine: BotEngine, request: object) -> dict[str, Any]:
 
 def test_the_protocol_as_documented() -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
-    assert ask(engine, {"choose": {"view": START}})["error"]["message"] == "There is no game yet: send new first"
+    assert (
+        ask(engine, {"choose": {"view": START}})["error"]["message"]
+        == "There is no game yet: send new first"
+    )
     assert ask(engine, {"new": {"seat": "south", "options": {"turn_limit": 30}}}) == {"ready": True}
     assert ask(engine, {"see": {"view": START, "events": [{"kind": "idle"}]}}) == {"ok": True}
     chosen = ask(engine, {"choose": {"view": START}})
@@ -74,7 +87,10 @@ def test_what_is_no_action_of_the_game_is_not_judged() -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     for nonsense in ("", "nonsense", "x" * 10_000, "\x00"):
-        assert ask(engine, {"judge": {"view": START, "action": nonsense}})["error"]["kind"] == "malformed"
+        assert (
+            ask(engine, {"judge": {"view": START, "action": nonsense}})["error"]["kind"]
+            == "malformed"
+        )
 
 
 @pytest.mark.parametrize("due", [["north"], [], None, "south", {"south": 1}])
@@ -101,11 +117,14 @@ def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.Mo
         def judge(self, view: object, action: str) -> Verdict:
             raise KeyError("UUS was my plan")
 
-    monkeypatch.setattr("companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1))
+    monkeypatch.setattr(
+        "companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1)
+    )
     engine = BotEngine("outbuffered", level=1, seed=1)
     ask(engine, {"new": {"seat": "south"}})
     assert (
-        ask(engine, {"choose": {"view": START}})["error"]["message"] == "The opponent cannot play this view (KeyError)"
+        ask(engine, {"choose": {"view": START}})["error"]["message"]
+        == "The opponent cannot play this view (KeyError)"
     )
 
 
@@ -134,15 +153,29 @@ def test_who_is_known() -> None:
 def run(command: list[str], requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     text = "".join(json.dumps(request) + "\n" for request in requests)
     done = subprocess.run(
-        [sys.executable, *command], input=text, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, *command],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("module", [["companion.bots.bot_engine"], ["companion", "bot"]], ids=["own", "cli"])
+@pytest.mark.parametrize(
+    "module", [["companion.bots.bot_engine"], ["companion", "bot"]], ids=["own", "cli"]
+)
 def test_the_same_seed_plays_the_same(module: list[str]) -> None:
-    requests = [{"new": {"seat": "south"}}, {"choose": {"view": START}}, {"choose": {"view": START}}]
-    once, again = (run(["-m", *module, "outbuffered", "--level", "2", "--seed", "9"], requests) for _ in range(2))
+    requests = [
+        {"new": {"seat": "south"}},
+        {"choose": {"view": START}},
+        {"choose": {"view": START}},
+    ]
+    once, again = (
+        run(["-m", *module, "outbuffered", "--level", "2", "--seed", "9"], requests)
+        for _ in range(2)
+    )
     assert once == again
     assert once[0] == {"ready": True}
     assert "action" in once[2]
@@ -150,7 +183,9 @@ def test_the_same_seed_plays_the_same(module: list[str]) -> None:
 
 def test_answers_may_go_into_a_file(tmp_path: Path) -> None:
     requests, answers = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
-    requests.write_text('{"new": {"seat": "south"}}\n' + json.dumps({"choose": {"view": START}}) + "\n")
+    requests.write_text(
+        '{"new": {"seat": "south"}}\n' + json.dumps({"choose": {"view": START}}) + "\n"
+    )
     with requests.open() as source, answers.open("w") as sink:
         command = [sys.executable, "-m", "companion", "bot", "outbuffered"]
         subprocess.run(command, stdin=source, stdout=sink, timeout=60, check=True)
@@ -190,7 +225,9 @@ def test_its_process_is_small_and_modest() -> None:
         "status = open('/proc/self/status').read()\n"
         "print(int(status.split('VmHWM:')[1].split()[0]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert int(done.stdout) < 45_000
 
 
@@ -204,7 +241,9 @@ def test_views_are_enough() -> None:
     assert "action" in ask(engine, {"choose": {"view": view}})
 
 
-def test_an_opponent_steps_aside_while_it_computes_and_no_late_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_opponent_steps_aside_while_it_computes_and_no_late_signal_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     aside: list[float] = []
     monkeypatch.setattr(priority, "time", SimpleNamespace(sleep=aside.append))
     with letting_in():

@@ -69,7 +69,10 @@ def test_our_own_program_plays_in_its_process() -> None:
 
 def test_an_opponent_computes_beside_a_busy_program_on_its_core() -> None:
     core = {min(os.sched_getaffinity(0))}
-    with BotProcess(bot_command("arena", 3, 5)) as bot, subprocess.Popen(program("while True: pass")) as busy:
+    with (
+        BotProcess(bot_command("arena", 3, 5)) as bot,
+        subprocess.Popen(program("while True: pass")) as busy,
+    ):
         try:
             bot.new(Seat.SOUTH, {}, LONG_S)
             for pid in (bot.child.pid, busy.pid):
@@ -96,7 +99,12 @@ def test_its_reasons_are_lines_that_can_be_shown() -> None:
 
 def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
-    why = [{"say": "I thought you would: {orders}. ({percent} %)", "with": {"percent": 40, "orders": orders}}]
+    why = [
+        {
+            "say": "I thought you would: {orders}. ({percent} %)",
+            "with": {"percent": 40, "orders": orders},
+        }
+    ]
     answer = json.dumps({"action": "UUS", "why": why})
     with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {}, LONG_S)
@@ -105,7 +113,9 @@ def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     assert translate(told, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
 
 
-BLOWN_UP = reduce(lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9))
+BLOWN_UP = reduce(
+    lambda part, _: {"say": "{a}" * 130, "with": {"a": part}}, range(9), dict[str, Any](say="x" * 9)
+)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +193,10 @@ def test_ends_at_the_start() -> None:
 
 
 def test_hangs_up() -> None:
-    assert failure_of(program(f"import os; os.close(1); os.close(0); {WAIT}")) == "The opponent hung up"
+    assert (
+        failure_of(program(f"import os; os.close(1); os.close(0); {WAIT}"))
+        == "The opponent hung up"
+    )
 
 
 @pytest.mark.parametrize("command", [["/nowhere/at/all"], [], ["/etc/passwd"], ["a\0b"]])
@@ -193,7 +206,8 @@ def test_cannot_be_started(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", ["signal.pause()", "raise SystemExit(0)", "[os.write(1, b'x' * 65536) for _ in iter(int, 1)]"]
+    "end",
+    ["signal.pause()", "raise SystemExit(0)", "[os.write(1, b'x' * 65536) for _ in iter(int, 1)]"],
 )
 def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
     """However it ends itself."""
@@ -274,4 +288,7 @@ def test_a_program_that_wants_all_memory_ends_alone() -> None:
 def test_what_it_left_running_holds_nothing_up() -> None:
     """A child of its own in another session keeps the pipe open, and is not waited for."""
     stray = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); raise SystemExit(3)"
-    assert failure_of(program(f"{READY} input(); {stray}"), 0.6) == "The opponent did not answer within 0.6 s"
+    assert (
+        failure_of(program(f"{READY} input(); {stray}"), 0.6)
+        == "The opponent did not answer within 0.6 s"
+    )

@@ -35,7 +35,9 @@ GAMES: Mapping[str, dict[str, Any]] = {
 class Scripted:
     """Processes that answer what a test wants; `told` is everything that they were told."""
 
-    verdict: Verdict = field(default_factory=lambda: Verdict(Choice("UUS", 1, ("This gathers intel.",)), 0.3))
+    verdict: Verdict = field(
+        default_factory=lambda: Verdict(Choice("UUS", 1, ("This gathers intel.",)), 0.3)
+    )
     failures: int = 0
     open: int = 0
     told: list[Any] = field(default_factory=list)
@@ -105,10 +107,15 @@ def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played
     process.verdict = Verdict(Choice("UUS", 1), 0.01)
     assert coach.ask(Seat.SOUTH, moment_of(played), "last").is_best
     process.verdict = Verdict(Choice("UUS", 1), None)
-    assert coach.ask(Seat.SOUTH, moment_of(played), "last").judgement == "The coach would have done something else."
+    assert (
+        coach.ask(Seat.SOUTH, moment_of(played), "last").judgement
+        == "The coach would have done something else."
+    )
 
 
-def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(played: Played, tmp_path: Path) -> None:
+def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
+    played: Played, tmp_path: Path
+) -> None:
     coach = Coach(played.table, KEY, Scripted())
     assert not played.table.view().seats[Seat.SOUTH].coached
     coach.ask(Seat.SOUTH, moment_of(played), "now")
@@ -163,12 +170,16 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
         played.finish_stages()
         played.table.free_seat(Seat.SOUTH)
         played.table.take_seat(Seat.SOUTH, "Cleo")
-        assert played.table.coaching.of(Seat.SOUTH).about == ("now",), "what somebody else did is not hers to ask about"
+        assert played.table.coaching.of(Seat.SOUTH).about == ("now",), (
+            "what somebody else did is not hers to ask about"
+        )
 
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
 def test_a_coach_that_fails_says_so_and_the_game_goes_on(played: Played, what: str) -> None:
-    process = Scripted(failures=2) if what == "killed" else Scripted(Verdict(Choice("XYZ", 1), None))
+    process = (
+        Scripted(failures=2) if what == "killed" else Scripted(Verdict(Choice("XYZ", 1), None))
+    )
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(played.table, KEY, process).ask(Seat.SOUTH, moment_of(played), "now")
     assert process.open == 0
@@ -182,7 +193,9 @@ def test_one_question_at_a_time(played: Played) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_game_has_a_coach_in_a_real_process(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_game_has_a_coach_in_a_real_process(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """How long it thinks at most is no part of this: it comes last for the processor, which others may keep busy."""
     monkeypatch.setattr("companion.bots.coach.START_S", 100.0)
     monkeypatch.setattr("companion.bots.coach.THINK_S", 100.0)

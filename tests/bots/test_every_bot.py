@@ -27,7 +27,13 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     ("outbuffered", {"own_flag_blocks_base": True}, ALL, 12, 30),
     ("outbuffered", {"turn_limit": 20}, ALL, 12, 20),
     ("outbuffered", {"quiet_limit": 5}, ALL, 12, 20),
-    ("outbuffered", {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"}, ALL, 12, 30),
+    (
+        "outbuffered",
+        {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
+        ALL,
+        12,
+        30,
+    ),
     ("outbuffered", {"board": ".Nn\nsS."}, ALL, 12, 10),
     ("scouts", {"stacking": "on"}, frozenset({1, 3}), 200, 150),
     ("scouts", {"stacking": "off"}, frozenset({2}), 200, 150),
@@ -52,13 +58,24 @@ def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]
 
 @pytest.mark.parametrize(
     ("name", "options", "level", "count", "most"),
-    [(name, options, level, *how) for name, options, levels, *how in CASES for level in sorted(levels)],
+    [
+        (name, options, level, *how)
+        for name, options, levels, *how in CASES
+        for level in sorted(levels)
+    ],
 )
 def test_what_it_hands_in_is_legal(
-    name: str, options: Mapping[str, Any], level: int, count: int, most: int, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    options: Mapping[str, Any],
+    level: int,
+    count: int,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With narrow searches, for what is legal does not depend on how many turns or deals are tried."""
-    monkeypatch.setitem(scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2))))
+    monkeypatch.setitem(
+        scouts.STRENGTHS, 3, replace(scouts.STRENGTHS[3], widths=((8,), (3, 2), (2, 2, 2)))
+    )
     monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
     game = GAMES[name]
     for number, state in enumerate(positions(name, count, most, json.dumps(options))):
@@ -70,16 +87,25 @@ def test_what_it_hands_in_is_legal(
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
-def test_its_reasons_are_lines_that_it_has_looked_at(name: str, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_reasons_are_lines_that_it_has_looked_at(
+    name: str, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it expects or what was next best, in words that every language has, and short enough for the protocol."""
     monkeypatch.setitem(binmat.STRENGTHS, 3, replace(binmat.STRENGTHS[3], deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 12, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
         why = said_by_bot(bot_of(name, seat, level, number).choose(game.view(state, seat)).why)
-        assert all(len(line) <= 400 and translate(line, "es") != line != translate(line, "fr") for line in why), why
+        assert all(
+            len(line) <= 400 and translate(line, "es") != line != translate(line, "fr")
+            for line in why
+        ), why
         told += why
-    lines = [line for line in told if line.startswith(("Expected", "I thought you would", "Next best", "Just as good"))]
+    lines = [
+        line
+        for line in told
+        if line.startswith(("Expected", "I thought you would", "Next best", "Just as good"))
+    ]
     assert lines or (name, level) == ("binmat", 1), "that one tries nothing out"
 
 

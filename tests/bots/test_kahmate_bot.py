@@ -11,7 +11,18 @@ from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
-from companion.bots.kahmate.moves import END_ROUND, FULL, RUN, TACKLE, Play, Position, lost, plays, position_of, won
+from companion.bots.kahmate.moves import (
+    END_ROUND,
+    FULL,
+    RUN,
+    TACKLE,
+    Play,
+    Position,
+    lost,
+    plays,
+    position_of,
+    won,
+)
 from companion.bots.kahmate.worth import odds, solve, try_chance, worth
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -25,7 +36,9 @@ GAME = game_named("kahmate")
 
 def rounds(number: int, seed: int) -> Iterator[State]:
     return (
-        state for state in states_in_a_row("kahmate", number, seed, {}) if not state.is_placing and not state.course
+        state
+        for state in states_in_a_row("kahmate", number, seed, {})
+        if not state.is_placing and not state.course
     )
 
 
@@ -38,7 +51,10 @@ def same(position: Position, state: State) -> bool:
 
 def cards_for(play: Play, lead: int) -> tuple[int, int] | None:
     """Two cards, attack's and defence's, by which the attack is so far ahead with both hands full."""
-    strength = sum(ROLE_OF[piece].attack for piece in play.movers) - ROLE_OF[play.meetings[0].defender].defence
+    strength = (
+        sum(ROLE_OF[piece].attack for piece in play.movers)
+        - ROLE_OF[play.meetings[0].defender].defence
+    )
     pairs = ((one, one + strength - lead) for one in range(1, 7))
     return next((pair for pair in pairs if 1 <= pair[1] <= 6), None)
 
@@ -84,7 +100,9 @@ def test_every_reachable_square_is_found() -> None:
         free = {
             (action.path[0], action.path[-1])
             for action in game.legal_actions(state, seat)
-            if hasattr(action, "into_goal") and not action.into_goal and action.path[0] != action.path[-1]
+            if hasattr(action, "into_goal")
+            and not action.into_goal
+            and action.path[0] != action.path[-1]
         }
         position = position_of(game.view(state, None))
         found = {
@@ -106,14 +124,18 @@ def played(*actions: str) -> State:
     for text in actions:
         seats = sorted(GAME.to_act(state), reverse=True)
         parts = dict(zip(seats, text.split(" | "), strict=True))
-        state = GAME.apply(state, {seat: GAME.parse(part) for seat, part in parts.items()}, Random(0)).state
+        state = GAME.apply(
+            state, {seat: GAME.parse(part) for seat, part in parts.items()}, Random(0)
+        ).state
     return state
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_never_misses_a_win_in_one(level: int) -> None:
     """The fast one stands on h9 with the ball, nobody is in its way."""
-    state = played(PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", ".")
+    state = played(
+        PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
+    )
     assert GAME.view(state, None)["ball"] == {"square": "h8", "seat": "south"}
     for seed in range(8):
         choice = KahmateBot(Seat.SOUTH, {}, level, seed).choose(GAME.view(state, Seat.SOUTH))
@@ -123,7 +145,9 @@ def test_it_never_misses_a_win_in_one(level: int) -> None:
 
 
 def test_who_can_score_is_seen_for_the_side_on_turn() -> None:
-    state = played(PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", ".")
+    state = played(
+        PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
+    )
     assert try_chance(position_of(GAME.view(state, None))) == 1
     assert try_chance(position_of(GAME.view(played(PLACED, "b2-b3-b4-b5-b6"), None))) == 0
 
@@ -133,7 +157,10 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
     state = played(PLACED, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
     bots = {seat: KahmateBot(seat, {}, 3, 9) for seat in SEATS}
     for _ in range(60):
-        cards = {seat: GAME.parse(bot.choose(GAME.view(state, seat)).action) for seat, bot in bots.items()}
+        cards = {
+            seat: GAME.parse(bot.choose(GAME.view(state, seat)).action)
+            for seat, bot in bots.items()
+        }
         state = GAME.apply(state, cards, Random(0)).state
         if state.course is None:
             return
@@ -147,7 +174,9 @@ def test_cards_of_a_face_off_are_mixed() -> None:
     by_much, by_little, loses = odds((6,), (1,), 0)
     assert (by_much, by_little, loses) == (1, 0, 0)
     full = (1, 2, 3, 4, 5, 6)
-    assert sum(odds(full, full, 2)[:2]) > sum(odds(full, full, 0)[:2]) > sum(odds(full, full, -2)[:2])
+    assert (
+        sum(odds(full, full, 2)[:2]) > sum(odds(full, full, 0)[:2]) > sum(odds(full, full, -2)[:2])
+    )
 
 
 def test_a_tackle_may_go_to_the_side() -> None:
@@ -164,7 +193,9 @@ def placed(start: str, cards: tuple[list[int], list[int]], down: str = "") -> di
     state = GAME.setup(GAME.options({"start": start, "starter": "north"}), Random(0))
     view = dict(GAME.view(state, Seat.NORTH))
     view["cards"] = dict(zip(SEATS, cards, strict=True))
-    view["pieces"] = [{**each, "rounds_down": int(each["square"] in down.split())} for each in view["pieces"]]
+    view["pieces"] = [
+        {**each, "rounds_down": int(each["square"] in down.split())} for each in view["pieces"]
+    ]
     return view
 
 
@@ -197,6 +228,8 @@ def test_a_tackle_that_cannot_succeed_is_not_all_that_it_does(seed: int) -> None
 
 def test_a_carrier_on_the_line_is_feared_unless_somebody_can_tackle_it() -> None:
     alone = position_of(placed("b11 a4 b5 e5 d8 e6 / h1 g1 f1 e1 d1 c1 / b11", ([*FULL], [*FULL])))
-    guarded = position_of(placed("b11 a4 b5 e5 d8 e6 / h1 g1 b10 a11 d1 c1 / b11", ([*FULL], [*FULL])))
+    guarded = position_of(
+        placed("b11 a4 b5 e5 d8 e6 / h1 g1 b10 a11 d1 c1 / b11", ([*FULL], [*FULL]))
+    )
     assert worth(alone) < -900
     assert worth(guarded) > -500

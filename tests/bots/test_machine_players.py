@@ -58,7 +58,9 @@ class Scripted:
         assert deadline_s > 0
         self._programs.told.append(("new", (str(seat), dict(options))))
 
-    def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float) -> None:
+    def see(
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+    ) -> None:
         assert deadline_s > 0
         self._programs.told.append(("see", (dict(view), list(events))))
 
@@ -107,7 +109,9 @@ def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> N
     against.played.begin()
     against.round()
     assert against.verbs == ["new", "choose"]
-    assert not against.played.table.view().seats[Seat.NORTH].receipt, "it hands in faster than any person"
+    assert not against.played.table.view().seats[Seat.NORTH].receipt, (
+        "it hands in faster than any person"
+    )
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
@@ -170,16 +174,26 @@ def test_hands_on_the_machines_turn_are_no_play_of_it(tmp_path: Path) -> None:
         played.table.new_game("kahmate", seed=1)
         for _ in range(40):
             session = session_of(played.table)
-            if session.phase is Phase.ORDERS and session.awaited == {Seat.SOUTH} and session.target is not None:
+            if (
+                session.phase is Phase.ORDERS
+                and session.awaited == {Seat.SOUTH}
+                and session.target is not None
+            ):
                 break
             if session.phase is Phase.ORDERS:
                 for seat in session.awaited:
-                    text = session.playing.format(session.playing.random_action(session.state, seat, Random(1)))
+                    text = session.playing.format(
+                        session.playing.random_action(session.state, seat, Random(1))
+                    )
                     played.table.hand_in(seat, session.moment, text)
             else:
                 played.table.confirm("host", session.moment, session.stage)
         session = session_of(played.table)
-        layouts = next(after for _, after in candidates(session, Seat.SOUTH) if after and after[0] != session.board)
+        layouts = next(
+            after
+            for _, after in candidates(session, Seat.SOUTH)
+            if after and after[0] != session.board
+        )
         moment = session.moment
         played.show(layouts[0], game="kahmate")
         assert played.table.view().moment == moment
@@ -192,7 +206,9 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     against.round()
     assert len(against.programs.commands) == TRIES
     assert against.programs.open == 1
-    assert len({tuple(command) for command in against.programs.commands}) == 1, "not the same opponent"
+    assert len({tuple(command) for command in against.programs.commands}) == 1, (
+        "not the same opponent"
+    )
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
@@ -204,13 +220,17 @@ def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set)
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert [str(notice) for notice in view.devices.notices] == ["Bo’s program does not respond: the moves are random."]
+    assert [str(notice) for notice in view.devices.notices] == [
+        "Bo’s program does not respond: the moves are random."
+    ]
     against.played.table.abandon()
     against.round()
     assert against.played.table.view().devices.notices == (), "it is said of a game that is over"
 
 
-def test_nobody_waits_long_for_a_program_that_always_hangs(against: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_long_for_a_program_that_always_hangs(
+    against: Set, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All tries of a decision have one time together, less after each failure, all of it after an answer."""
 
     def hang(_: Scripted, __: Seat, ___: Mapping[str, Any], deadline_s: float) -> None:
@@ -219,7 +239,14 @@ def test_nobody_waits_long_for_a_program_that_always_hangs(against: Set, monkeyp
 
     works = Scripted.new
     against.played.begin()
-    for hangs, expected_s in ((True, 20.0), (True, 10.0), (True, 5.0), (True, 5.0), (False, 0.0), (True, 20.0)):
+    for hangs, expected_s in (
+        (True, 20.0),
+        (True, 10.0),
+        (True, 5.0),
+        (True, 5.0),
+        (False, 0.0),
+        (True, 20.0),
+    ):
         monkeypatch.setattr(Scripted, "new", hang if hangs else works)
         begun_s = against.played.clock.monotonic_s()
         against.machines.step()
@@ -274,7 +301,9 @@ def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, aga
         told = explained(against.played)
         assert bool(told) == (stage == 2), f"step {stage + 1} of 3 is shown"
         against.played.table.confirm("host", view.moment, stage)
-    assert told == explained(against.played) == ("Bo", "1", "up", "up", "shoot", "This gathers intel.")
+    assert (
+        told == explained(against.played) == ("Bo", "1", "up", "up", "shoot", "This gathers intel.")
+    )
     assert translate(told[-1], "es") == "Esto recoge información."
     against.round()
     against.round(3.1)
@@ -294,12 +323,17 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
         played.table.machines.seat(Seat.NORTH, "Bo")
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.new_game("kahmate", {"starter": "north", "ball_card": 1}, seed=1)
-        placed = {Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"}
+        placed = {
+            Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1",
+            Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
+        }
         for actions in (placed, {Seat.NORTH: "e10-e9-e8"}, {Seat.NORTH: "."}):
             for seat, action in actions.items():
                 moment = played.table.view().moment
                 if seat is Seat.NORTH:
-                    played.table.machines.keep_reasons(seat, moment, (f"Why {action}?", "This scores."))
+                    played.table.machines.keep_reasons(
+                        seat, moment, (f"Why {action}?", "This scores.")
+                    )
                 played.table.hand_in(seat, moment, action)
             while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES):
                 played.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -324,7 +358,9 @@ def test_foreign_words_are_nobodys_sentence(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.machines.seat(Seat.NORTH, "Eve")
-        with MachinePlayers(played.table, played.clock, KEY, ["Eve=/opt/eve"], open_process=programs) as machines:
+        with MachinePlayers(
+            played.table, played.clock, KEY, ["Eve=/opt/eve"], open_process=programs
+        ) as machines:
             against = Set(played, programs, machines)
             played.begin()
             against.round()
@@ -365,7 +401,10 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
             played.table.hand_in(Seat.SOUTH, played.table.view().moment, "RRS")
             played.finish_stages()
     first = programs.commands[0]
-    with playing(tmp_path, clock) as played, MachinePlayers(played.table, clock, KEY, open_process=programs) as again:
+    with (
+        playing(tmp_path, clock) as played,
+        MachinePlayers(played.table, clock, KEY, open_process=programs) as again,
+    ):
         again.step()
         assert programs.commands[-1] == first
         assert [verb for verb, _ in programs.told][-3:] == ["new", "see", "choose"]
@@ -402,7 +441,9 @@ def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:
             before = played.table.view().moment
             played.wait(5.0 / 3 + 0.01)
             machines.step()
-            assert played.table.view().moment != before, "it takes more than a third of its time for a pause"
+            assert played.table.view().moment != before, (
+                "it takes more than a third of its time for a pause"
+            )
 
 
 def test_a_machine_offers_no_draw_and_takes_none(against: Set) -> None:
@@ -440,15 +481,24 @@ def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None
         played.table.machines.seat(Seat.SOUTH, "Ada")
         played.table.machines.seat(Seat.NORTH, "Zeno")
         engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
-        with MachinePlayers(played.table, played.clock, KEY, engines, open_process=programs) as machines:
-            assert [character.name for character in machines.characters] == ["Pip", "Bo", "Zeno", "Ada"]
+        with MachinePlayers(
+            played.table, played.clock, KEY, engines, open_process=programs
+        ) as machines:
+            assert [character.name for character in machines.characters] == [
+                "Pip",
+                "Bo",
+                "Zeno",
+                "Ada",
+            ]
             played.begin()
             machines.step()
     assert programs.commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
     assert programs.commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
 
 
-def test_a_game_that_it_does_not_know_it_plays_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_that_it_does_not_know_it_plays_by_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine_players, "knows", lambda game: game != "outbuffered")
     programs = Programs(lambda _: "UUS")
     with playing(tmp_path) as played:

@@ -14,7 +14,15 @@ from bot_tools import states_in_a_row
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot, TurnGame, balance
 from companion.bots.outbuffered.other_player import MAY_LOSE
-from companion.bots.outbuffered.turns import BUFFERS, LOST, TIED, WON, Turns, buffer_number, buffer_text
+from companion.bots.outbuffered.turns import (
+    BUFFERS,
+    LOST,
+    TIED,
+    WON,
+    Turns,
+    buffer_number,
+    buffer_text,
+)
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
@@ -68,7 +76,9 @@ def test_buffers_are_written_as_they_are_read() -> None:
 def carrying(seat: Seat) -> dict[str, Any]:
     """A view in which a seat is one step from home with the flag, and cannot be stopped."""
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
-    robots = {"south": "b2", "north": "c4"} if seat is Seat.SOUTH else {"south": "a1", "north": "b3"}
+    robots = (
+        {"south": "b2", "north": "c4"} if seat is Seat.SOUTH else {"south": "a1", "north": "b3"}
+    )
     return {**view, "robots": robots, "flags": {**view["flags"], seat.other: {"carried_by": seat}}}
 
 

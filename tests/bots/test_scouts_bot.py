@@ -26,7 +26,10 @@ def targets(position: Position) -> set[tuple[int, int]]:
     found = set()
     for square in squares_in(movers(position)):
         ends = [1 << target for target in squares_in(dashes(position, square))]
-        found |= {(1 << square, end) for end in [*ends, *(1 << chain[-1] for chain in chains(position, square))]}
+        found |= {
+            (1 << square, end)
+            for end in [*ends, *(1 << chain[-1] for chain in chains(position, square))]
+        }
     return found
 
 
@@ -48,7 +51,9 @@ def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
             if worth < WIN:
                 gained = ground.value(mine, seat) - ground.value(node, seat)
                 assert worth == pytest.approx(gained, abs=1e-6)
-                assert ground.value(swapped(mine), 1 - seat) == pytest.approx(-ground.value(mine, seat))
+                assert ground.value(swapped(mine), 1 - seat) == pytest.approx(
+                    -ground.value(mine, seat)
+                )
 
 
 @pytest.mark.parametrize("level", LEVELS)

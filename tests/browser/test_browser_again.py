@@ -100,7 +100,10 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
             begin(companion)
         says(window, "orders to go")
         until("an empty buffer", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
-        assert window.find_element(By.ID, "live").get_attribute("data-moment") == companion.table.view().moment
+        assert (
+            window.find_element(By.ID, "live").get_attribute("data-moment")
+            == companion.table.view().moment
+        )
 
 
 def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> None:
@@ -113,7 +116,10 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         until("a word about it", lambda: window.find_element(By.ID, "said").text)
         assert not sealed(companion)
         cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
-        until("the orders are still there", lambda: window.find_element(By.ID, "hand-in").text == "Hand in")
+        until(
+            "the orders are still there",
+            lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
+        )
         tap(window, "#hand-in")
         until("the seal", lambda: sealed(companion))
         says(window, "Waiting for lime")
@@ -147,7 +153,9 @@ def hand_in_unheard(window: WebDriver, companion: Companion, *, is_shown: bool) 
     until("it is sent", lambda: window.execute_script("return window.salts.length"))
 
 
-def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(tmp_path: Path, window: WebDriver) -> None:
+def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
+    tmp_path: Path, window: WebDriver
+) -> None:
     with opened(tmp_path) as companion:
         hand_in_unheard(window, companion, is_shown=False)
         tap(window, "#hand-in")
@@ -157,14 +165,19 @@ def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(tmp_path: Pa
         assert first == second
 
 
-def test_an_order_that_was_taken_back_is_another_one_afterwards(tmp_path: Path, window: WebDriver) -> None:
+def test_an_order_that_was_taken_back_is_another_one_afterwards(
+    tmp_path: Path, window: WebDriver
+) -> None:
     """Though the phone never heard of its receipt: two equal ones would tell that the order is the same."""
     with opened(tmp_path) as companion:
         hand_in_unheard(window, companion, is_shown=True)
         until("the seal", lambda: sealed(companion))
         tap(window, "[data-post$='/take-back']")
         until("it is back", lambda: not sealed(companion))
-        until("the orders in their slots", lambda: window.find_element(By.ID, "hand-in").text == "Hand in")
+        until(
+            "the orders in their slots",
+            lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
+        )
         tap(window, "#hand-in")
         until("the seal", lambda: sealed(companion))
         first, second = window.execute_script("return window.salts")

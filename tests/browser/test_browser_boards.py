@@ -96,12 +96,18 @@ def test_a_board_keeps_its_place_and_size_on_the_table_screen(game: str, window:
             tour.go_on()
         ((_, top, width, height),) = places
         assert width * height >= LEAST_SHARE.get(game, 0.33) * WALL[0] * WALL[1]
-        sign = window.execute_script("return document.querySelector('#sign').getBoundingClientRect().top")
+        sign = window.execute_script(
+            "return document.querySelector('#sign').getBoundingClientRect().top"
+        )
         assert top + height < sign
         assert width > height or game == "arena"
         dress(window, (1440, 1080), "light")
-        assert not window.execute_script("return document.querySelector('.desk .lies').checkVisibility()")
-        assert window.execute_script("return document.querySelector('.desk .stands').checkVisibility()")
+        assert not window.execute_script(
+            "return document.querySelector('.desk .lies').checkVisibility()"
+        )
+        assert window.execute_script(
+            "return document.querySelector('.desk .stands').checkVisibility()"
+        )
 
 
 def test_a_refusal_in_scouts_moves_no_key(window: WebDriver) -> None:
@@ -127,15 +133,24 @@ def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebD
         piece, far, near = ("a2", "a6", "a5") if seat is Seat.SOUTH else ("h10", "h6", "h7")
         open_page(window, tour, f"/seat/{seat}", SMALL)
         taps = "return document.getElementById('plays').dataset.taps"
-        until("the plays", lambda: window.execute_script("return !document.querySelector('#commit').matches('.off')"))
+        until(
+            "the plays",
+            lambda: window.execute_script(
+                "return !document.querySelector('#commit').matches('.off')"
+            ),
+        )
         for tapped in ((piece,), (piece, far), (piece, near)):
             tap_square(window, tapped[-1])
             assert window.execute_script(taps).split() == list(tapped)
         assert (
-            window.execute_script("return document.querySelectorAll('#plan .way, #plan .ghost, #plan .target').length")
+            window.execute_script(
+                "return document.querySelectorAll('#plan .way, #plan .ghost, #plan .target').length"
+            )
             == 3
         )
-        assert window.execute_script("return document.querySelectorAll('[data-begin]').length") == 0, "no modes"
+        assert (
+            window.execute_script("return document.querySelectorAll('[data-begin]').length") == 0
+        ), "no modes"
         tap_square(window, near)
         until("the run", lambda: tour.table.view().phase is Phase.STAGES)
 
@@ -167,7 +182,9 @@ def choose(window: WebDriver, *squares: str) -> None:
     """Go to squares of the board by arrows, and press Enter on each."""
     focus(window, ".view .board")
     at = "return document.querySelector('.view .board').getAttribute('aria-description')"
-    turned = window.execute_script("return Number(document.querySelector('.view .board').dataset.grid.split(' ')[3])")
+    turned = window.execute_script(
+        "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[3])"
+    )
     for square in squares:
         if not window.execute_script(at):
             ActionChains(window).send_keys(Keys.ARROW_UP).perform()
@@ -187,14 +204,21 @@ def test_a_whole_game_of_scouts_is_played_by_keyboard(window: WebDriver) -> None
         def play(seat: Seat, *deeds: str) -> None:
             """Squares are tapped by Enter, the last one twice; what begins with # or [ is a key."""
             open_page(window, tour, f"/seat/{seat}", (1024, 768))
-            until("its page", lambda: window.execute_script("return document.querySelector('#plays')"))
+            until(
+                "its page", lambda: window.execute_script("return document.querySelector('#plays')")
+            )
             for deed in deeds:
                 if deed.startswith(("#", "[")):
                     press(window, deed)
                     continue
                 moment, squares = view().moment, deed.split()
                 choose(window, *squares, squares[-1])
-                until(deed, lambda moment=moment: view().moment != moment or view().phase is not Phase.ORDERS)
+                until(
+                    deed,
+                    lambda moment=moment: (
+                        view().moment != moment or view().phase is not Phase.ORDERS
+                    ),
+                )
                 to_orders(tour)
 
         to_orders(tour)

@@ -50,18 +50,26 @@ def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
         as_host(window, service)
         until("the way to the page", lambda: window.find_elements(By.LINK_TEXT, "What it sees"))
         window.find_element(By.LINK_TEXT, "What it sees").click()
-        until("the verdict", lambda: text_of(window, "#health-look") == "Every square is sharp and bright")
+        until(
+            "the verdict",
+            lambda: text_of(window, "#health-look") == "Every square is sharp and bright",
+        )
         until("what is read", lambda: "purple robot a1" in label_of(window, "svg.seen"))
         script = "return document.getElementById('frame').naturalWidth"
         until("the live picture", lambda: window.execute_script(script) == 960)
         pieces = client.get("/workbench/state")["pieces"]
         robot = next(each["id"] for each in pieces if each["face"] == "purple robot")
         client.post("/workbench/piece", id=robot, square="b2")
-        until("the piece on its new square", lambda: "purple robot b2" in label_of(window, "svg.seen"))
+        until(
+            "the piece on its new square", lambda: "purple robot b2" in label_of(window, "svg.seen")
+        )
         client.post("/workbench/hand", square="b3")
         until("the hand", lambda: "Not read:" in label_of(window, "svg.seen"))
         tap(window, "#details summary")
-        until("two times at rest", lambda: len(window.find_elements(By.CSS_SELECTOR, "#health-pictures a")) >= 2)
+        until(
+            "two times at rest",
+            lambda: len(window.find_elements(By.CSS_SELECTOR, "#health-pictures a")) >= 2,
+        )
         tap(window, "#health-pictures a")
         until("one frame, large", lambda: "What was read" in text_of(window, "main"))
         assert "purple flag" in text_of(window, "table.layout")
@@ -69,12 +77,16 @@ def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
         assert severe == []
 
 
-def test_no_picture_is_asked_for_while_it_is_out_of_sight(tmp_path: Path, window: WebDriver) -> None:
+def test_no_picture_is_asked_for_while_it_is_out_of_sight(
+    tmp_path: Path, window: WebDriver
+) -> None:
     with served(tmp_path, "outbuffered") as service:
         as_host(window, service)
         window.get(f"{service.url}/host/health")
         until("some pictures", lambda: pulled(window) >= 3)
-        window.execute_script("document.body.style.paddingBottom = '2000px'; window.scrollTo(0, 3000)")
+        window.execute_script(
+            "document.body.style.paddingBottom = '2000px'; window.scrollTo(0, 3000)"
+        )
         window.execute_async_script("setTimeout(arguments[0], 600)")
         away = pulled(window)
         window.execute_async_script("setTimeout(arguments[0], 900)")

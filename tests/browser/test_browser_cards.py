@@ -71,7 +71,9 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
             until(f"{state} with the hand", lambda state=state: south.execute_script(seen) == state)
         tap(south, ".side-keys [data-post$='/take-back']")
         reaches(client, 108)
-        until("the card again", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"))
+        until(
+            "the card again", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']")
+        )
         pick(south, "lane:3", "card:3%")
         reaches(client, 107)
         pick(north, "card:5&", "lane:2")
@@ -84,11 +86,19 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         pick(south, "lane:0")
         reaches(client, 103)
         pick(north, "card:>%")
-        until("only one lane to be open", lambda: len(north.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 5)
+        until(
+            "only one lane to be open",
+            lambda: len(north.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 5,
+        )
         pick(north, "card:>%")
         until(
             "the other way",
-            lambda: north.find_element(By.CSS_SELECTOR, ".pick[data-key='up']").get_attribute("aria-pressed") == "true",
+            lambda: (
+                north.find_element(By.CSS_SELECTOR, ".pick[data-key='up']").get_attribute(
+                    "aria-pressed"
+                )
+                == "true"
+            ),
         )
         pick(north, "lane:2")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
@@ -97,12 +107,16 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
             stage = client.get("/api/view")["stage_title"]
             until("the step", lambda stage=stage: stage in text_of(wall, ".strip"))
             tap(south, ".hands [data-post$='/confirm']")
-            until("the next step", lambda stage=stage: client.get("/api/view")["stage_title"] != stage)
+            until(
+                "the next step", lambda stage=stage: client.get("/api/view")["stage_title"] != stage
+            )
         assert left(client) == 102
         no_errors(*windows)
 
 
-def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, windows: Windows) -> None:
+def test_a_selection_survives_a_fragment_and_ends_with_the_turn(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, north, _ = windows
     with served(tmp_path) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3%"))
@@ -122,7 +136,10 @@ def test_a_selection_survives_a_fragment_and_ends_with_the_turn(tmp_path: Path, 
         assert south.find_elements(By.CSS_SELECTOR, ".card.on")
         until("lanes to choose", lambda: len(south.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 0)
         south.execute_script("document.getElementById('cover').click()")
-        assert south.find_element(By.CSS_SELECTOR, ".card b").value_of_css_property("visibility") == "hidden"
+        assert (
+            south.find_element(By.CSS_SELECTOR, ".card b").value_of_css_property("visibility")
+            == "hidden"
+        )
         south.refresh()
         until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, "html.covered .hold"))
         south.execute_script("document.getElementById('cover').click()")
@@ -169,7 +186,10 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert south.find_element(By.CSS_SELECTOR, "[data-suit='&']").get_attribute("disabled")
         south.refresh()
         zones = {seat: f"[data-zone='{seat}'] .up" for seat in ("north", "south")}
-        until("the cards after a reload", lambda: len(south.find_elements(By.CSS_SELECTOR, zones["north"])) == 3)
+        until(
+            "the cards after a reload",
+            lambda: len(south.find_elements(By.CSS_SELECTOR, zones["north"])) == 3,
+        )
         read = {seat: texts_of(south, zones[seat]) for seat in zones}
         assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
         tap(south, "#work-out.go")
@@ -178,7 +198,10 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         wall.execute_script(COUNT_MOVES)
         tap(south, ".hands [data-post$='/confirm']")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
-        totals = [each.get_attribute("textContent") for each in wall.find_elements(By.CSS_SELECTOR, ".half .total")]
+        totals = [
+            each.get_attribute("textContent")
+            for each in wall.find_elements(By.CSS_SELECTOR, ".half .total")
+        ]
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".half.right .ladder .in")) == 3
         assert wall.execute_script("return window.moves") == 23, (
@@ -202,12 +225,16 @@ import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then
 """The page hears nothing more from the table, which would bring its own reading."""
 
 
-def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Path, windows: Windows) -> None:
+def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, *_ = windows
     with served(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         client.post("/api/table/resume")
-        south.execute_script("document.addEventListener('shown', () => { window.shownAt = performance.now() })")
+        south.execute_script(
+            "document.addEventListener('shown', () => { window.shownAt = performance.now() })"
+        )
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
 
         def reads(north: str, other: str) -> None:
@@ -217,13 +244,22 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
             )
 
         def zone(seat: str) -> list[str]:
-            return [text or "X" for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")]
+            return [
+                text or "X"
+                for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")
+            ]
 
         until("the page", lambda: south.find_elements(By.ID, "enter"))
         south.execute_async_script(DEAF)
-        until("the last of it", lambda: south.execute_script("return performance.now() - window.shownAt > 500"))
+        until(
+            "the last of it",
+            lambda: south.execute_script("return performance.now() - window.shownAt > 500"),
+        )
         reads("5& X", "")
-        assert (zone("north"), text_of(south, "#work-out")) == (["5&", "X"], "Work it out: 1 card missing")
+        assert (zone("north"), text_of(south, "#work-out")) == (
+            ["5&", "X"],
+            "Work it out: 1 card missing",
+        )
         tap(south, "[data-value='a']")
         tap(south, "[data-suit='%']")
         assert zone("north") == ["5&", "10%"]
@@ -233,7 +269,10 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(tmp_path: Pa
         tap(south, "#work-out.go")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
         told = client.get("/api/view")["events"]
-        assert [event["text"] for event in told] == ["Attacker opens 5& 10%.", "Defender’s 4^ lay face up before."]
+        assert [event["text"] for event in told] == [
+            "Attacker opens 5& 10%.",
+            "Defender’s 4^ lay face up before.",
+        ]
         south.get("about:blank")
 
 
@@ -249,7 +288,10 @@ def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
         tap(south, "[data-zone='south'] [data-slot='0']")
         tap(south, "[data-value='5']")
         tap(south, "[data-suit='&']")
-        until("what lacks", lambda: text_of(south, "#work-out") == "Work it out: a card of attacker missing")
+        until(
+            "what lacks",
+            lambda: text_of(south, "#work-out") == "Work it out: a card of attacker missing",
+        )
 
 
 BEYOND = """
@@ -263,7 +305,9 @@ return [...document.querySelectorAll('#live :is(button, a, summary, h1, h2, h3, 
 # ---- sizes -------------------------------------------------------------------------------------------------------------
 
 
-def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: Path, windows: Windows) -> None:
+def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, *_ = windows
     bigger = (
         "for (const each of document.querySelectorAll('#live, #live *:not(svg *)'))"
@@ -273,7 +317,9 @@ def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: 
     with served(tmp_path) as service, ExitStack() as after:
         metrics = "Emulation.setDeviceMetricsOverride"
         size = {"deviceScaleFactor": 1, "mobile": True}
-        after.callback(south.execute_cdp_cmd, metrics, {"width": PHONE[0], "height": PHONE[1], **size})  # type: ignore[attr-defined] # Chrome has it
+        after.callback(
+            south.execute_cdp_cmd, metrics, {"width": PHONE[0], "height": PHONE[1], **size}
+        )  # type: ignore[attr-defined] # Chrome has it
         client = begin(service, windows, "clock")
         for way in ("clock", "referee", "full"):
             for large in (False, True):
@@ -281,12 +327,17 @@ def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(tmp_path: 
                 south.execute_cdp_cmd(metrics, {"width": width, "height": height, **size})  # type: ignore[attr-defined] # Chrome has it
                 for path in ("/seat/south", "/watch"):
                     south.get(service.url + path)
-                    until("the page", lambda: south.execute_script("return document.readyState") == "complete")
+                    until(
+                        "the page",
+                        lambda: south.execute_script("return document.readyState") == "complete",
+                    )
                     if large:
                         south.execute_script(bigger)
                     wide = south.execute_script("return document.scrollingElement.scrollWidth")
                     assert wide <= width, f"{way} {path} is {wide} px wide"
-                    assert south.execute_script(BEYOND, width) == [], f"{way} {path} {'large' if large else 'small'}"
+                    assert south.execute_script(BEYOND, width) == [], (
+                        f"{way} {path} {'large' if large else 'small'}"
+                    )
             following = {"clock": "referee", "referee": "full"}.get(way)
             if following:
                 service.host("abandon")

@@ -25,7 +25,11 @@ pytestmark = pytest.mark.browser
 @contextmanager
 def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
     """South's phone, which has sat down."""
-    with open_place(folder) as place, serve(place.app, "127.0.0.1", 0) as server, browser(PHONE) as window:
+    with (
+        open_place(folder) as place,
+        serve(place.app, "127.0.0.1", 0) as server,
+        browser(PHONE) as window,
+    ):
         server.start()
         url = f"http://127.0.0.1:{server.port}"
         window.get(f"{url}/join")
@@ -38,7 +42,9 @@ def verdicts(window: WebDriver) -> dict[str, str]:
     """What the page's script says of each part, once it has said something of the whole."""
     script = """return Object.fromEntries([...document.querySelectorAll('[data-part]')]
         .map(each => [each.dataset.part, each.textContent]))"""
-    return dict(until("the verdict", lambda: (found := window.execute_script(script)).get("all") and found))
+    return dict(
+        until("the verdict", lambda: (found := window.execute_script(script)).get("all") and found)
+    )
 
 
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
@@ -64,4 +70,7 @@ def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
         said = verdicts(window)
         assert said["all"] == "does not match"
         assert said["commitment"] == "does not match"
-        assert "The secret does not match the commitment" in window.find_element(By.CSS_SELECTOR, ".refused").text
+        assert (
+            "The secret does not match the commitment"
+            in window.find_element(By.CSS_SELECTOR, ".refused").text
+        )

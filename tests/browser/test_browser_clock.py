@@ -84,8 +84,13 @@ def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -
         shows(wall, 110)
         press_space(wall)
         shows(wall, 110)
-        until("its rest", lambda: not wall.execute_script("return restOf(document.querySelector('.whole'))"))
-        chain = ActionChains(wall, duration=0).move_to_element(wall.find_element(By.CSS_SELECTOR, ".whole"))
+        until(
+            "its rest",
+            lambda: not wall.execute_script("return restOf(document.querySelector('.whole'))"),
+        )
+        chain = ActionChains(wall, duration=0).move_to_element(
+            wall.find_element(By.CSS_SELECTOR, ".whole")
+        )
         for _ in range(4):
             chain.click().pause(0.04)
         chain.perform()
@@ -94,13 +99,18 @@ def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -
         assert left(client) == 109
 
 
-def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(tmp_path: Path, windows: Windows) -> None:
+def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, _, wall = windows
     places = (
         "return [...document.querySelectorAll(arguments[0])].map(each => { const { x, y, width, height } ="
         " each.getBoundingClientRect(); return [x, y, width, height].map(Math.round) })"
     )
-    parts = {south: ".sign, .dial, .row-keys .key, .key.large", wall: ".sign, .dial, .half, .keysets .key, .turns"}
+    parts = {
+        south: ".sign, .dial, .row-keys .key, .key.large",
+        wall: ".sign, .dial, .half, .keysets .key, .turns",
+    }
     with served(tmp_path) as service:
         client = begin(service, windows, "clock")
         shows(wall, 110)
@@ -125,11 +135,17 @@ def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(tmp_path: Path, w
 
 def ink_height(window: WebDriver) -> int:
     """Height in px of what is drawn of the big number, in the picture that the screen shows."""
-    box = window.execute_script("return document.querySelector('.turns').getBoundingClientRect().toJSON()")
-    picture = cv2.imdecode(np.frombuffer(window.get_screenshot_as_png(), np.uint8), cv2.IMREAD_GRAYSCALE)
+    box = window.execute_script(
+        "return document.querySelector('.turns').getBoundingClientRect().toJSON()"
+    )
+    picture = cv2.imdecode(
+        np.frombuffer(window.get_screenshot_as_png(), np.uint8), cv2.IMREAD_GRAYSCALE
+    )
     unit = min(box["width"], box["height"]) / 720
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    inside = picture[round(y - 190 * unit) : round(y + 135 * unit), round(x - 150 * unit) : round(x + 150 * unit)]
+    inside = picture[
+        round(y - 190 * unit) : round(y + 135 * unit), round(x - 150 * unit) : round(x + 150 * unit)
+    ]
     ground = int(np.median(inside[:3]))
     rows = np.flatnonzero((np.abs(inside.astype(int) - ground) > 60).any(axis=1))
     assert rows[0] > 0
@@ -137,7 +153,9 @@ def ink_height(window: WebDriver) -> int:
     return int(rows[-1] - rows[0] + 1)
 
 
-def test_the_big_number_has_a_quarter_of_the_screens_height(tmp_path: Path, windows: Windows) -> None:
+def test_the_big_number_has_a_quarter_of_the_screens_height(
+    tmp_path: Path, windows: Windows
+) -> None:
     *_, wall = windows
     with served(tmp_path) as service:
         for way, turns in (("full", 63), ("clock", 998)):
@@ -189,8 +207,12 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
         client = begin(service, windows, "clock", seconds=30.0)
         client.post("/api/table/resume")
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
-            wrong = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WRONG_DATE})  # type: ignore[attr-defined] # Chrome has it
-            after.callback(window.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", wrong)  # type: ignore[attr-defined] # Chrome has it
+            wrong = window.execute_cdp_cmd(
+                "Page.addScriptToEvaluateOnNewDocument", {"source": WRONG_DATE}
+            )  # type: ignore[attr-defined] # Chrome has it
+            after.callback(
+                window.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", wrong
+            )  # type: ignore[attr-defined] # Chrome has it
             window.get(lag.url + path)
         for window in windows:
             assert abs(window.execute_script("return Date.now()") / 1000 - time.time()) > 400
@@ -206,13 +228,17 @@ FELT = "window.felt = []; navigator.vibrate = length => { window.felt.push(lengt
 
 
 @pytest.mark.alone
-def test_a_phone_is_felt_when_its_turn_comes_and_in_the_last_two_seconds(tmp_path: Path, windows: Windows) -> None:
+def test_a_phone_is_felt_when_its_turn_comes_and_in_the_last_two_seconds(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:
         client = begin(service, windows, "clock", seconds=4.0, timeout="alarm")
         for window in (south, north):
             window.execute_script(FELT)
-            ActionChains(window).move_to_element(window.find_element(By.CSS_SELECTOR, ".sign")).click().perform()
+            ActionChains(window).move_to_element(
+                window.find_element(By.CSS_SELECTOR, ".sign")
+            ).click().perform()
         shows(wall, 110)
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")

@@ -39,7 +39,9 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Web
     folder = tmp_path_factory.mktemp("coach")
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr("companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach))
+        patch.setattr(
+            "companion.service.app.MachinePlayers", partial(MachinePlayers, open_process=QuickCoach)
+        )
         patch.setattr("companion.service.app.Coach", partial(Coach, open_process=QuickCoach))
         service = stack.enter_context(served(folder))
         window = stack.enter_context(browser(PHONE))
@@ -52,9 +54,16 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Web
 def advice(window: WebDriver, about: str) -> str:
     """What the coach answers to a key of the sheet."""
     tap(window, "[data-help]")
-    until("the sheet", lambda: window.find_elements(By.CSS_SELECTOR, f"#help:not([hidden]) [data-coach={about}]"))
+    until(
+        "the sheet",
+        lambda: window.find_elements(By.CSS_SELECTOR, f"#help:not([hidden]) [data-coach={about}]"),
+    )
     tap(window, f"[data-coach={about}]")
-    until("an answer", lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"), PATIENCE_S)
+    until(
+        "an answer",
+        lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"),
+        PATIENCE_S,
+    )
     until("thought", lambda: not window.find_elements(By.CSS_SELECTOR, "[data-coach]:disabled"))
     return window.find_element(By.ID, "advice").text
 
@@ -96,9 +105,14 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
         no_errors(wall)
 
 
-def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[Served, WebDriver]) -> None:
+def test_a_replay_says_what_would_have_been_better(
+    tmp_path: Path, seat: tuple[Served, WebDriver]
+) -> None:
     _, window = seat
-    with open_place(tmp_path, open_coach=QuickCoach) as place, serve(place.app, "127.0.0.1", 0) as server:
+    with (
+        open_place(tmp_path, open_coach=QuickCoach) as place,
+        serve(place.app, "127.0.0.1", 0) as server,
+    ):
         server.start()
         play(place.table, place.clock, "outbuffered", 6, seed=3)
         url = f"http://127.0.0.1:{server.port}/history/1"
@@ -108,7 +122,9 @@ def test_a_replay_says_what_would_have_been_better(tmp_path: Path, seat: tuple[S
                 break
         tap(window, "[data-better]")
         until(
-            "the coach's words", lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2, PATIENCE_S
+            "the coach's words",
+            lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2,
+            PATIENCE_S,
         )
         script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
         until("the words in sight", lambda: window.execute_script(script))
@@ -132,12 +148,17 @@ def test_it_answers_in_every_game(tmp_path: Path) -> None:
         for name in ("scouts", "arena", "kahmate", "binmat"):
             place.table.new_game(name, {}, 1)
             if place.table.view().phase == "setup":
-                place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
+                place.table.confirm(
+                    "host", place.table.view().moment, place.table.view().turn.stage
+                )
             if name == "binmat":
                 place.table.resume("host")
             moment = place.table.view().moment
             shown = "return document.querySelector('#live').dataset.moment"
-            until(f"{name} on the phone", lambda shown=shown, at=moment: window.execute_script(shown) == at)
+            until(
+                f"{name} on the phone",
+                lambda shown=shown, at=moment: window.execute_script(shown) == at,
+            )
             assert "Nothing has been entered" in advice(window, "now")
             assert len(window.find_elements(By.CSS_SELECTOR, "#advice li")) >= 1
             assert too_wide(window) <= 0

@@ -16,10 +16,19 @@ from companion.service.app import Companion
 pytestmark = pytest.mark.browser
 
 
-def test_a_scanned_code_fills_the_form_and_leaves_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0, join="code"))
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion, browser(PHONE) as window:
-        monkeypatch.setattr("web.security.auth.OWN_ADDRESSES", ())  # the phone is not the machine's own screen
+def test_a_scanned_code_fills_the_form_and_leaves_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(
+        state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0, join="code")
+    )
+    with (
+        Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion,
+        browser(PHONE) as window,
+    ):
+        monkeypatch.setattr(
+            "web.security.auth.OWN_ADDRESSES", ()
+        )  # the phone is not the machine's own screen
         assert companion.join_code
         code, url = companion.join_code.now(), f"http://127.0.0.1:{companion.server.port}"
 
@@ -35,9 +44,7 @@ def test_a_scanned_code_fills_the_form_and_leaves_the_address(tmp_path: Path, mo
         window.get(f"{url}/join/south")
         until("the code of before", lambda: typed() == code)
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-        shown = (
-            "return document.body?.innerText ?? ''"  # at once: a part of the page before would be gone when it is read
-        )
+        shown = "return document.body?.innerText ?? ''"  # at once: a part of the page before would be gone when it is read
         until("the refusal", lambda: "That is not the code" in window.execute_script(shown))
         assert typed() == ""
         window.find_element(By.ID, "code").send_keys(companion.join_code.now().upper())

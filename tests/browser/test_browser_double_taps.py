@@ -62,7 +62,12 @@ def give_cookies(window: WebDriver, guest: FlaskClient, url: str) -> None:
 
 
 def tap(window: WebDriver, at: tuple[float, float]) -> None:
-    cdp(window, "Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": at[0], "y": at[1]}])
+    cdp(
+        window,
+        "Input.dispatchTouchEvent",
+        type="touchStart",
+        touchPoints=[{"x": at[0], "y": at[1]}],
+    )
     cdp(window, "Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
 
@@ -94,7 +99,9 @@ def to_game(place: Place, name: str, options: dict[str, Any]) -> None:
 def is_whole(place: Place) -> bool:
     """Is a game on, with everybody in his place?"""
     view = place.table.view()
-    return view.phase not in (Phase.LOBBY, Phase.OVER) and all(view.seats[seat].name for seat in SEATS)
+    return view.phase not in (Phase.LOBBY, Phase.OVER) and all(
+        view.seats[seat].name for seat in SEATS
+    )
 
 
 GAMES = [
@@ -108,7 +115,8 @@ GAMES = [
 
 @pytest.mark.parametrize(("name", "options"), GAMES)
 @pytest.mark.parametrize(
-    ("path", "menu"), [("/seat/south", False), ("/seat/south", True), ("/", False), ("/host", False)]
+    ("path", "menu"),
+    [("/seat/south", False), ("/seat/south", True), ("/", False), ("/host", False)],
 )
 def test_no_key_ends_anything_when_it_is_tapped_twice(
     tmp_path: Path, window: WebDriver, name: str, options: dict[str, Any], path: str, menu: bool
@@ -119,7 +127,10 @@ def test_no_key_ends_anything_when_it_is_tapped_twice(
             if not is_whole(place) or place.table.view().turn.number != 1 or number == 0:
                 to_game(place, name, options)
             window.get(url + path)
-            until("the page", lambda: window.execute_script("return document.readyState === 'complete'"))
+            until(
+                "the page",
+                lambda: window.execute_script("return document.readyState === 'complete'"),
+            )
             keys = window.execute_script(_KEYS, menu)
             if number == 0:
                 keys = until("its first key", lambda: window.execute_script(_KEYS, menu))
@@ -141,7 +152,9 @@ return [left + width / 2, top + height / 2];
 
 def slots(window: WebDriver) -> str:
     return str(
-        window.execute_script("return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')")
+        window.execute_script(
+            "return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"
+        )
     )
 
 
@@ -156,13 +169,18 @@ def test_handing_in_twice_loses_no_order(tmp_path: Path, window: WebDriver, gap_
         until("three orders", lambda: slots(window) == "URU")
         tap_twice(window, window.execute_script(_CENTRE, "#hand-in"), gap_ms)
         assert place.table.view(Seat.SOUTH).own.sealed.action == "URU"  # type: ignore[union-attr]
-        until("the way back", lambda: window.execute_script("return !!document.querySelector('#take-back')"))
+        until(
+            "the way back",
+            lambda: window.execute_script("return !!document.querySelector('#take-back')"),
+        )
         window.execute_async_script(_PAUSE, REST_MS)
         tap(window, window.execute_script(_CENTRE, "#take-back"))
         until("they are back", lambda: slots(window) == "URU")
 
 
-def test_a_question_is_answered_on_the_other_side_and_closes_by_itself(tmp_path: Path, window: WebDriver) -> None:
+def test_a_question_is_answered_on_the_other_side_and_closes_by_itself(
+    tmp_path: Path, window: WebDriver
+) -> None:
     with seated(tmp_path, window) as (place, url):
         place.to_orders()
         window.get(f"{url}/seat/south")
@@ -171,7 +189,10 @@ def test_a_question_is_answered_on_the_other_side_and_closes_by_itself(tmp_path:
         window.execute_async_script(_PAUSE, REST_MS)
         at = next((x, y) for x, y, words in keys if words == "Resign")
         tap(window, at)
-        until("the question", lambda: window.execute_script("return !!document.querySelector('dialog[open]')"))
+        until(
+            "the question",
+            lambda: window.execute_script("return !!document.querySelector('dialog[open]')"),
+        )
         assert window.execute_script("return document.activeElement.textContent") == "Keep playing"
         yes = window.execute_script(_CENTRE, ".sure [data-yes]")
         middle = window.execute_script("return innerWidth / 2")
@@ -179,7 +200,10 @@ def test_a_question_is_answered_on_the_other_side_and_closes_by_itself(tmp_path:
         tap(window, yes)
         window.execute_async_script(_PAUSE, PATIENCE_MS)
         assert is_whole(place), "it rests at first"
-        until("it has closed", lambda: not window.execute_script("return !!document.querySelector('dialog[open]')"))
+        until(
+            "it has closed",
+            lambda: not window.execute_script("return !!document.querySelector('dialog[open]')"),
+        )
         window.execute_script(_KEYS, True)
         window.execute_async_script(_PAUSE, REST_MS)
         tap(window, at)

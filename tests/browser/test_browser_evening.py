@@ -76,7 +76,9 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         assert is_home(wall)
         assert len(wall.find_elements(By.CSS_SELECTOR, ".home .code .qr")) == 2
         page = text_of(wall, "#live")
-        assert all(word not in page for word in ("Host", "Watch", "Print", "Workbench", service.host_key))
+        assert all(
+            word not in page for word in ("Host", "Watch", "Print", "Workbench", service.host_key)
+        )
 
         # Somebody alone learns a game at this very screen, and gets out of it again.
         tap(wall, ".rows [data-body*=outbuffered]")

@@ -32,7 +32,9 @@ def window() -> Iterator[WebDriver]:
 
 
 def text(window: WebDriver, selector: str) -> str:
-    script = "return document.querySelector(arguments[0])?.innerText.replace(/\\s+/g, ' ').trim() ?? ''"
+    script = (
+        "return document.querySelector(arguments[0])?.innerText.replace(/\\s+/g, ' ').trim() ?? ''"
+    )
     return str(window.execute_script(script, selector))
 
 

@@ -101,7 +101,9 @@ FIRST: dict[str, tuple[str, Callable[[WebDriver], None]]] = {
 
 
 @pytest.mark.parametrize("game", FIRST)
-def test_the_first_order_is_in_after_five_taps_at_most(tmp_path: Path, phone: WebDriver, game: str) -> None:
+def test_the_first_order_is_in_after_five_taps_at_most(
+    tmp_path: Path, phone: WebDriver, game: str
+) -> None:
     assert set(GAMES) <= set(FIRST)
     with served(tmp_path) as service:
         phone.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
@@ -143,7 +145,9 @@ def test_what_an_example_fills_in_can_be_changed(tmp_path: Path, phone: WebDrive
         press(phone, START)
         press(phone, "#example")
         until("a whole order", lambda: text_of(phone, "#hand-in") == "Hand in")
-        assert not Client(service.url).get("/api/view")["seats"]["south"]["sealed_at"], "nothing is handed in by itself"
+        assert not Client(service.url).get("/api/view")["seats"]["south"]["sealed_at"], (
+            "nothing is handed in by itself"
+        )
         press(phone, "#back")
         until("one slot free", lambda: text_of(phone, "#hand-in") == "Hand in: 1 missing")
         press(phone, "#clear")

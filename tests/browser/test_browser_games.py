@@ -48,7 +48,9 @@ def follow(service: Client, wrong: str | None = None) -> list[str]:
 
 def piece_on(service: Client, face: str, square: str | None) -> int:
     pieces = service.get("/workbench/state")["pieces"]
-    return int(next(piece["id"] for piece in pieces if piece["face"] == face and piece["square"] == square))
+    return int(
+        next(piece["id"] for piece in pieces if piece["face"] == face and piece["square"] == square)
+    )
 
 
 def problem_on(service: Client, square: str | None) -> dict[str, Any] | None:
@@ -73,7 +75,9 @@ def play_out(service: Client, wrong: str | None = None) -> list[str]:
 WINNING = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
-def test_a_whole_game_with_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
+def test_a_whole_game_with_two_phones_and_the_table_screen(
+    tmp_path: Path, windows: Windows
+) -> None:
     south, north, wall = windows
     with served(tmp_path) as service:
         client = Client(service.url)
@@ -109,7 +113,10 @@ def check_receipts(window: WebDriver) -> None:
     """The phone verifies both receipts of the last turn by its own arithmetic."""
     window.execute_script("document.getElementById('menu').open = true")
     tap(window, "[data-check]")
-    until("two verdicts", lambda: len([v for v in window.find_elements(By.CSS_SELECTOR, ".verdict") if v.text]) == 2)
+    until(
+        "two verdicts",
+        lambda: len([v for v in window.find_elements(By.CSS_SELECTOR, ".verdict") if v.text]) == 2,
+    )
     for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
         text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
         assert hashlib.sha256(text.encode()).hexdigest() == shown
@@ -127,11 +134,16 @@ def test_a_whole_game_with_pads_only(tmp_path: Path, windows: Windows) -> None:
         def press(*buttons: str) -> None:
             for button in buttons:
                 key = bench.find_element(By.CSS_SELECTOR, f"[data-button='{button}']")
-                ActionChains(bench, duration=0).click_and_hold(key).pause(0.08).release().pause(0.08).perform()
+                ActionChains(bench, duration=0).click_and_hold(key).pause(0.08).release().pause(
+                    0.08
+                ).perform()
 
         press("south_ready", "north_ready")
         until(
-            "both to sit", lambda: all(seat["name"] is not None for seat in client.get("/api/view")["seats"].values())
+            "both to sit",
+            lambda: all(
+                seat["name"] is not None for seat in client.get("/api/view")["seats"].values()
+            ),
         )
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         for purple, lime in WINNING:
@@ -196,7 +208,9 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(tmp_path: Path, windows: 
         client = Client(service.url)
         bench.get(f"{service.url}/workbench")
         piece = piece_on(client, "purple robot", "a1")
-        shape = until("the robot", lambda: bench.find_elements(By.CSS_SELECTOR, f"polygon[data-id='{piece}']"))[0]
+        shape = until(
+            "the robot", lambda: bench.find_elements(By.CSS_SELECTOR, f"polygon[data-id='{piece}']")
+        )[0]
         squares = client.get("/workbench/state")["squares"]
         scale = bench.execute_script("return document.getElementById('scene').getScreenCTM().a")
         edges = "return ['#scene', '.hands'].map(part => document.querySelector(part).getBoundingClientRect())"
@@ -204,24 +218,36 @@ def test_a_piece_is_dragged_with_the_mouse_and_by_keys(tmp_path: Path, windows: 
         assert picture["bottom"] <= keys["top"], "no key lies over the board"
         right = (squares["c2"][0] - squares["a1"][0]) * scale
         up = (squares["c2"][1] - squares["a1"][1]) * scale
-        ActionChains(bench).click_and_hold(shape).move_by_offset(round(right), round(up)).release().perform()
+        ActionChains(bench).click_and_hold(shape).move_by_offset(
+            round(right), round(up)
+        ).release().perform()
         until("the robot on c2", lambda: square_of(client, piece) == "c2")
         until("a word about it", lambda: problem_on(client, "c2"))
         shape = bench.find_element(By.CSS_SELECTOR, f"polygon[data-id='{piece}']")
         bench.execute_script("arguments[0].focus()", shape)
-        for key, square in ((Keys.ARROW_LEFT, "b2"), (Keys.ARROW_LEFT, "a2"), (Keys.ARROW_DOWN, "a1")):
+        for key, square in (
+            (Keys.ARROW_LEFT, "b2"),
+            (Keys.ARROW_LEFT, "a2"),
+            (Keys.ARROW_DOWN, "a1"),
+        ):
             bench.switch_to.active_element.send_keys(key)
             # The page must have heard of it too: the next step begins where the page sees the piece.
             until(f"the robot on {square}", partial(stands_on, client, bench, piece, square))
         until(
-            "orders", lambda: client.get("/api/view")["phase"] == "orders" and not client.get("/api/view")["problems"]
+            "orders",
+            lambda: (
+                client.get("/api/view")["phase"] == "orders"
+                and not client.get("/api/view")["problems"]
+            ),
         )
 
 
 def stands_on(client: Client, bench: WebDriver, piece: int, square: str) -> bool:
     """Whether the service and the workbench's page agree that a piece is there."""
     script = "return document.querySelector(`polygon[data-id='${arguments[0]}']`)?.getAttribute('aria-label') ?? ''"
-    return square_of(client, piece) == square and bench.execute_script(script, piece).endswith(square)
+    return square_of(client, piece) == square and bench.execute_script(script, piece).endswith(
+        square
+    )
 
 
 def square_of(client: Client, piece: int) -> str | None:
@@ -256,7 +282,9 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
             f" window.skipped.push([before, {moving}.length]); }}))"
         )
         north.post("/api/seat/north/confirm", moment="1.1", stage=0, force=True)
-        before, after = until("the next step", lambda: wall.execute_script("return window.skipped"))[0]
+        before, after = until(
+            "the next step", lambda: wall.execute_script("return window.skipped")
+        )[0]
         assert before or not after
         assert after == 0, "a key shows the end at once"
         assert sounded(wall) == [2, 0], "two notes of a bounce, and none in quiet hours"
@@ -314,7 +342,10 @@ def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: Windows) 
         sit_down(south, service, "south", "Mara")
         tap(south, ".order[data-letter='U']")
         south.refresh()
-        until("the draft after a reload", lambda: "2 missing" in south.find_element(By.ID, "hand-in").text)
+        until(
+            "the draft after a reload",
+            lambda: "2 missing" in south.find_element(By.ID, "hand-in").text,
+        )
         first = south.current_window_handle
         south.switch_to.new_window("tab")
         south.get(f"{service.url}/s")

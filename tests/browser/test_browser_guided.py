@@ -10,7 +10,19 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, Client, Running, browser, running, sign, sit_down, tap, try_square, until, wait
+from service import (
+    PHONE,
+    Client,
+    Running,
+    browser,
+    running,
+    sign,
+    sit_down,
+    tap,
+    try_square,
+    until,
+    wait,
+)
 from tour import resize
 from window_tools import no_errors
 
@@ -102,7 +114,9 @@ def too_tall(window: WebDriver) -> list[str]:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Running, WebDriver], name: str) -> None:
+def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
+    seat: tuple[Running, WebDriver], name: str
+) -> None:
     service, window = seat
     client = Client(service.url)
     window.add_cookie({"name": "language", "value": LANGUAGE[name]})
@@ -145,7 +159,9 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(seat: tuple[Ru
     tap(window, "[data-help]")
     until("the help", lambda: window.find_elements(By.CSS_SELECTOR, "#help:not([hidden]) h2"))
     tap(window, "#help [data-help]")
-    until("the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])"))
+    until(
+        "the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])")
+    )
     ask(window, "/api/seat/south/resign", "{}")
     ask(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
@@ -157,14 +173,19 @@ def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
     no_errors(seat[1])
 
 
-def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(tmp_path: Path) -> None:
+def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(
+    tmp_path: Path,
+) -> None:
     """From the lobby without an address; looked at anew it is where it was, skipped it comes in no rematch."""
     with served(tmp_path) as service, browser(LAPTOP) as window:
         client = Client(service.url)
         window.get(service.url)
         tap(window, ".rows [data-body*=outbuffered]")
         tap(window, ".lesson-key")
-        until("board and seat side by side", lambda: len(window.find_elements(By.TAG_NAME, "iframe")) == 2)
+        until(
+            "board and seat side by side",
+            lambda: len(window.find_elements(By.TAG_NAME, "iframe")) == 2,
+        )
         to_seat(window)
         until("the guide", lambda: window.find_elements(By.ID, "guide"))
         client.post("/workbench/tidy")
@@ -172,7 +193,8 @@ def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(tm
         first = until("the first key", lambda: window.execute_script(_AT))
         touch(window, first)
         second = until(
-            "the next key", lambda: window.execute_script(_AT) not in ("", first) and window.execute_script(_AT)
+            "the next key",
+            lambda: window.execute_script(_AT) not in ("", first) and window.execute_script(_AT),
         )
         window.refresh()
         to_seat(window)
@@ -190,4 +212,6 @@ def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(tm
 
 def to_seat(window: WebDriver) -> None:
     """Into the seat's half of the page."""
-    window.switch_to.frame(until("the seat", lambda: window.find_elements(By.CSS_SELECTOR, "iframe.seat"))[0])
+    window.switch_to.frame(
+        until("the seat", lambda: window.find_elements(By.CSS_SELECTOR, "iframe.seat"))[0]
+    )

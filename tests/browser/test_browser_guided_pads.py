@@ -36,12 +36,20 @@ def lesson_of(name: str) -> Lesson:
 
 def shows(wall: WebDriver, guide: GuideView) -> None:
     """The table screen says which orders are to be given, what they are good for, and how far the lesson has come."""
-    words = [translate(order.words) for seat in sorted(guide.orders, reverse=True) for order in guide.orders[seat]]
+    words = [
+        translate(order.words)
+        for seat in sorted(guide.orders, reverse=True)
+        for order in guide.orders[seat]
+    ]
     script = "return [...document.querySelectorAll('.given td')].map(each => (each.querySelector('.vh') ?? each).textContent.trim())"
-    until(f"{words} on the table screen", lambda: sorted(wall.execute_script(script)) == sorted(words))
+    until(
+        f"{words} on the table screen", lambda: sorted(wall.execute_script(script)) == sorted(words)
+    )
     assert text_of(wall, ".lesson .sense") == translate(guide.step.why)
     plates = texts_of(wall, ".course-of li")
-    assert plates == [f"{number} {translate(title)}" for number, title in enumerate(guide.lesson.titles, start=1)]
+    assert plates == [
+        f"{number} {translate(title)}" for number, title in enumerate(guide.lesson.titles, start=1)
+    ]
     assert text_of(wall, ".course-of .now") == plates[guide.part]
 
 
@@ -78,7 +86,9 @@ BY = {
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_pads_play_a_whole_lesson_as_the_table_screen_says(tmp_path: Path, wall: WebDriver, name: str) -> None:
+def test_pads_play_a_whole_lesson_as_the_table_screen_says(
+    tmp_path: Path, wall: WebDriver, name: str
+) -> None:
     at = PadRoom(tmp_path)
     try:
         wall.get(f"http://127.0.0.1:{at.companion.server.port}/")

@@ -32,7 +32,9 @@ def said(window: WebDriver) -> str:
 
 
 def now(window: WebDriver) -> str:
-    return str(window.execute_script("return document.querySelector('#turns [aria-current]').innerText"))
+    return str(
+        window.execute_script("return document.querySelector('#turns [aria-current]').innerText")
+    )
 
 
 def press(window: WebDriver, key: str, words: str) -> None:
@@ -46,8 +48,13 @@ def test_a_replay_steps_scrubs_and_proves(tmp_path: Path) -> None:
         play(place.table, place.clock, "outbuffered", 6)
         play(place.table, place.clock, "outbuffered", 1, seed=2)
         game = io.BytesIO(msgspec.json.encode(made_game("binmat", 3, 30)))
-        place.browser().post("/history", headers={"X-Host-Key": HOST_KEY}, data={"file": (game, "game.json")})
-        with serve(place.app, "127.0.0.1", 0) as server, browser((1024, 768), is_whole=True) as window:
+        place.browser().post(
+            "/history", headers={"X-Host-Key": HOST_KEY}, data={"file": (game, "game.json")}
+        )
+        with (
+            serve(place.app, "127.0.0.1", 0) as server,
+            browser((1024, 768), is_whole=True) as window,
+        ):
             server.start()
             url = f"http://127.0.0.1:{server.port}"
             window.get(f"{url}/history")
@@ -99,13 +106,19 @@ def _steps(window: WebDriver) -> None:
     window.execute_script("window.kept = fetch; window.fetch = () => new Promise(() => {})")
     before = shown(window)
     tap(window, "#next")
-    until("the next step, asked for before anybody wants it", lambda: shown(window) not in (before, "None"))
+    until(
+        "the next step, asked for before anybody wants it",
+        lambda: shown(window) not in (before, "None"),
+    )
     window.execute_script("window.fetch = window.kept")
 
 
 def _proves(window: WebDriver) -> None:
     tap(window, "#scene summary")
-    until("the key of the receipts", lambda: window.find_element(By.CSS_SELECTOR, "[data-check]").is_displayed())
+    until(
+        "the key of the receipts",
+        lambda: window.find_element(By.CSS_SELECTOR, "[data-check]").is_displayed(),
+    )
 
     def verdicts() -> list[str]:
         tap(window, "[data-check]")

@@ -82,7 +82,9 @@ def window() -> Iterator[WebDriver]:
         "/host/people",
     ],
 )
-def test_every_page_of_the_hub(path: str, window: WebDriver, address: str, room: Room, axe: str) -> None:
+def test_every_page_of_the_hub(
+    path: str, window: WebDriver, address: str, room: Room, axe: str
+) -> None:
     for table in room.tables():  # nobody has fallen silent meanwhile
         if table.state:
             room.state(table.id, table.state)
@@ -120,7 +122,12 @@ def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
     until("the tables", lambda: window.find_elements(By.CSS_SELECTOR, ".list tbody tr"))
     before = heights()
     much = packed(Verbatim("W" * 3000))
-    room.state("id5", PublicState("1" * 200, RealClock().wall_s(), health=much, notices=(much,) * 3, wrong=(much,)))
+    room.state(
+        "id5",
+        PublicState(
+            "1" * 200, RealClock().wall_s(), health=much, notices=(much,) * 3, wrong=(much,)
+        ),
+    )
     after = heights()
     room.state("id5", PublicState("1.0.0", RealClock().wall_s()))  # for the tests behind this one
     for (own, other), (_, other_before) in zip(after, before, strict=True):
@@ -141,8 +148,13 @@ def test_codes_beside_the_tables_stand_clear_of_the_sign(window: WebDriver, addr
         assert min(room_left) >= 0, size
 
 
-def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(window: WebDriver) -> None:
-    with hub_pages(Room("Club", RealClock()), RealClock()) as app, serve(app, "127.0.0.1", 0) as server:
+def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(
+    window: WebDriver,
+) -> None:
+    with (
+        hub_pages(Room("Club", RealClock()), RealClock()) as app,
+        serve(app, "127.0.0.1", 0) as server,
+    ):
         server.start()
         script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
         return [...document.querySelectorAll('.side .scan')].map(each => top - each.getBoundingClientRect().bottom)"""
@@ -171,8 +183,17 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
     ):
         server.start()
         key, host = {"X-Host-Key": "abcde-fghij"}, app.test_client()
-        wish = {"name": "Cup of the long evenings", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20}
-        assert host.post("/host/tournaments", data={**wish, "team_size": 1}, headers=key).status_code == 303
+        wish = {
+            "name": "Cup of the long evenings",
+            "system": "swiss",
+            "game": "scouts",
+            "rounds": 3,
+            "minutes": 20,
+        }
+        assert (
+            host.post("/host/tournaments", data={**wish, "team_size": 1}, headers=key).status_code
+            == 303
+        )
         for name in ("Mara", "Hugo", "Bartholomea-Wilhelmine", "Jo", "Ada"):
             host.post("/host/tournament/1", data={"do": "enter", "people": name}, headers=key)
         assert host.post("/host/tournament/1", data={"do": "pair"}, headers=key).status_code == 303
@@ -199,7 +220,9 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
         dark = [{"name": "prefers-color-scheme", "value": "dark"}]
         window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
         assert not left.is_displayed()  # on paper no time runs
-        assert "F4EEE1" in window.execute_script("return getComputedStyle(document.body).getPropertyValue('--paper')")
+        assert "F4EEE1" in window.execute_script(
+            "return getComputedStyle(document.body).getPropertyValue('--paper')"
+        )
         window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         window.get(f"{address}/")  # a table without a board has its whole place for the names
         cut = "return [...document.querySelectorAll('.nm b')].map(name => name.scrollWidth > name.clientWidth)"
@@ -221,7 +244,9 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
         serve(app, "127.0.0.1", 0) as server,
     ):
         server.start()
-        cup = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        cup = league.tournaments.new(
+            "Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1
+        )
         for number in range(30):
             league.tournaments.enter(cup.id, [league.cards.make(f"Name{number + 1:02}").number])
         league.tournaments.pair_round(cup.id)
@@ -242,9 +267,12 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
 
 
 @pytest.mark.parametrize(
-    ("count", "least"), [(1, 0.75), (2, 0.7), (3, 0.75), (4, 0.75), (6, 0.75), (12, 0.75), (20, 0.75)]
+    ("count", "least"),
+    [(1, 0.75), (2, 0.7), (3, 0.75), (4, 0.75), (6, 0.75), (12, 0.75), (20, 0.75)],
 )
-def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, window: WebDriver) -> None:
+def test_few_tables_fill_the_wall_and_many_take_turns(
+    count: int, least: float, window: WebDriver
+) -> None:
     """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among them who calls."""
     script = """const box = document.querySelector('.tables').getBoundingClientRect();
     const shown = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
@@ -269,7 +297,9 @@ def test_few_tables_fill_the_wall_and_many_take_turns(count: int, least: float, 
             assert least <= part <= 1, size
             assert count <= 12 or "20" in names
         window.execute_async_script(_TURN.replace("turnRanks", "turnTiles"))
-        assert set(window.execute_script(script)[1]) | set(names) == {str(number + 1) for number in range(count)}
+        assert set(window.execute_script(script)[1]) | set(names) == {
+            str(number + 1) for number in range(count)
+        }
         window.get("about:blank")
 
 
@@ -285,10 +315,16 @@ def test_the_longest_names_leave_every_table_above_the_sign_and_the_tournament_w
       each => each.getBoundingClientRect().top >= plate.top && each.getBoundingClientRect().bottom <= plate.bottom)"""
     clock = RealClock()
     room = Room("Ludothèque municipale de Saint-Étienne", clock)
-    names = dict(zip(SEATS, ("Jean-Christophe Beauchamp", "María de los Ángeles Ruiz"), strict=True))
+    names = dict(
+        zip(SEATS, ("Jean-Christophe Beauchamp", "María de los Ángeles Ruiz"), strict=True)
+    )
     records = played_records("outbuffered", 2, 1)
     for number in range(1, 13):
-        room.put(RoomTable(f"t{number}", number, "By the great window on the left" if number == 6 else ""))
+        room.put(
+            RoomTable(
+                f"t{number}", number, "By the great window on the left" if number == 6 else ""
+            )
+        )
         for record in records:
             room.record(f"t{number}", record)
         room.state(f"t{number}", PublicState("1.0.0", clock.wall_s(), names))
@@ -299,7 +335,9 @@ def test_the_longest_names_leave_every_table_above_the_sign_and_the_tournament_w
     ):
         server.start()
         name = "Coupe des longues soirées d’hiver de Saint-Étie"
-        cup = league.tournaments.new(name, System.SWISS, "scouts", {}, rounds=3, minutes=20, team_size=1)
+        cup = league.tournaments.new(
+            name, System.SWISS, "scouts", {}, rounds=3, minutes=20, team_size=1
+        )
         for each in names.values():
             league.tournaments.enter(cup.id, [league.cards.make(each[:24]).number])
         league.tournaments.pair_round(cup.id)
@@ -332,9 +370,12 @@ def test_a_clock_that_runs_stays_in_its_place_on_the_overlay(window: WebDriver) 
 
 
 @pytest.mark.parametrize(
-    ("path", "before", "after"), [("/", "Free", "Turn 1"), ("/watch/1", "Nothing to see yet", "turn 1")]
+    ("path", "before", "after"),
+    [("/", "Free", "Turn 1"), ("/watch/1", "Nothing to see yet", "turn 1")],
 )
-def test_the_wall_and_a_spectator_follow_what_is_told(path: str, before: str, after: str, window: WebDriver) -> None:
+def test_the_wall_and_a_spectator_follow_what_is_told(
+    path: str, before: str, after: str, window: WebDriver
+) -> None:
     clock = RealClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))

@@ -17,7 +17,13 @@ from service import WALL, browser, until
 from companion.core.clock import RealClock
 from companion.core.kit import Seat
 from companion.league.tournament import System
-from companion.table.public.messages import PublicRecord, PublicState, encoded, read_record, read_state
+from companion.table.public.messages import (
+    PublicRecord,
+    PublicState,
+    encoded,
+    read_record,
+    read_state,
+)
 from companion.table.seats.staff_call import Call
 from web.hub.room import Room, RoomTable
 from web.server.server import serve
@@ -48,7 +54,9 @@ def hostile_record(record: PublicRecord, entry: int) -> PublicRecord:
     """A record that every hub takes, with markup wherever it may be."""
     message, text = json.loads(encoded(record)), f"{entry}{SCRIPT}"
     plain = message["view"] | dict.fromkeys(("title", "step", "sign", "why", "result"), "")
-    view = hostile(plain, text) | {name: plain[name] for name in ("winners", "options", "layout") if name in plain}
+    view = hostile(plain, text) | {
+        name: plain[name] for name in ("winners", "options", "layout") if name in plain
+    }
     part = {"say": "{a}", "many": "", "parts": {"a": {"typed": text}}}
     view["happened"] = [text, {"typed": text}, part]
     message |= {"what": text, "entry": entry, "cards": {"south": text}, "view": view}
@@ -86,7 +94,9 @@ def hostile_room(tmp_path: Path) -> Iterator[HostileRoom]:
     with ExitStack() as stack:
         league = stack.enter_context(league_of(tmp_path, clock, "id1", "id2"))
         people = [league.cards.make(MARKUP) for _ in range(4)]
-        cup = league.tournaments.new(MARKUP, System.SWISS, "scouts", {}, rounds=2, minutes=0, team_size=1)
+        cup = league.tournaments.new(
+            MARKUP, System.SWISS, "scouts", {}, rounds=2, minutes=0, team_size=1
+        )
         for person in people:
             league.tournaments.enter(cup.id, [person.number])
         league.tournaments.pair_round(cup.id)
@@ -100,10 +110,13 @@ def hostile_room(tmp_path: Path) -> Iterator[HostileRoom]:
                 .replace("<game>", "scouts")
                 for rule in app.url_map.iter_rules()
                 for page in ("watch", "overlay")
-                if "GET" in (rule.methods or ()) and not rule.rule.startswith(("/static", "/live", "/1"))
+                if "GET" in (rule.methods or ())
+                and not rule.rule.startswith(("/static", "/live", "/1"))
             }
         )
-        yield HostileRoom(room, f"http://127.0.0.1:{server.port}", [*paths, *(f"/watch/{n}" for n in range(2, 6))])
+        yield HostileRoom(
+            room, f"http://127.0.0.1:{server.port}", [*paths, *(f"/watch/{n}" for n in range(2, 6))]
+        )
 
 
 def test_markup_of_a_table_stays_text_on_every_page_and_stream(hostile_room: HostileRoom) -> None:

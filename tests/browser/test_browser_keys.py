@@ -84,7 +84,10 @@ class Reader:
 
     def nodes(self) -> list[Node]:
         """Everything on the page, in the order in which it is read."""
-        told = {node["nodeId"]: node for node in cdp(self._window, "Accessibility.getFullAXTree")["nodes"]}
+        told = {
+            node["nodeId"]: node
+            for node in cdp(self._window, "Accessibility.getFullAXTree")["nodes"]
+        }
         found: list[Node] = []
 
         def read(raw: dict[str, Any]) -> str:
@@ -92,7 +95,13 @@ class Reader:
             found.append(Node("", "", "", {}, 0))
             inside = [read(told[child]) for child in raw.get("childIds", []) if child in told]
             role, name = (str(raw.get(key, {}).get("value", "")) for key in ("role", "name"))
-            text = name if role == "StaticText" else " ".join(filter(None, inside)) if role != "InlineTextBox" else ""
+            text = (
+                name
+                if role == "StaticText"
+                else " ".join(filter(None, inside))
+                if role != "InlineTextBox"
+                else ""
+            )
             states = {each["name"]: _state(each["value"]) for each in raw.get("properties", [])}
             if not raw.get("ignored"):
                 found[here] = Node(role, name, text, states, raw.get("backendDOMNodeId", 0))
@@ -111,7 +120,11 @@ class Reader:
         self.is_well()
 
     def _says(self, words: tuple[str, ...]) -> bool:
-        told = [node for node in self.nodes() if node.role == "status" and node.states.get("live") == "polite"]
+        told = [
+            node
+            for node in self.nodes()
+            if node.role == "status" and node.states.get("live") == "polite"
+        ]
         return any(all(word in node.text for word in words) for node in told)
 
     def refused(self, words: str) -> None:
@@ -123,12 +136,20 @@ class Reader:
 
     def is_well(self) -> None:
         """No stop of Tab without a name and a role."""
-        bare = [str(node) for node in self.nodes() if node.is_reached and not (node.name and node.role not in NAMELESS)]
+        bare = [
+            str(node)
+            for node in self.nodes()
+            if node.is_reached and not (node.name and node.role not in NAMELESS)
+        ]
         assert not bare, bare
 
     def twin(self) -> str:
         """The board in words."""
-        return next(node.name for node in self.nodes() if node.role in ("application", "image") and " " in node.name)
+        return next(
+            node.name
+            for node in self.nodes()
+            if node.role in ("application", "image") and " " in node.name
+        )
 
     def focus(self) -> Node:
         """What has the focus, and is seen to have it; of a board: the square."""
@@ -142,7 +163,9 @@ class Reader:
 
     def _held(self) -> int:
         """The element that keys go to; the tree’s own word for it comes later than the page’s."""
-        held = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")["result"]["objectId"]
+        held = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")["result"][
+            "objectId"
+        ]
         return int(cdp(self._window, "DOM.describeNode", objectId=held)["node"]["backendNodeId"])
 
     # ---- what is pressed ----
@@ -154,7 +177,9 @@ class Reader:
     def go(self, name: str, role: str = "button") -> Node:
         """Tab, or Shift and Tab, to something of this name; the order of Tab is the order of reading."""
         self.waits_for(name, role)
-        stops = [node for node in self.nodes() if node.is_reached and not node.states.get("disabled")]
+        stops = [
+            node for node in self.nodes() if node.is_reached and not node.states.get("disabled")
+        ]
         target = next(number for number, node in enumerate(stops) if self._is(node, name, role))
         held = self._held()
         before = [number for number, node in enumerate(stops) if node.element == held]
@@ -192,13 +217,18 @@ class Reader:
     def does(self, name: str, key: str = Keys.ENTER) -> None:
         """Go to a key and press it, once it does not rest."""
         self.go(name)
-        until("its rest", lambda: not self._window.execute_script("return restOf(document.activeElement)"))
+        until(
+            "its rest",
+            lambda: not self._window.execute_script("return restOf(document.activeElement)"),
+        )
         self.press(key)
 
     def cursor(self) -> str:
         """The square of the board on which the keyboard is, and what stands there; empty before the first arrow."""
         nodes = self.nodes()
-        here = next(node.states.get("activedescendant") for node in nodes if node.role == "application")
+        here = next(
+            node.states.get("activedescendant") for node in nodes if node.role == "application"
+        )
         return next((str(node.name) for node in nodes if here and node.element == here), "")
 
     def _is_on(self, square: str) -> bool:
@@ -213,7 +243,10 @@ class Reader:
             self.press(Keys.ARROW_UP)
         for square in squares:
             here = self.cursor()
-            across, along = ord(square[0]) - ord(here[0]), int(square[1:]) - int(here.split(",")[0][1:])
+            across, along = (
+                ord(square[0]) - ord(here[0]),
+                int(square[1:]) - int(here.split(",")[0][1:]),
+            )
             self.press(
                 (Keys.ARROW_RIGHT if across > 0 else Keys.ARROW_LEFT) * abs(across)
                 + (Keys.ARROW_UP if along > 0 else Keys.ARROW_DOWN) * abs(along)
@@ -250,7 +283,9 @@ def window() -> Iterator[WebDriver]:
 def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
     """A game that has been set up, and South's page of it."""
     settings = Settings(
-        state_dir=str(folder), camera=CameraSettings(source="none"), web=WebSettings(host="127.0.0.1", port=0)
+        state_dir=str(folder),
+        camera=CameraSettings(source="none"),
+        web=WebSettings(host="127.0.0.1", port=0),
     )
     with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
         reader = Reader(window, companion)
@@ -429,9 +464,12 @@ def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: Web
         before = reader.names()
         reader.press("ul")
         reader.waits_for("Hand in: 1 missing")
-        assert set(reader.names()) - set(before) == {"Hand in: 1 missing", "One order to go", "Back", "Clear"}, (
-            "and that number is free to all; with none entered there is an example instead"
-        )
+        assert set(reader.names()) - set(before) == {
+            "Hand in: 1 missing",
+            "One order to go",
+            "Back",
+            "Clear",
+        }, "and that number is free to all; with none entered there is an example instead"
         reader.does("Covered: touch it to look")
         reader.waits_for("Slot 2: left")
         assert reader.focus().name == "Slot 1: up"
@@ -445,7 +483,9 @@ def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: Web
         reader.focus()
 
 
-def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(tmp_path: Path, window: WebDriver) -> None:
+def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
+    tmp_path: Path, window: WebDriver
+) -> None:
     """A placing and a sheet of orders."""
     with playing(window, tmp_path, "kahmate") as reader:
         reader.hears("Place your six pieces")
@@ -479,7 +519,9 @@ window.fetch = (...all) => ask(...all).then(answer => new Promise(done => setTim
 
 
 @pytest.mark.parametrize("before", ["", SLOW_ANSWERS], ids=["answer", "news"])
-def test_who_resigns_by_keyboard_keeps_the_focus(tmp_path: Path, window: WebDriver, before: str) -> None:
+def test_who_resigns_by_keyboard_keeps_the_focus(
+    tmp_path: Path, window: WebDriver, before: str
+) -> None:
     """The menu closes over the key that is gone; the focus is on the menu, and stays there once the game is over."""
     with playing(window, tmp_path, "outbuffered") as reader:
         window.execute_script(before)
@@ -491,10 +533,15 @@ def test_who_resigns_by_keyboard_keeps_the_focus(tmp_path: Path, window: WebDriv
         reader.does("Resign")
         reader.hears("resign")
         is_open = "return document.getElementById('menu').open"
-        until("the menu, closed", lambda: reader.focus().name == "Menu" and not window.execute_script(is_open))
+        until(
+            "the menu, closed",
+            lambda: reader.focus().name == "Menu" and not window.execute_script(is_open),
+        )
 
 
-def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(tmp_path: Path, window: WebDriver) -> None:
+def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(
+    tmp_path: Path, window: WebDriver
+) -> None:
     """A menu that Tab leaves is closed; the table screen's help opens and closes under its own key."""
     is_inside = "return Boolean(document.activeElement.closest('#menu'))"
     is_open = "return document.getElementById('menu').open"
@@ -511,7 +558,13 @@ def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(tmp_pat
         window.get(f"{reader.url}/?screen")
         until("the key", lambda: reader.press(Keys.TAB) or window.execute_script(key) == "wall-ask")
         for word, is_wanted in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
-            until("its rest", lambda: not window.execute_script("return restOf(document.activeElement)"))
+            until(
+                "its rest",
+                lambda: not window.execute_script("return restOf(document.activeElement)"),
+            )
             reader.press(word)
-            until(f"help: {is_wanted}", lambda wanted=is_wanted: window.execute_script(has_help) is wanted)
+            until(
+                f"help: {is_wanted}",
+                lambda wanted=is_wanted: window.execute_script(has_help) is wanted,
+            )
             assert window.execute_script(key) == "wall-ask"

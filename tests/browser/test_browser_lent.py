@@ -70,7 +70,9 @@ def test_nothing_of_the_test_before_is_left(tmp_path: Path) -> None:
 
 def test_what_cannot_be_taken_back_ends_a_browser() -> None:
     with browser(PHONE) as first:
-        first.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "window.mark = 'left'"})
+        first.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": "window.mark = 'left'"}
+        )
     with browser(PHONE) as second:
         assert second is not first
         second.get("about:blank")

@@ -34,7 +34,9 @@ def seat(window: WebDriver) -> WebDriver:
     return window
 
 
-def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Served, WebDriver]) -> None:
+def test_one_laptop_plays_two_turns_without_a_typed_address(
+    laptop: tuple[Served, WebDriver],
+) -> None:
     service, window = laptop
     client = Client(service.url)
     begun_s = time.monotonic()
@@ -46,7 +48,10 @@ def test_one_laptop_plays_two_turns_without_a_typed_address(laptop: tuple[Served
     for letter in "UUS":
         tap(window, f".order[data-letter='{letter}']")
     tap(window, "#hand-in")
-    until("the order is sealed", lambda: client.get("/api/view")["phase"] == "stages" or sealed(client))
+    until(
+        "the order is sealed",
+        lambda: client.get("/api/view")["phase"] == "stages" or sealed(client),
+    )
     assert time.monotonic() - begun_s < FIRST_ORDER_S
     until("the machine is done", lambda: client.get("/api/view")["phase"] == "stages")
     until("the second turn", lambda: is_tidied(client, window))
@@ -63,7 +68,9 @@ def sealed(client: Client) -> bool:
     return bool(client.get("/api/view")["seats"]["south"]["sealed_at"])
 
 
-def test_a_character_is_picked_on_the_table_screen_and_sent_away(laptop: tuple[Served, WebDriver]) -> None:
+def test_a_character_is_picked_on_the_table_screen_and_sent_away(
+    laptop: tuple[Served, WebDriver],
+) -> None:
     service, window = laptop
     client = Client(service.url)
     client.post("/api/seat/south/take", name="Mara")
@@ -95,10 +102,16 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
         client.post("/api/seat/south/take", name="Mara")
         window.get(service.url)
         tap(window, ".machines [data-post]")
-        until("four keys", lambda: len(window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")) == 4)
+        until(
+            "four keys",
+            lambda: len(window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")) == 4,
+        )
         names = [each.text for each in window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")]
         assert names == ["Pip", "Bo", "Zeno", "Ada"]
-        heights = [each.size["height"] for each in window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")]
+        heights = [
+            each.size["height"]
+            for each in window.find_elements(By.CSS_SELECTOR, ".machines .wkey b")
+        ]
         assert max(heights) < 1.5 * min(heights), "a name is broken into lines"
         out = """return [...document.querySelectorAll('.machines .wkey :is(.face,.dots)')].filter(part =>
             part.getBoundingClientRect().right > part.closest('.wkey').getBoundingClientRect().right).length"""

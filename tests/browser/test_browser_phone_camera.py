@@ -159,7 +159,10 @@ def test_a_cut_line_and_a_locked_phone_come_back(place: Place) -> None:
         place.until_seen()
         line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         cdp(phone, "Network.emulateNetworkConditions", offline=True, **line)
-        until("the line is missed", lambda: words_of(phone) == "No connection to the table. Trying again.")
+        until(
+            "the line is missed",
+            lambda: words_of(phone) == "No connection to the table. Trying again.",
+        )
         until("trouble", lambda: place.state is CameraState.TROUBLE)
         sentence = place.companion.table.view().devices.camera.sentence
         assert sentence == "The phone sends no pictures: unlock it and open its camera page"
@@ -192,6 +195,8 @@ def test_one_phone_is_the_camera_and_strangers_are_not(place: Place) -> None:
         until("a used code", lambda: words_of(other) == used)
         place.open(other)
         until("the other phone sends", lambda: words_of(other) == "I see the whole board")
-        until("the first is told", lambda: words_of(first) == "This phone is not the camera any more")
+        until(
+            "the first is told", lambda: words_of(first) == "This phone is not the camera any more"
+        )
         place.companion.phone.room.remove()
         until("so is the other", lambda: words_of(other) == "This phone is not the camera any more")

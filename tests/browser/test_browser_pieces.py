@@ -14,7 +14,19 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 from served import served
-from service import Client, Served, main_key, press_space, says, sit_down, tap, tap_square, too_wide, until, wait
+from service import (
+    Client,
+    Served,
+    main_key,
+    press_space,
+    says,
+    sit_down,
+    tap,
+    tap_square,
+    too_wide,
+    until,
+    wait,
+)
 from window_tools import Windows, no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
@@ -112,7 +124,9 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
     until("dots", lambda: south.find_elements(By.CSS_SELECTOR, "#under .dots"))
     assert south.find_elements(By.CSS_SELECTOR, "#under .chosen")
     tap_square(south, "d1")
-    until("no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen"))
+    until(
+        "no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen")
+    )
     wait(0.5)
     tap(south, "#commit")
     until("a word about what is due", lambda: "scout" in text_of(south, "#said"))
@@ -125,7 +139,10 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
     play(south, client, "Boulder on d5 to e6")
     hands_are_done(client, south)
     assert client.get("/api/view")["layout"]["e6"] == ["white boulder"]
-    until("the boulder on the screen", lambda: wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']"))
+    until(
+        "the boulder on the screen",
+        lambda: wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']"),
+    )
     assert len(wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']")) == 1
     play(south, client, "Press your clock")
 
@@ -214,7 +231,8 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         ActionChains(south).send_keys("d").perform()
         until("the shield", lambda: texts_of(south, ".unit b") == ["1:N", "2:aE", "3:D"])
         drawings = {
-            each.get_attribute("href") for each in south.find_elements(By.CSS_SELECTOR, "#plan use, #under use")
+            each.get_attribute("href")
+            for each in south.find_elements(By.CSS_SELECTOR, "#plan use, #under use")
         }
         assert drawings == {"#order-up", "#blade", "#shield"}
         tap_square(south, "h1")
@@ -240,9 +258,9 @@ def test_orders_on_a_sheet_are_drawn_changed_and_sealed(tmp_path: Path, windows:
         tap(south, ".sure [data-yes]")
         until("the shutter", lambda: south.find_elements(By.ID, "shutter"))
         assert not south.find_elements(By.CSS_SELECTOR, "#sheet, .unit")
-        assert south.execute_script("return sessionStorage.length") == 0 or "aE" not in south.execute_script(
-            "return JSON.stringify(sessionStorage)"
-        )
+        assert south.execute_script(
+            "return sessionStorage.length"
+        ) == 0 or "aE" not in south.execute_script("return JSON.stringify(sessionStorage)")
         for window in windows:
             assert "2:aE" not in window.page_source
         look = south.find_element(By.ID, "look")
@@ -287,7 +305,9 @@ def play_on(client: Client, phones: dict[str, WebDriver]) -> str:
         ranks = [int(square[1:]) for square in squares]
         return "against" in label, (ranks[-1] - ranks[0]) * ahead if ranks else -99
 
-    text, squares, label, _, touches, _ = max((play for play in legal if play[3] == ""), key=worth, default=legal[-1])
+    text, squares, label, _, touches, _ = max(
+        (play for play in legal if play[3] == ""), key=worth, default=legal[-1]
+    )
     if not squares:
         play(phone, client, "End turn")
         return str(label)
@@ -326,7 +346,11 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         until("both in", lambda: client.get("/api/view")["phase"] == "stages")
         hands_are_done(client, south, north)
         layout = client.get("/api/view")["layout"]
-        assert (layout["d1"], layout["d2"], layout["a1"]) == (["blue big"], ["blue smart"], ["blue fast"])
+        assert (layout["d1"], layout["d2"], layout["a1"]) == (
+            ["blue big"],
+            ["blue smart"],
+            ["blue fast"],
+        )
         for _ in range(60):
             view = client.get("/api/view")
             if view["standing"]["duel"]:
@@ -342,7 +366,9 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         until("the sum", lambda: "with card 4 makes" in text_of(south, "#told"))
         tap(south, "[data-card='5']")
         main_key(south, "Hand in 5")
-        until("a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1)
+        until(
+            "a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1
+        )
         assert len(north.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1
         tap(north, "[data-card='2']")
         main_key(north, "Hand in 2")

@@ -29,11 +29,17 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         web=WebSettings(host="127.0.0.1", port=0),
         table=TableSettings(reading_time_s=0.1),
     )
-    with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion, browser(PHONE) as window:
+    with (
+        running(tmp_path / "hub") as hub,
+        Companion(settings, simulate=True) as companion,
+        browser(PHONE) as window,
+    ):
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
-        cup = league.tournaments.new("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1)
+        cup = league.tournaments.new(
+            "Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0, team_size=1
+        )
         for name in ("Mara", "Jonas"):
             league.tournaments.enter(cup.id, [league.cards.make(name).number])
         service = SimpleNamespace(url=f"http://127.0.0.1:{companion.server.port}")
@@ -50,7 +56,10 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         until("the key is gone", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
-        until("the result is there", lambda: board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict)  # type: ignore[arg-type]
+        until(
+            "the result is there",
+            lambda: board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict,
+        )  # type: ignore[arg-type]
         assert board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round)
         until("no key for one", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))

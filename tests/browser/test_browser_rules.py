@@ -29,11 +29,19 @@ def test_a_refusal_leads_to_its_paragraph_which_is_lit(tmp_path: Path) -> None:
     with served(tmp_path) as service, browser(PHONE) as phone:
         sit_down(phone, service, "south", "Mara")
         service.new_game("scouts")
-        service.host("confirm", moment=Client(service.url).get("/api/view")["moment"], stage=0, force=True)
+        service.host(
+            "confirm", moment=Client(service.url).get("/api/view")["moment"], stage=0, force=True
+        )
         moment = Client(service.url).get("/api/view")["moment"]
-        until("the turn", lambda: phone.find_elements(By.CSS_SELECTOR, f'#live.orders[data-moment="{moment}"]'))
+        until(
+            "the turn",
+            lambda: phone.find_elements(By.CSS_SELECTOR, f'#live.orders[data-moment="{moment}"]'),
+        )
         phone.execute_async_script(_HAND_IN, moment, "c1-c2")
-        words = until("the link", lambda: phone.execute_script("return document.querySelector('#said a')?.innerText"))
+        words = until(
+            "the link",
+            lambda: phone.execute_script("return document.querySelector('#said a')?.innerText"),
+        )
         assert words == "Rule 2, Setting up"
         phone.execute_script("document.querySelector('#said a').click()")
         lit = until("the paragraph", lambda: phone.execute_script(_LIT))

@@ -75,7 +75,14 @@ def test_a_key_that_is_kept_down_enters_one_order(seat: WebDriver) -> None:
     has(seat, "...")
     for key, code in (("u", "KeyU"), ("ArrowUp", "ArrowUp")):
         for is_repeated in (False, True, True, True):
-            cdp(seat, "Input.dispatchKeyEvent", type="keyDown", key=key, code=code, autoRepeat=is_repeated)
+            cdp(
+                seat,
+                "Input.dispatchKeyEvent",
+                type="keyDown",
+                key=key,
+                code=code,
+                autoRepeat=is_repeated,
+            )
         cdp(seat, "Input.dispatchKeyEvent", type="keyUp", key=key, code=code)
     has(seat, "UU.")
     tap(seat, "#clear")
@@ -94,7 +101,8 @@ def test_who_types_into_a_slot_goes_on_to_the_next_free_one(seat: WebDriver) -> 
 
 
 @pytest.mark.parametrize(
-    ("language", "typed", "shown", "sealed"), [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS")]
+    ("language", "typed", "shown", "sealed"),
+    [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS")],
 )
 def test_orders_are_read_and_typed_in_the_own_language(
     language: str, typed: str, shown: str, sealed: str, seat: WebDriver
@@ -105,12 +113,16 @@ def test_orders_are_read_and_typed_in_the_own_language(
     seat.refresh()
     until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
     tap(seat, ".order[data-letter='R']")
-    until("an order", lambda: entered(seat) != "...")  # a tap is kept until the scripts run, a letter is not
+    until(
+        "an order", lambda: entered(seat) != "..."
+    )  # a tap is kept until the scripts run, a letter is not
     tap(seat, "#clear")
     has(seat, "...")
     seat.find_element(By.TAG_NAME, "body").send_keys(typed)
     has(seat, shown)
-    script = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter).join('')"
+    script = (
+        "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter).join('')"
+    )
     assert seat.execute_script(script) == sealed, "what is handed in"
     tap(seat, "#clear")
     has(seat, "...")
@@ -143,7 +155,9 @@ def test_a_finger_presses_where_it_is_lifted_and_once(seat: WebDriver) -> None:
     has(seat, "RR.")
     finger(seat, "S")
     has(seat, "RRS")
-    assert seat.execute_script("return window.clicks") == [False] * 3, "no click of the browser's own follows"
+    assert seat.execute_script("return window.clicks") == [False] * 3, (
+        "no click of the browser's own follows"
+    )
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=False)
     tap(seat, "#clear")
     has(seat, "...")
@@ -156,7 +170,9 @@ def is_open(window: WebDriver) -> bool:
 def spoken(window: WebDriver) -> str:
     """All that a screen reader finds on the page."""
     nodes = cdp(window, "Accessibility.getFullAXTree")["nodes"]
-    return " | ".join(node.get("name", {}).get("value", "") for node in nodes if not node.get("ignored"))
+    return " | ".join(
+        node.get("name", {}).get("value", "") for node in nodes if not node.get("ignored")
+    )
 
 
 def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDriver) -> None:
@@ -166,18 +182,25 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
     assert "Slot 1: down" in spoken(seat)
     seat.execute_script("document.getElementById('menu').open = true")
     tap(seat, "[data-switch=cover]")
-    assert seat.find_element(By.CSS_SELECTOR, "[data-switch=cover]").get_attribute("aria-pressed") == "true"
+    assert (
+        seat.find_element(By.CSS_SELECTOR, "[data-switch=cover]").get_attribute("aria-pressed")
+        == "true"
+    )
     seat.refresh()
     says(seat, "Hand in, or change your mind")
     has(seat, "DLR")
-    shown = [seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")]
+    shown = [
+        seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")
+    ]
     assert shown == [False, False]
     assert seat.find_element(By.CSS_SELECTOR, ".buffer").text == ""
     assert "Covered: touch it to look" in spoken(seat)
     assert "Slot" not in spoken(seat)
     ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".buffer")).perform()
     until("the slots", lambda: is_open(seat))
-    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "the touch only opens the shutter"
+    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), (
+        "the touch only opens the shutter"
+    )
     assert "Slot 1: down" in spoken(seat)
     seat.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
     until("the shutter", lambda: not is_open(seat))

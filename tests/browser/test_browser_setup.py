@@ -33,7 +33,10 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         # Keys light up on the page, lamps on the panel.
         tap(window, "#begin")
         finger = Client(service.url)
-        until("a lamp to tap", lambda: window.find_element(By.CSS_SELECTOR, "[data-lamp=north_2]").is_enabled())
+        until(
+            "a lamp to tap",
+            lambda: window.find_element(By.CSS_SELECTOR, "[data-lamp=north_2]").is_enabled(),
+        )
         finger.post("/workbench/press", button="south_up")
         until("the key on the page", lambda: "down" in _classes(window, "[data-key=south_up]"))
         finger.post("/workbench/release", button="south_up")
@@ -41,7 +44,9 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         tap(window, "[data-lamp=north_2]")
         until("the lamp", lambda: finger.get("/workbench/state")["lamps"]["north_2"] > 0)
         tap(window, "#end")
-        until("the table’s own lamps", lambda: finger.get("/workbench/state")["lamps"]["north_2"] == 0)
+        until(
+            "the table’s own lamps", lambda: finger.get("/workbench/state")["lamps"]["north_2"] == 0
+        )
         assert "north_2" not in str(finger.get("/api/view")["seats"])
 
         # A game is started with an option, by one tap; a hand over the board, or the camera would tick the set-up off.
@@ -57,12 +62,18 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         # Keys are tried between games: the page's main key shows it.
         window.get(f"{service.url}/host/health#trial")
         until("the page", lambda: window.find_elements(By.ID, "begin"))
-        assert window.find_element(By.ID, "begin").value_of_css_property("border-top-style") == "dashed"
+        assert (
+            window.find_element(By.ID, "begin").value_of_css_property("border-top-style")
+            == "dashed"
+        )
 
         # Settings: one that works at once, one that waits for a restart, which comes by itself after the game.
         window.get(f"{service.url}/settings")
         tap(window, "[data-values*=dark]")
-        until("it is saved", lambda: read_settings((tmp_path / "settings.toml").read_text()).table.theme == "dark")
+        until(
+            "it is saved",
+            lambda: read_settings((tmp_path / "settings.toml").read_text()).table.theme == "dark",
+        )
         tap(window, "#tinkerers>summary")
         field = window.find_element(By.ID, "web.viewers")
         field.clear()
@@ -71,7 +82,11 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         assert read_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
         finger.send("/host", f"key={service.host_key}".encode())
         finger.post("/api/host/abandon")
-        until("a page without a word of a restart", lambda: window.find_element(By.ID, "note").text == "", 40)
+        until(
+            "a page without a word of a restart",
+            lambda: window.find_element(By.ID, "note").text == "",
+            40,
+        )
         assert finger.get("/api/view")["game"] == "outbuffered", "the game is still known"
         assert json.loads((tmp_path / "choices.json").read_text())["last"] == "outbuffered"
         logs = [
@@ -79,7 +94,9 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
             for entry in window.get_log("browser")
             if not {"403", "400"} & set(re.findall(r"\d{3}", entry["message"]))
         ]
-        assert [entry["message"] for entry in logs if "refused" not in entry["message"].lower()] == []
+        assert [
+            entry["message"] for entry in logs if "refused" not in entry["message"].lower()
+        ] == []
 
 
 def test_what_is_wrong_with_a_setting_is_said_beside_it(tmp_path: Path) -> None:
@@ -92,7 +109,10 @@ def test_what_is_wrong_with_a_setting_is_said_beside_it(tmp_path: Path) -> None:
         field = window.find_element(By.ID, "web.viewers")
         field.clear()
         field.send_keys("many", Keys.TAB)
-        until("what is wrong", lambda: "whole number from 4" in window.find_element(By.CSS_SELECTOR, ".bad").text)
+        until(
+            "what is wrong",
+            lambda: "whole number from 4" in window.find_element(By.CSS_SELECTOR, ".bad").text,
+        )
         assert field.get_attribute("aria-invalid") == "true"
         assert field.get_attribute("value") == "many"
         field.clear()
@@ -125,7 +145,10 @@ def test_the_focus_of_whoever_hosts_by_keyboard_is_never_lost(tmp_path: Path) ->
         for way in (Keys.ESCAPE, Keys.ENTER):
             presses(free)
             has_focus(".sure [data-no]")
-            until("its rest", lambda: not window.execute_script("return restOf(document.activeElement)"))
+            until(
+                "its rest",
+                lambda: not window.execute_script("return restOf(document.activeElement)"),
+            )
             ActionChains(window, duration=0).send_keys(way).perform()
             has_focus(free)
             assert not window.find_elements(By.CSS_SELECTOR, ".sure")

@@ -58,7 +58,9 @@ def window() -> Iterator[WebDriver]:
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place, serve(place.app, "127.0.0.1", 0) as server:
-        policy = SpeechPolicy(place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock)
+        policy = SpeechPolicy(
+            place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock
+        )
         object.__setattr__(welcome, "voice", policy)
         server.start()
         yield Served(place, f"http://127.0.0.1:{server.port}", policy)
@@ -123,7 +125,9 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))
 
 
-def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDriver, served: Served) -> None:
+def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(
+    window: WebDriver, served: Served
+) -> None:
     table = served.place.table
     window.get(f"{served.url}/pass")
     for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
@@ -134,11 +138,18 @@ def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDrive
     play(table, served.place.clock, "outbuffered", 6, seed=3)
     says(window, "Jonas wins after 6 turns")
     for words in ("You win, Jonas", "Good game, Mara"):
-        until(words, lambda words=words: words in window.find_element(By.CSS_SELECTOR, ".both").text)
+        until(
+            words, lambda words=words: words in window.find_element(By.CSS_SELECTOR, ".both").text
+        )
     assert window.find_elements(By.CSS_SELECTOR, ".hail, .still .board")
-    assert "Mara 0 : 1 Jonas" in " ".join(window.find_element(By.CSS_SELECTOR, "dd.evening").text.split())
+    assert "Mara 0 : 1 Jonas" in " ".join(
+        window.find_element(By.CSS_SELECTOR, "dd.evening").text.split()
+    )
     tap(window, "#share summary")
-    until("the address", lambda: "history/1" in window.find_element(By.CSS_SELECTOR, ".shared .mono").text)
+    until(
+        "the address",
+        lambda: "history/1" in window.find_element(By.CSS_SELECTOR, ".shared .mono").text,
+    )
     for size in (PHONE, (320, 568)):
         resize(window, size)
         assert too_wide(window) <= 0
@@ -152,7 +163,9 @@ def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(window: WebDrive
     says(window, "Hand the phone to Jonas")
 
 
-def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(window: WebDriver, served: Served) -> None:
+def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
+    window: WebDriver, served: Served
+) -> None:
     said = "return window.spoken.map(([text]) => text)"
     mark = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": VOICE})
     try:

@@ -31,7 +31,9 @@ def begin(tour: Tour, game: str = "outbuffered") -> None:
     """A game whose board is set."""
     tour.table.new_game(game, {}, 7)
     while tour.table.view().phase is Phase.SETUP:
-        tour.table.confirm("host", tour.table.view().moment, tour.table.view().turn.stage, force=True)
+        tour.table.confirm(
+            "host", tour.table.view().moment, tour.table.view().turn.stage, force=True
+        )
 
 
 def test_the_sign_counts_the_orders_down(window: WebDriver, tour: Tour) -> None:
@@ -61,9 +63,23 @@ def test_the_keys_of_shooting_and_waiting_carry_words(window: WebDriver, tour: T
     assert window.execute_script(script) == ["S Shoot", "U", "I Wait", "L", "D", "R"]
     fits = "return [...document.querySelectorAll('.order')].every(key => key.scrollHeight <= key.clientHeight + 1)"
     for height in (844, 640, 568):
-        cdp(window, "Emulation.setDeviceMetricsOverride", width=320, height=height, deviceScaleFactor=1, mobile=True)
+        cdp(
+            window,
+            "Emulation.setDeviceMetricsOverride",
+            width=320,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=True,
+        )
         assert window.execute_script(fits), f"at {height} px"
-    cdp(window, "Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    cdp(
+        window,
+        "Emulation.setDeviceMetricsOverride",
+        width=390,
+        height=844,
+        deviceScaleFactor=1,
+        mobile=True,
+    )
 
 
 def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
@@ -72,7 +88,11 @@ def test_a_wrong_placement_is_said_once(window: WebDriver, tour: Tour) -> None:
     tour.table.hand_in(Seat.NORTH, tour.table.view().moment, "III")
     astray = dict(tour.table.view().board.target or {})
     astray[Square.parse("c2")] = astray.pop(Square.parse("a2"))
-    tour.table.saw(Reading(tops(astray), frozenset(), quiet=True, game="outbuffered", at_s=tour.clock.monotonic_s()))
+    tour.table.saw(
+        Reading(
+            tops(astray), frozenset(), quiet=True, game="outbuffered", at_s=tour.clock.monotonic_s()
+        )
+    )
     tour.table.step()
     visit(window, tour, SEAT)
     says(window, "Move the purple robot c2 to a2")
@@ -132,9 +152,13 @@ def test_what_many_robots_do_is_told_in_whole_rows(
     """As many as there is room for; the board shows the others."""
     tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
     while tour.table.view().phase is Phase.SETUP:
-        tour.table.confirm("host", tour.table.view().moment, tour.table.view().turn.stage, force=True)
+        tour.table.confirm(
+            "host", tour.table.view().moment, tour.table.view().turn.stage, force=True
+        )
     for seat, way in ((Seat.SOUTH, "N"), (Seat.NORTH, "S")):
-        tour.table.hand_in(seat, tour.table.view().moment, " ".join(f"{number}:{way}" for number in range(1, 9)))
+        tour.table.hand_in(
+            seat, tour.table.view().moment, " ".join(f"{number}:{way}" for number in range(1, 9))
+        )
     resize(window, size)
     visit(window, tour, Stop("screen", "/"))
     rows = window.execute_script(_ROWS)

@@ -67,7 +67,12 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
     x, y = at
     if kind == "finger":
         points = [{"x": x, "y": y}] if is_down else []
-        cdp(window, "Input.dispatchTouchEvent", type="touchStart" if is_down else "touchEnd", touchPoints=points)
+        cdp(
+            window,
+            "Input.dispatchTouchEvent",
+            type="touchStart" if is_down else "touchEnd",
+            touchPoints=points,
+        )
     else:
         what = "mousePressed" if is_down else "mouseReleased"
         cdp(window, "Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
@@ -77,7 +82,10 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
 @pytest.mark.parametrize(
     ("key", "has_worked"),
     [
-        (".order[data-letter='U']", "return document.querySelector('.slot').dataset.letter === 'U'"),
+        (
+            ".order[data-letter='U']",
+            "return document.querySelector('.slot').dataset.letter === 'U'",
+        ),
         (".slot", "return document.querySelector('.slot').matches('.chosen')"),
     ],
 )
@@ -98,7 +106,10 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         until("the notice has come", lambda: window.execute_script("return window.heard") > before)
         pointer(window, kind, at, False)
         until("what the tap does", lambda: window.execute_script(has_worked))
-        until("the notice is shown", lambda: window.execute_script("return !!document.querySelector('.notice')"))
+        until(
+            "the notice is shown",
+            lambda: window.execute_script("return !!document.querySelector('.notice')"),
+        )
 
 
 def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDriver) -> None:
@@ -110,7 +121,10 @@ def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDrive
         at = window.execute_script(_CENTRE, ".slot")
         pointer(window, "finger", at, True)
         place.table.offer_draw(Seat.NORTH)
-        until("the offer is shown", lambda: window.execute_script("return !!document.querySelector('[data-question]')"))
+        until(
+            "the offer is shown",
+            lambda: window.execute_script("return !!document.querySelector('[data-question]')"),
+        )
         pointer(window, "finger", at, False)
 
 
@@ -163,7 +177,9 @@ def losing(name: str, times: int) -> Callable[[], Response | None]:
 
 
 @pytest.mark.parametrize("name", ["seat.js", "squares.js", "phone.css"])
-def test_a_page_that_lost_a_part_says_so_and_loads_again_once(tmp_path: Path, window: WebDriver, name: str) -> None:
+def test_a_page_that_lost_a_part_says_so_and_loads_again_once(
+    tmp_path: Path, window: WebDriver, name: str
+) -> None:
     with south(tmp_path, window) as (place, url):
         place.sit("north", "Jonas")
         place.to_orders()
@@ -174,12 +190,20 @@ def test_a_page_that_lost_a_part_says_so_and_loads_again_once(tmp_path: Path, wi
         until("it has loaded again", lambda: window.execute_script(is_anew))
         told = "return !!document.querySelector('#unloaded:not([hidden])')"
         until("nothing is lost any more", lambda: not window.execute_script(told))
-        until("the slots", lambda: window.execute_script("return !!document.querySelector('.slot .k')"))
+        until(
+            "the slots",
+            lambda: window.execute_script("return !!document.querySelector('.slot .k')"),
+        )
         window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
-        until("a key works", lambda: window.execute_script("return document.querySelector('.slot').dataset.letter"))
+        until(
+            "a key works",
+            lambda: window.execute_script("return document.querySelector('.slot').dataset.letter"),
+        )
 
 
-def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(tmp_path: Path, window: WebDriver) -> None:
+def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(
+    tmp_path: Path, window: WebDriver
+) -> None:
     with south(tmp_path, window) as (place, url):
         place.app.before_request_funcs.setdefault(None, []).append(losing("seat.js", 99))
         window.get(url)
@@ -202,7 +226,9 @@ def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(tmp_path: Path, wi
     ],
     ids=["missing", "full"],
 )
-def test_orders_are_entered_where_a_browser_keeps_nothing(tmp_path: Path, window: WebDriver, storage: str) -> None:
+def test_orders_are_entered_where_a_browser_keeps_nothing(
+    tmp_path: Path, window: WebDriver, storage: str
+) -> None:
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
     try:
         with south(tmp_path, window) as (place, url):

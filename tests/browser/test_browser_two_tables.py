@@ -36,7 +36,9 @@ def become_host(window: WebDriver, companion: Companion) -> str:
 def test_two_phones_play_at_two_tables(tmp_path: Path, axe: str) -> None:
     with services(tmp_path) as both, browser(PHONE) as south, browser(PHONE) as north:
         windows = south, north
-        urls = [become_host(window, companion) for window, companion in zip(windows, both, strict=True)]
+        urls = [
+            become_host(window, companion) for window, companion in zip(windows, both, strict=True)
+        ]
         south.execute_script(axe)
         assert south.execute_async_script(_AXE) == []
         assert too_wide(south) <= 0
@@ -47,18 +49,25 @@ def test_two_phones_play_at_two_tables(tmp_path: Path, axe: str) -> None:
         north.find_element(By.ID, "code").send_keys(f"{code[:3]}-{code[3:]}")
         north.find_elements(By.CSS_SELECTOR, "form button")[1].click()
         until("the game begins", lambda: all(session_of(each.table).remote for each in both))
-        for window, url, seat, name in zip(windows, urls, ("south", "north"), ("Mara", "Jonas"), strict=True):
+        for window, url, seat, name in zip(
+            windows, urls, ("south", "north"), ("Mara", "Jonas"), strict=True
+        ):
             window.get(f"{url}/join/{seat}")
             window.find_element(By.NAME, "name").send_keys(name)
             window.find_element(By.CSS_SELECTOR, "form.join .go").click()
         for companion in both:  # each camera sees its own board set up
             assert companion.simulation
             companion.simulation.world.set_up(companion.table.view().board.target or {})
-        until("orders are due", lambda: all(session_of(each.table).phase is Phase.ORDERS for each in both))
+        until(
+            "orders are due",
+            lambda: all(session_of(each.table).phase is Phase.ORDERS for each in both),
+        )
         for window, waits in ((south, True), (north, False)):
             until(
                 "the keys",
-                lambda window=window: window.find_elements(By.CSS_SELECTOR, ".order[data-letter='U']"),
+                lambda window=window: window.find_elements(
+                    By.CSS_SELECTOR, ".order[data-letter='U']"
+                ),
             )
             for _ in range(3):
                 tap(window, ".order[data-letter='U']")
@@ -66,9 +75,14 @@ def test_two_phones_play_at_two_tables(tmp_path: Path, axe: str) -> None:
             if waits:
                 until("it waits", lambda: "Waiting for the other table" in text_of(south, ".sign"))
                 assert not south.find_elements(By.CSS_SELECTOR, "[data-post$='take-back']")
-        until("both are open", lambda: all(session_of(each.table).phase is Phase.STAGES for each in both))
+        until(
+            "both are open",
+            lambda: all(session_of(each.table).phase is Phase.STAGES for each in both),
+        )
         tap(south, "[data-post$='/resign']")
         tap(south, ".sure [data-yes]")
-        until("it is over", lambda: all(session_of(each.table).phase is Phase.OVER for each in both))
+        until(
+            "it is over", lambda: all(session_of(each.table).phase is Phase.OVER for each in both)
+        )
         until("North has won", lambda: "resigns" in text_of(north, "#live"))
         no_errors(*windows)

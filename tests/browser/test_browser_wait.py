@@ -14,10 +14,19 @@ KEY = "#scouts .get a"
 def test_a_kit_that_is_being_made_says_so_and_then_is_a_link_again(window: WebDriver) -> None:
     with touring() as tour:
         visit(window, tour, Stop("kit", "/kit"))
-        window.execute_script("document.addEventListener('click', event => event.preventDefault())")  # it stays here
-        until("the script", lambda: window.execute_script(f"document.querySelector('{KEY}').click(); return 1"))
+        window.execute_script(
+            "document.addEventListener('click', event => event.preventDefault())"
+        )  # it stays here
+        until(
+            "the script",
+            lambda: window.execute_script(f"document.querySelector('{KEY}').click(); return 1"),
+        )
         until("working", lambda: "working" in window.find_element("css selector", KEY).text)
-        token = window.execute_script(f"return new URL(document.querySelector('{KEY}').href).searchParams.get('wait')")
+        token = window.execute_script(
+            f"return new URL(document.querySelector('{KEY}').href).searchParams.get('wait')"
+        )
         assert token
         window.execute_script("document.cookie = `made=${arguments[0]}; path=/`", token)
-        until("done", lambda: window.find_element("css selector", KEY).text == "Kit\nPDF to cut out")
+        until(
+            "done", lambda: window.find_element("css selector", KEY).text == "Kit\nPDF to cut out"
+        )

@@ -252,7 +252,9 @@ def arrived(window: WebDriver, tour: Walk, stop: Stop) -> Found:
     dress(window, SIZES["screen"] if is_large else PHONE, "light")
     visit(window, tour, stop)
     heard(window, stop)
-    yield from ((each, "") for script in (_MISSING, _TORN, _LYING) for each in window.execute_script(script))
+    yield from (
+        (each, "") for script in (_MISSING, _TORN, _LYING) for each in window.execute_script(script)
+    )
     shift, what = window.execute_async_script(_SHIFT)
     if shift > MOST_SHIFT:
         yield f"shifts by {shift:.2f}: {what}", ""
@@ -281,8 +283,14 @@ def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> 
             resize(window, size)
             window.execute_async_script(_HEIGHT)
             for script in (_CUT_FROM_AFAR, _OVER):
-                yield from ((each, f"{size} {language}") for each in window.execute_script(script, SLACK_PX))
-    if stop.name.startswith(game) and stop.name.endswith("south") and SEATS_ON_LAPTOPS.get(game) == language:
+                yield from (
+                    (each, f"{size} {language}") for each in window.execute_script(script, SLACK_PX)
+                )
+    if (
+        stop.name.startswith(game)
+        and stop.name.endswith("south")
+        and SEATS_ON_LAPTOPS.get(game) == language
+    ):
         resize(window, LAPTOP)
         window.execute_async_script(_HEIGHT)
         yield from ((each, f"laptop {language}") for each in window.execute_script(_LAID))
@@ -327,7 +335,9 @@ def cut(window: WebDriver, tour: Walk, stop: Stop, game: str) -> Found:
     is_for_hands = not stop.name.endswith("-screen") and stop.name != "workbench"
     dress(window, SMALL if is_for_hands else SIZES["screen"], "light")
     visit(window, tour, stop, "fr")
-    yield from ((each, "fr") for script in (_CUT, _BROKEN_KEYS) for each in window.execute_script(script))
+    yield from (
+        (each, "fr") for script in (_CUT, _BROKEN_KEYS) for each in window.execute_script(script)
+    )
     yield from below_the_edge(window, stop, game, "fr")
     yield from laid_out(window, stop, game, "fr")
 
@@ -350,9 +360,13 @@ def nothing_wrong(window: WebDriver, walk: Walk, stops: Iterable[Stop], game: st
     for stop in stops:
         for what, where in looked_at(window, walk, stop, game):
             found[what].append(f"{stop.name} {where}")
-        if stop.name.endswith("-watch"):  # the last page of its state: none follows the game to the next one
+        if stop.name.endswith(
+            "-watch"
+        ):  # the last page of its state: none follows the game to the next one
             window.get("about:blank")
-    told = [f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()]
+    told = [
+        f"{what}\n    on {', '.join(where[:4])} ({len(where)})" for what, where in found.items()
+    ]
     assert not told, "\n".join(told)
 
 
@@ -371,7 +385,9 @@ def test_a_small_window_is_led_to_a_seat_on_its_side_too(window: WebDriver) -> N
     with touring() as tour:
         lie_down(window)
         visit(window, tour, Stop("lobby", "/", is_guest=True), "fr")
-        shown = "return ['.door', '.page'].map(each => document.querySelector(each).checkVisibility())"
+        shown = (
+            "return ['.door', '.page'].map(each => document.querySelector(each).checkVisibility())"
+        )
         assert window.execute_script(shown) == [True, False]
 
 
@@ -381,9 +397,7 @@ def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
         dress(window, SMALL, "light")
         visit(window, tour, Stop("join", "/join", is_guest=True))
         assert [*window.execute_script(_CUT), *window.execute_script(_WIDE)] == []
-        script = (
-            "const p = document.createElement('p'); p.append('x'); p.style.width = '640px'; document.body.append(p)"
-        )
+        script = "const p = document.createElement('p'); p.append('x'); p.style.width = '640px'; document.body.append(p)"
         window.execute_script(script)
         assert window.execute_script(_CUT) == ["the page is 640 px wide"]
         assert window.execute_script(_WIDE) == ["640 px wide in 320: P."]
@@ -404,7 +418,12 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
             if stop.name not in IN_PIECES:
                 continue
             cdp(window, "Network.clearBrowserCache")
-            cdp(window, "Network.emulateNetworkConditions", downloadThroughput=SLOW_BYTES_PER_S, **line)
+            cdp(
+                window,
+                "Network.emulateNetworkConditions",
+                downloadThroughput=SLOW_BYTES_PER_S,
+                **line,
+            )
             try:
                 visit(window, tour, stop)
                 heard(window, stop)
@@ -417,9 +436,15 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
 
 @pytest.mark.parametrize(
     ("game", "size"),
-    [*product(("outbuffered", "arena"), (SIZES["screen"], PHONE)), ("kahmate", UPRIGHT), ("binmat", UPRIGHT)],
+    [
+        *product(("outbuffered", "arena"), (SIZES["screen"], PHONE)),
+        ("kahmate", UPRIGHT),
+        ("binmat", UPRIGHT),
+    ],
 )
-def test_a_step_that_follows_another_moves_nothing_else(window: WebDriver, game: str, size: tuple[int, int]) -> None:
+def test_a_step_that_follows_another_moves_nothing_else(
+    window: WebDriver, game: str, size: tuple[int, int]
+) -> None:
     """Not even the end of the game does, where somebody resigns."""
     found = []
     with touring() as tour:
@@ -457,12 +482,16 @@ document.addEventListener('shown', () => setTimeout(() => window.moved.push(...d
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_in_stillness_and_at_night_nothing_moves_or_sounds_up_to_the_end(window: WebDriver, game: str) -> None:
+def test_in_stillness_and_at_night_nothing_moves_or_sounds_up_to_the_end(
+    window: WebDriver, game: str
+) -> None:
     """Where reduced motion is asked for, in quiet hours: steps are shown one after the other all the same."""
     with touring() as tour:
         for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
             tour.client.post(f"/api/seat/{seat}/take", name=name)
-        tour.companion.use(msgspec.structs.replace(tour.companion.settings, quiet=QuietSettings("00:00", "00:00")))
+        tour.companion.use(
+            msgspec.structs.replace(tour.companion.settings, quiet=QuietSettings("00:00", "00:00"))
+        )
         for path in ("/", "/seat/south"):
             tour.table.new_game(game, SHORT[game], 7)
             dress(window, PHONE if path == "/seat/south" else SIZES["screen"], "light")
@@ -476,7 +505,10 @@ def test_in_stillness_and_at_night_nothing_moves_or_sounds_up_to_the_end(window:
                 stages += tour.table.view().phase is Phase.STAGES
                 until("the step", lambda: window.execute_script("return window.heard"))
             tour.table.resign(Seat.NORTH)
-            until("the end", lambda: window.execute_script("return !!document.querySelector('.finale')"))
+            until(
+                "the end",
+                lambda: window.execute_script("return !!document.querySelector('.finale')"),
+            )
             assert window.execute_async_script(_SHIFT)
             assert window.execute_script("return window.moved") == []
             if path == "/":
@@ -516,7 +548,10 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
             visit(window, tour, Stop("south", "/seat/south"))
             heard(window, Stop("south", "/seat/south"))
             window.execute_script("document.querySelector('.ask').click()")
-            until("the help", lambda: window.execute_script("return !document.getElementById('help').hidden"))
+            until(
+                "the help",
+                lambda: window.execute_script("return !document.getElementById('help').hidden"),
+            )
             assert window.execute_script(_UNDER_HELP) == [], size
         tour.table.help(True)
         for size in (UPRIGHT, TABLET):
@@ -620,15 +655,23 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
             if stop.name == "replay":
                 dress(window, PHONE, "light")
                 visit(window, tour, stop)
-                places = int(window.execute_script("return document.querySelector('.replay').dataset.places"))
+                places = int(
+                    window.execute_script("return document.querySelector('.replay').dataset.places")
+                )
                 for place in range(places):
-                    window.execute_script(f"document.getElementById('{'next' if place else 'first'}').click()")
-                    until("the scene", lambda place=place: window.current_url.endswith(f"?at={place}"))
+                    window.execute_script(
+                        f"document.getElementById('{'next' if place else 'first'}').click()"
+                    )
+                    until(
+                        "the scene", lambda place=place: window.current_url.endswith(f"?at={place}")
+                    )
                     until("its drawings", lambda: window.execute_script(_MISSING) == [])
                 dress(window, TABLET, "light")
                 visit(window, tour, stop, "es")
                 window.execute_async_script(_HEIGHT)
-                assert window.execute_script(_UNDER) == "scrub", "keys or marks lie over the bar of the replay"
+                assert window.execute_script(_UNDER) == "scrub", (
+                    "keys or marks lie over the bar of the replay"
+                )
             if stop.name == "health":
                 visit(window, tour, stop)
                 heard(window, stop)
@@ -653,7 +696,10 @@ return [...document.querySelectorAll('main .key, #to-seat')].filter(each => each
 def test_no_line_of_what_is_to_be_set_up_is_cut(window: WebDriver, game: str) -> None:
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
-        for begin in (lambda: tour.table.new_game(game, {}, 7), lambda: tour.table.begin_lesson(game)):
+        for begin in (
+            lambda: tour.table.new_game(game, {}, 7),
+            lambda: tour.table.begin_lesson(game),
+        ):
             begin()
             dress(window, LAPTOP, "light")
             visit(window, tour, Stop("setup-screen", "/"), "fr")
@@ -663,7 +709,9 @@ def test_no_line_of_what_is_to_be_set_up_is_cut(window: WebDriver, game: str) ->
                 window.execute_async_script(_HEIGHT)
                 assert window.execute_script(_CUT_FROM_AFAR, SLACK_PX) == [], size
             resize(window, LAPTOP)
-            assert window.execute_script(_LOW) == [], "what a hand presses on a laptop is 44 px high"
+            assert window.execute_script(_LOW) == [], (
+                "what a hand presses on a laptop is 44 px high"
+            )
             tour.table.abandon()
 
 
@@ -679,7 +727,9 @@ return [...document.querySelectorAll('.elsewhere a, .elsewhere button, .st a')].
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1366, 768)])
-def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver, size: tuple[int, int]) -> None:
+def test_no_link_of_the_hosts_page_stays_under_the_sign(
+    window: WebDriver, size: tuple[int, int]
+) -> None:
     with touring() as tour:
         tour.client.send("/host", f"key={tour.companion.host_key}".encode())
         tour.table.new_game("outbuffered", {}, 7)
@@ -715,7 +765,9 @@ return [...document.querySelectorAll('.order b')].filter(each => {
 """
 
 
-def test_a_small_laptop_zoomed_to_twice_its_size_shows_words_on_keys_and_options(window: WebDriver) -> None:
+def test_a_small_laptop_zoomed_to_twice_its_size_shows_words_on_keys_and_options(
+    window: WebDriver,
+) -> None:
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
         tour.client.send("/host", f"key={tour.companion.host_key}".encode())
@@ -786,9 +838,12 @@ return [...broken, ...[document.documentElement.scrollWidth].filter(each => each
 
 
 @pytest.mark.parametrize(
-    ("game", "language"), [("outbuffered", "es"), ("arena", "fr"), ("binmat", "fr"), ("kahmate", "fr")]
+    ("game", "language"),
+    [("outbuffered", "es"), ("arena", "fr"), ("binmat", "fr"), ("kahmate", "fr")],
 )
-def test_twice_the_text_breaks_no_word_of_a_seats_keys(window: WebDriver, game: str, language: str) -> None:
+def test_twice_the_text_breaks_no_word_of_a_seats_keys(
+    window: WebDriver, game: str, language: str
+) -> None:
     found = []
     with touring() as tour:
         for stop in tour.stops((game,)):
@@ -821,7 +876,9 @@ def test_two_attacks_stand_whole_on_the_table_screen(window: WebDriver) -> None:
         for south, north in (("1:N 2:N 3:N", "1:S 2:D 3:S"), ("1:D 2:aN 3:N", "1:D 2:aS 3:D")):
             for seat, orders in ((Seat.SOUTH, south), (Seat.NORTH, north)):
                 table.hand_in(seat, table.view().moment, orders)
-            while (view := table.view()).phase is Phase.STAGES and "attacks" not in view.turn.events[0].text:
+            while (
+                view := table.view()
+            ).phase is Phase.STAGES and "attacks" not in view.turn.events[0].text:
                 tour.client.post("/workbench/tidy")
                 for _ in range(5):
                     tour.clock.advance(0.5)

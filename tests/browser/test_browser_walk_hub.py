@@ -13,14 +13,25 @@ from tour_hub import touring_hub, touring_tables
 __all__ = ["window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 
-LIKE_OTHERS = ("-arena-", "-kahmate-", "-scouts-", "-over-overlay", "-setup-", "-orders-", "-stages-", "-north-screen")
+LIKE_OTHERS = (
+    "-arena-",
+    "-kahmate-",
+    "-scouts-",
+    "-over-overlay",
+    "-setup-",
+    "-orders-",
+    "-stages-",
+    "-north-screen",
+)
 """States in which a page is made of the same parts as in another one, here or at one table alone."""
 
 
 def test_every_page_of_a_hub(window: WebDriver, axe: str) -> None:
     with touring_hub() as hub:
         offer(axe, hub.server)
-        stops = (stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS))
+        stops = (
+            stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS)
+        )
         nothing_wrong(window, hub, stops, "hub-")
 
 

@@ -16,7 +16,9 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INVOCATION_ID", raising=False)
 
 
-def test_a_clone_names_what_was_typed_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_clone_names_what_was_typed_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "argv", [".venv/bin/companion", "play"])
     assert command_words("host-key") == public_command("host-key") == ".venv/bin/companion host-key"
@@ -28,7 +30,9 @@ def test_a_clone_names_what_was_typed_there(monkeypatch: pytest.MonkeyPatch, tmp
     assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
 
 
-def test_what_is_on_the_path_needs_its_name_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_on_the_path_needs_its_name_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     program = tmp_path / "companion"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -36,10 +40,14 @@ def test_what_is_on_the_path_needs_its_name_alone(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "argv", [str(program)])
     assert command_words("host-key") == "companion host-key"
     monkeypatch.setattr(sys, "argv", ["/elsewhere/companion"])
-    assert command_words("host-key") == "/elsewhere/companion host-key", "another one is on the path"
+    assert command_words("host-key") == "/elsewhere/companion host-key", (
+        "another one is on the path"
+    )
 
 
-def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("INVOCATION_ID", "f" * 32)
     monkeypatch.setattr(sys, "argv", ["/usr/lib/tabletop-companion/bin/companion"])
     assert command_words("host-key", "/var/lib/tabletop-companion") == "companion host-key"

@@ -39,7 +39,9 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
         return (text,) if isinstance(text, str) else tuple(text or ())  # type: ignore[call-overload] # str or a row
 
     meant = {several(each.id): several(each.string) for each in catalog if each.id}
-    found = {(each.one, each.many) if each.many else (each.one,): tuple(each.words) for each in messages}
+    found = {
+        (each.one, each.many) if each.many else (each.one,): tuple(each.words) for each in messages
+    }
     assert found == meant
     assert {name for each in messages for name in each.files} == {
         name for each in catalog for name, _ in each.locations
@@ -54,7 +56,9 @@ def test_a_table_runs_without_babel() -> None:
         "from web.routes.history import day\n"
         "print(translate(say('A tie'), 'fr'), bool(day(1.0)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     assert done.stdout == "Égalité True\n"
 
 

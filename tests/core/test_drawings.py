@@ -58,12 +58,16 @@ def test_colours_arrive_where_they_belong() -> None:
 
 def test_dots_lie_inside_the_pennant() -> None:
     root = ElementTree.fromstring(standalone("flag-n", **COLOURS))
-    dots = [(float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in root.iter(f"{SVG}circle")]
+    dots = [
+        (float(dot.get("cx", "")), float(dot.get("cy", ""))) for dot in root.iter(f"{SVG}circle")
+    ]
     assert len(dots) > 10
     for x, y in dots:
         reach = 59 * (1 - abs(y - 38) / 28)
         assert 25 < x < 25 + reach, (x, y)
-    assert {dot.get("fill") for dot in root.iter(f"{SVG}circle")} == {"#5A6E0A"}, "half-way between fill and face"
+    assert {dot.get("fill") for dot in root.iter(f"{SVG}circle")} == {"#5A6E0A"}, (
+        "half-way between fill and face"
+    )
 
 
 def test_short_colours_are_understood() -> None:
@@ -81,7 +85,9 @@ def test_suits_differ_in_shape_and_have_no_colour_of_their_own() -> None:
     suits = {name: inner for name, inner in DRAWINGS.items() if name.startswith("suit-")}
     assert len(set(suits.values())) == 6
     for name, inner in suits.items():
-        assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', inner)) <= {"currentColor", "none"}, name
+        assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', inner)) <= {"currentColor", "none"}, (
+            name
+        )
 
 
 def test_an_unknown_name_is_a_key_error() -> None:
@@ -94,5 +100,10 @@ def test_only_the_standard_library_is_imported() -> None:
     assert source is not None
     tree = ast.parse(Path(source).read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     assert {str(module).split(".")[0] for module in modules} <= sys.stdlib_module_names

@@ -99,7 +99,9 @@ def test_what_is_no_ordinary_file_is_refused_at_once(hostile: Path) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_door_reads_such_a_thing(
+    hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(CameraError):
         open_camera(CameraSettings(source=str(hostile)), FakeClock())
     with pytest.raises(CameraError):
@@ -130,13 +132,18 @@ def test_no_door_reads_such_a_thing(hostile: Path, tmp_path: Path, capsys: pytes
 
 
 def test_a_film_is_one_and_not_a_list_of_other_files(tmp_path: Path) -> None:
-    for name, text in (("list.mp4", "#EXTM3U\n/dev/zero\n"), ("list.mkv", "ffconcat version 1.0\nfile /dev/zero\n")):
+    for name, text in (
+        ("list.mp4", "#EXTM3U\n/dev/zero\n"),
+        ("list.mkv", "ffconcat version 1.0\nfile /dev/zero\n"),
+    ):
         (tmp_path / name).write_text(text)
         with pytest.raises(CameraError, match="is not a video that can be read"):
             open_camera(CameraSettings(source=str(tmp_path / name)), FakeClock())
 
 
-def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "MAX_ENTRIES", 5)
     for number in range(6):
         (tmp_path / f"{number}.txt").touch()
@@ -148,7 +155,12 @@ def png(width: int, height: int) -> bytes:
     """A grey PNG of one bit a pixel, all black: some kilobytes for any size."""
 
     def part(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        return (
+            struct.pack(">I", len(content))
+            + kind
+            + content
+            + struct.pack(">I", zlib.crc32(kind + content))
+        )
 
     squeeze, rows = zlib.compressobj(9), b""
     row = bytes(1 + (width + 7) // 8)
@@ -171,7 +183,9 @@ def test_a_small_file_does_not_become_a_huge_picture(tmp_path: Path) -> None:
         "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"  # of this program alone
     )
     command = [sys.executable, "-c", program, str(tmp_path / "huge.png")]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
     assert said[0] == "CameraError"
     assert int(said[1]) < 400_000, "kB"
 
@@ -192,7 +206,9 @@ def test_ordinary_files_are_read_and_links_to_them_too(tmp_path: Path) -> None:
 
 def test_only_video_devices_are_cameras(tmp_path: Path) -> None:
     (tmp_path / "video0").touch()
-    assert not any(is_video_device(path) for path in (tmp_path / "video0", "/dev/zero", tmp_path / "none"))
+    assert not any(
+        is_video_device(path) for path in (tmp_path / "video0", "/dev/zero", tmp_path / "none")
+    )
 
 
 def test_errors_are_the_programs_own(tmp_path: Path) -> None:

@@ -57,12 +57,18 @@ def cost(read: Callable[[Any], object], content: Any) -> int:
 
 def assert_small(read: Callable[[Any], object], content: Any) -> None:
     spent = cost(read, content)
-    assert spent <= BASE_BYTES + MOST_TIMES * len(content), f"{spent / len(content):.1f} times {len(content)} bytes"
+    assert spent <= BASE_BYTES + MOST_TIMES * len(content), (
+        f"{spent / len(content):.1f} times {len(content)} bytes"
+    )
 
 
 # ---- what may stand anywhere in JSON -----------------------------------------------------------------------------------
 
-SENTENCE = {"say": "{a}" * 100, "many": "", "parts": {"a": {"say": "{b}" * 100, "many": "", "parts": {"b": "x" * 90}}}}
+SENTENCE = {
+    "say": "{a}" * 100,
+    "many": "",
+    "parts": {"a": {"say": "{b}" * 100, "many": "", "parts": {"b": "x" * 90}}},
+}
 
 
 def fillings(most: int) -> dict[str, Any]:
@@ -87,20 +93,26 @@ def fillings(most: int) -> dict[str, Any]:
 FILLINGS = sorted(fillings(3000))
 RECORD = json.loads(encoded(played_records("outbuffered", 6, 1)[-1]))
 STATE = json.loads(encoded(PublicState("1.0.0", 1.0)))
-COMMAND = json.loads(encoded_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts")))))
+COMMAND = json.loads(
+    encoded_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
+)
 REMOTE = json.loads(encoded_message("g", 1, OrderOpened(1, "UUS", "a")))
 
 
 def as_record(payload: bytes) -> str:
     view = read_record(payload).view
     said = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
-    return "".join(translate(words(each), language) for each in said if each for language in LANGUAGES)
+    return "".join(
+        translate(words(each), language) for each in said if each for language in LANGUAGES
+    )
 
 
 def as_state(payload: bytes) -> str:
     state = read_state(payload)
     said = (state.health, *state.notices, *state.wrong, state.answer)
-    return "".join(translate(words(each), language) for each in said if each for language in LANGUAGES)
+    return "".join(
+        translate(words(each), language) for each in said if each for language in LANGUAGES
+    )
 
 
 def as_command(payload: bytes) -> str:
@@ -122,8 +134,16 @@ MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
     "names from a hub": (as_command, COMMAND, ("wish", "pairing", "names")),
     "options from a hub": (as_command, COMMAND, ("wish", "pairing", "options")),
     "settings from a hub": (as_command, COMMAND, ("settings",)),
-    "an order of another table": (lambda payload: read_message("g", 1, payload), REMOTE, ("message", "action")),
-    "another table's message": (lambda payload: read_message("g", 1, payload), REMOTE, ("message",)),
+    "an order of another table": (
+        lambda payload: read_message("g", 1, payload),
+        REMOTE,
+        ("message", "action"),
+    ),
+    "another table's message": (
+        lambda payload: read_message("g", 1, payload),
+        REMOTE,
+        ("message",),
+    ),
 }
 
 
@@ -141,7 +161,10 @@ def with_value(message: Any, path: tuple[str, ...], value: Any) -> bytes:
 def test_no_message_grows(place: str, filling: str) -> None:
     read, message, path = MESSAGES[place]
     value = fillings(24_000)[filling]
-    for content in (with_value(message, path, value), with_value(message, path, {"x": value, "south": value})):
+    for content in (
+        with_value(message, path, value),
+        with_value(message, path, {"x": value, "south": value}),
+    ):
         assert_small(read, content)
 
 
@@ -172,7 +195,8 @@ def test_no_game_that_is_brought_in_grows(place: str, filling: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[Game scouts]\n" * 20_000, "1. " * 90_000, "[" * 300_000, "{" * 300_000, "\n" * 300_000]
+    "text",
+    ["[Game scouts]\n" * 20_000, "1. " * 90_000, "[" * 300_000, "{" * 300_000, "\n" * 300_000],
 )
 def test_no_notation_of_a_game_grows(text: str) -> None:
     assert_small(bring_in, text.encode())
@@ -182,7 +206,15 @@ def test_no_notation_of_a_game_grows(text: str) -> None:
 def test_no_line_of_a_backup_grows(tmp_path: Path, filling: str) -> None:
     options = {"x": fillings(300_000)[filling]}
     record = {"is": "new_game", "game": "scouts", "number": 1, "seed": 1, "options": options}
-    line = {"line": "input", "id": 1, "game": 1, "at": 1.0, "run": 1, "now_s": 1.0, "record": record}
+    line = {
+        "line": "input",
+        "id": 1,
+        "game": 1,
+        "at": 1.0,
+        "run": 1,
+        "now_s": 1.0,
+        "record": record,
+    }
     content = json.dumps(line, separators=(",", ":")).encode()
 
     def read(text: bytes) -> None:
@@ -192,7 +224,9 @@ def test_no_line_of_a_backup_grows(tmp_path: Path, filling: str) -> None:
     assert_small(read, content)
 
 
-@pytest.mark.parametrize("name", ["games.jsonl", "settings.toml", "choices.json", "photographs/1/{}.1.jpg"])
+@pytest.mark.parametrize(
+    "name", ["games.jsonl", "settings.toml", "choices.json", "photographs/1/{}.1.jpg"]
+)
 def test_no_backup_that_is_packed_tightly_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -203,11 +237,16 @@ def test_no_backup_that_is_packed_tightly_is_unpacked(
     settings, file = Settings(state_dir=str(tmp_path)), tmp_path / "settings.toml"
     whole, given = io.BytesIO(), tmp_path / "given.zip"
     make_backup(settings, file, FakeClock(), False, whole)
-    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(given, "w", zipfile.ZIP_DEFLATED) as target:
+    with (
+        zipfile.ZipFile(whole) as source,
+        zipfile.ZipFile(given, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
         for member in set(source.namelist()) - {name}:
             target.writestr(member, source.read(member))
         for number in range(20) if "{}" in name else (0,):
-            target.writestr(name.format(number), b"\n" * (3_900_000 if "{}" in name else 50_000_000))
+            target.writestr(
+                name.format(number), b"\n" * (3_900_000 if "{}" in name else 50_000_000)
+            )
     monkeypatch.setattr("companion.maintenance.backup.unpack", unpack)
     monkeypatch.setattr("companion.maintenance.backup.read_games", unpack)
     with pytest.raises(CompanionError):

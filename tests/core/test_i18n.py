@@ -141,7 +141,10 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert listed(["a2", "b3"], "or") == "a2 or b3"
     names = listed([say("lime"), "purple", "white"])
     assert (names, translate(names, "es")) == ("lime, purple and white", "lima, purple y white")
-    both = joined(" ", [say("Scan the code on your side"), "", say_n("One piece to go.", "{n} pieces to go.", 1)])
+    both = joined(
+        " ",
+        [say("Scan the code on your side"), "", say_n("One piece to go.", "{n} pieces to go.", 1)],
+    )
     assert both == "Scan the code on your side One piece to go."
     assert translate(both, "es") == "Escanea el código de tu lado Falta una pieza."
     assert joined("{}", ["a", "b"]) == "a{}b"
@@ -170,7 +173,13 @@ def test_the_language_that_is_spoken_is_put_back(spanish: Path) -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "code"),
-    [(["es-MX", "en"], "es"), (["de", "FR-ch"], "fr"), (["de"], "en"), ([], "en"), (["", "en-GB", "es"], "en")],
+    [
+        (["es-MX", "en"], "es"),
+        (["de", "FR-ch"], "fr"),
+        (["de"], "en"),
+        ([], "en"),
+        (["", "en-GB", "es"], "en"),
+    ],
 )
 def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> None:
     assert best_language(wanted) == code
@@ -187,7 +196,9 @@ def sentences() -> Catalog:
 
 def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
     """What is wrong with a catalogue: nothing is missing, doubtful or out of date, and every part has its place."""
-    wanted, here = ({_id(message) for message in each if message.id} for each in (sentences, catalogue))
+    wanted, here = (
+        {_id(message) for message in each if message.id} for each in (sentences, catalogue)
+    )
     faults = [f"is new: {text}" for text, _ in sorted(wanted - here)]
     faults += [f"is no longer said: {text}" for text, _ in sorted(here - wanted)]
     faults += [f"is obsolete: {text}" for text in map(str, catalogue.obsolete)]
@@ -198,7 +209,11 @@ def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
 
 
 def _id(message: Message) -> tuple[str, str]:
-    return (message.id, "") if isinstance(message.id, str) else (str(message.id[0]), str(message.id[1]))
+    return (
+        (message.id, "")
+        if isinstance(message.id, str)
+        else (str(message.id[0]), str(message.id[1]))
+    )
 
 
 def _faults(message: Message) -> Iterator[str]:
@@ -215,7 +230,9 @@ def _faults(message: Message) -> Iterator[str]:
         except ValueError as error:
             yield f"“{text}” cannot be filled ({error})"
             continue
-        if names != _names(many or one) and not (many and text is not texts[-1] and names == _names(one)):
+        if names != _names(many or one) and not (
+            many and text is not texts[-1] and names == _names(one)
+        ):
             yield f"“{text}” has other parts"
         if text != text.strip():
             yield f"“{text}” begins or ends with a blank"
@@ -252,12 +269,19 @@ def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
 
 def test_a_broken_number_has_the_comma_of_its_language() -> None:
     told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
-    assert [translate(told, language) for language in LANGUAGES] == ["0.5 s, 2.5 mm", "0,5 s, 2,5 mm", "0,5 s, 2,5 mm"]
+    assert [translate(told, language) for language in LANGUAGES] == [
+        "0.5 s, 2.5 mm",
+        "0,5 s, 2,5 mm",
+        "0,5 s, 2,5 mm",
+    ]
 
 
 def test_a_piece_has_the_article_of_its_language() -> None:
     text = say(
-        "{piece!c} expected on {home}, seen on {square}: move it back.", piece="white scout", home="c1", square="c2"
+        "{piece!c} expected on {home}, seen on {square}: move it back.",
+        piece="white scout",
+        home="c1",
+        square="c2",
     )
     assert translate(text, "fr").startswith("L’éclaireur blanc est attendu en c1")
     assert translate(text, "es").startswith("Se espera el explorador blanco en c1")
@@ -265,9 +289,9 @@ def test_a_piece_has_the_article_of_its_language() -> None:
         translate(say("Take the {piece} off {square}", piece="white rock", square="c4"), "es")
         == "Quita la roca blanca de c4"
     )
-    assert translate(say("Move the {piece} {square} to {home}", piece="ball", square="c4", home="d4"), "fr") == (
-        "Déplacez le ballon de c4 à d4"
-    )
+    assert translate(
+        say("Move the {piece} {square} to {home}", piece="ball", square="c4", home="d4"), "fr"
+    ) == ("Déplacez le ballon de c4 à d4")
     tackle = say("{piece!c} tackles {target}.", piece="blue fast player", target="ball")
     assert translate(tackle, "es").endswith("placa al balón.")
 
@@ -305,19 +329,33 @@ def test_every_pattern_is_a_literal_that_can_be_found(sentences: Catalog) -> Non
     faults = []
     for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-            if called not in ("say", "say_n") or path.name == "languages.py" or "bench" in path.parts:
+            called = (
+                node.func.id
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                else ""
+            )
+            if (
+                called not in ("say", "say_n")
+                or path.name == "languages.py"
+                or "bench" in path.parts
+            ):
                 continue
             for pattern in node.args[: 1 if called == "say" else 2]:
                 if not isinstance(pattern, ast.Constant):
                     faults.append(f"{path.relative_to(ROOT)}:{node.lineno}: is not written out")
                 elif pattern.value != str(pattern.value).strip():
-                    faults.append(f"{path.relative_to(ROOT)}:{node.lineno}: begins or ends with a blank")
+                    faults.append(
+                        f"{path.relative_to(ROOT)}:{node.lineno}: begins or ends with a blank"
+                    )
     assert not faults, "\n".join(faults)
 
 
 def test_every_part_of_a_pattern_has_a_name(sentences: Catalog) -> None:
-    nameless = [message.id for message in sentences if any("" in _names(pattern) for pattern in _id(message))]
+    nameless = [
+        message.id
+        for message in sentences
+        if any("" in _names(pattern) for pattern in _id(message))
+    ]
     assert not nameless
 
 
@@ -331,11 +369,16 @@ def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
     assert '<html lang="es"' in page
     assert "Todavía no hay partida" in page
-    assert browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"] == "/watch"
+    assert (
+        browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"]
+        == "/watch"
+    )
     assert "No game is on yet" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
 
 
-def test_the_table_screen_speaks_the_language_of_the_settings(tmp_path: Path, spanish: Path) -> None:
+def test_the_table_screen_speaks_the_language_of_the_settings(
+    tmp_path: Path, spanish: Path
+) -> None:
     with open_place(tmp_path, table_settings=TableSettings(language="es")) as place:
         browser = place.browser()
         assert '<html lang="es"' in page_of(browser, "/")
@@ -355,7 +398,9 @@ def test_the_table_screen_speaks_the_language_of_the_settings(tmp_path: Path, sp
         ("", "/"),
     ],
 )
-def test_the_door_for_languages_leads_back_and_nowhere_else(back: str, there: str, place: Place) -> None:
+def test_the_door_for_languages_leads_back_and_nowhere_else(
+    back: str, there: str, place: Place
+) -> None:
     answer = place.browser().post("/language", data={"code": "es", "back": back})
     assert (answer.status_code, answer.headers["Location"]) == (303, there)
     cookie = answer.headers["Set-Cookie"]
@@ -366,7 +411,9 @@ def test_the_door_for_languages_leads_back_and_nowhere_else(back: str, there: st
 def test_the_door_for_languages_knows_languages_and_its_own_pages_only(place: Place) -> None:
     browser = place.browser()
     assert browser.post("/language", data={"code": "xx"}).status_code == 404
-    foreign = browser.post("/language", data={"code": "es"}, headers={"Origin": "https://elsewhere.example"})
+    foreign = browser.post(
+        "/language", data={"code": "es"}, headers={"Origin": "https://elsewhere.example"}
+    )
     assert foreign.status_code == 403
     assert browser.get("/language").status_code == 405
 
@@ -395,7 +442,9 @@ def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
     assert "No existe esa página" in page
     view = browser.get("/api/view").get_json()
     assert view["sign"]["text"] == "Escanea el código de tu lado"
-    assert place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
+    assert (
+        place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
+    )
 
 
 def test_names_of_people_stay_as_they_are(place: Place) -> None:
@@ -416,7 +465,9 @@ def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) 
     }
     assert words == words_for_scripts("es")
     assert words_for_scripts("en") == {}
-    assert [browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")] == [200, 404, 404]
+    assert [
+        browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")
+    ] == [200, 404, 404]
     before = static_version()
     spanish.write_text(STUB.replace("Primero", "Antes"), encoding="utf-8")
     assert static_version() != before
@@ -428,7 +479,10 @@ def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) 
 def test_what_was_not_translated_is_found(brackets: None) -> None:
     whole = say("{side!c} continues elsewhere", side=say("south"))
     assert stray(translate(say("{seat!c} continues elsewhere", seat=Seat.SOUTH), "es")) == ""
-    assert stray(translate(say("{seat!c} continues elsewhere", seat="hidden word"), "es")) == "hidden word"
+    assert (
+        stray(translate(say("{seat!c} continues elsewhere", seat="hidden word"), "es"))
+        == "hidden word"
+    )
     assert stray(translate(whole, "es")) == "south continues elsewhere"
     assert stray(translate(f"{whole} now", "es")) == "South continues elsewhere now"
     assert stray("c3 12 x SHA-256 5d") == ""
@@ -437,21 +491,30 @@ def test_what_was_not_translated_is_found(brackets: None) -> None:
         '<p data-body=\'{"label": "Word", "moment": "1.1"}\' data-hint="Not now">Mara ⟦y⟧</p><script>let it = be</script>'
     )
     assert strays_of_page(page, ["Mara"]) == {"A tip", "Your name", "A view", "Word", "Not now"}
-    assert strays_of_json({"hint": "Word", "moment": "word", "log": ["1. Two words"]}) == {"Word", "1. Two words"}
+    assert strays_of_json({"hint": "Word", "moment": "word", "log": ["1. Two words"]}) == {
+        "Word",
+        "1. Two words",
+    }
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(name: str, brackets: None) -> None:
+def test_what_hands_are_told_of_pieces_is_known_to_the_catalogues(
+    name: str, brackets: None
+) -> None:
     """A piece is called without its side there: “your robot”, “your robot + flag”."""
     game = GAMES[name]
     kit = game.kit(game.options({}))
     if kit.deck is not None:
         return
     places = ((None, SQUARE), (SQUARE, None), (SQUARE, SQUARE), (SQUARE, Square(1, 1)))
-    faces = [(face.name,) for face in kit.faces] + [(face.name, kit.faces[-1].name) for face in kit.faces[:3]]
+    faces = [(face.name,) for face in kit.faces] + [
+        (face.name, kit.faces[-1].name) for face in kit.faces[:3]
+    ]
     for stack in faces:
         for origin, target in places:
-            _, told = who_and_what(Session(), kit, HandMove(stack, origin, target, turned=origin != target))
+            _, told = who_and_what(
+                Session(), kit, HandMove(stack, origin, target, turned=origin != target)
+            )
             assert not stray(translate(told, "es")), told
 
 

@@ -82,8 +82,36 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
 }
 """What people read or hear of each kind of thing: its fields. Everything else in them is followed."""
 GARBAGE = (
-    *("", "?", "@", ".", "7", "-", "@z9", "z9-a1", "c1-c2-c3", "c1^c2-c3", "a1^z99", "R@a1", "R@a1-c3", "R@b1-a1"),
-    *("B@j9", "z9!z8", "9:Z", "1:N 1:N", "1:Q", "N " * 30, "a1-" * 200, "4x", "p0 d1 --", "⟂", "UU", "c7//p0a"),
+    *(
+        "",
+        "?",
+        "@",
+        ".",
+        "7",
+        "-",
+        "@z9",
+        "z9-a1",
+        "c1-c2-c3",
+        "c1^c2-c3",
+        "a1^z99",
+        "R@a1",
+        "R@a1-c3",
+        "R@b1-a1",
+    ),
+    *(
+        "B@j9",
+        "z9!z8",
+        "9:Z",
+        "1:N 1:N",
+        "1:Q",
+        "N " * 30,
+        "a1-" * 200,
+        "4x",
+        "p0 d1 --",
+        "⟂",
+        "UU",
+        "c7//p0a",
+    ),
 )
 """Texts that are no action in one game or another."""
 SQUARE = re.compile(r"[a-h]\d{1,2}")
@@ -109,7 +137,9 @@ def _in_pieces(pattern: str) -> str:
     for words, name, form, conversion in Formatter().parse(pattern):
         told += f"⟦{words}⟧" if words else ""
         told += (
-            "" if name is None else f"{{{name}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
+            ""
+            if name is None
+            else f"{{{name}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
         )
     return told
 
@@ -194,7 +224,8 @@ def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
     for row in game.option_rows:
         values = [value for _, value in row.choices[1:]]
         others += [
-            {row.name: value} for value in (values if all(isinstance(each, str) for each in values) else values[:1])
+            {row.name: value}
+            for value in (values if all(isinstance(each, str) for each in values) else values[:1])
         ]
     return [{}, *others, *(dict(preset.options) for preset in game.presets if preset.options)]
 
@@ -224,14 +255,18 @@ def hear_step(told: Told, step: Step[Any]) -> None:
                 told.hear("tally", worth)
 
 
-def hear_refusals(told: Told, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random) -> None:
+def hear_refusals(
+    told: Told, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random
+) -> None:
     """Try what may not be done here: actions of other positions and of the wrong seat, and some that never were."""
     due = game.to_act(state)
     for seat in SEATS:
         written = [game.format(action) for action in rng.sample(actions, min(len(actions), BENT))]
         written += [bent(text, rng) for text in written]
         if seat in due:
-            written += [bent(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)]
+            written += [
+                bent(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)
+            ]
         for text in written:
             try:
                 game.check(state, seat, game.parse(text))
@@ -250,7 +285,11 @@ def bent(notation: str, rng: Random) -> str:
     if places and rng.random() < 0.8:
         place = rng.choice(places)
         return notation[: place.start()] + square + notation[place.end() :]
-    return f"{notation}{rng.choice('-^*!x&')}{square}" if places else rng.choice((f"{square}-{square}", "."))
+    return (
+        f"{notation}{rng.choice('-^*!x&')}{square}"
+        if places
+        else rng.choice((f"{square}-{square}", "."))
+    )
 
 
 def hear_hands(told: Told, game: Game[Any, Any], state: Any, rng: Random) -> None:
@@ -336,7 +375,9 @@ def test_what_a_game_tells_is_translated(name: str) -> None:
 
 def test_every_reason_of_scouts_is_translated() -> None:
     told = Told()
-    for example in itertools.chain(*scouts_examples.PLAYS.values(), *scouts_examples_rocks.ROCKS_AND_HANDS.values()):
+    for example in itertools.chain(
+        *scouts_examples.PLAYS.values(), *scouts_examples_rocks.ROCKS_AND_HANDS.values()
+    ):
         told.hear_refusal(str(example.tried), example.refused())
     nothing_left(told)
 
@@ -365,10 +406,18 @@ def test_patterns_are_literal_and_have_their_parts() -> None:
         if not re.search(r"^from companion.core.i18n import .*\bsay", text, re.MULTILINE):
             continue
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("say", "say_n"):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("say", "say_n")
+            ):
                 is_counted = node.func.id == "say_n"
-                given = {keyword.arg for keyword in node.keywords} | ({"n"} if is_counted else set())
-                if not all(_has_parts(pattern, given) for pattern in node.args[: 2 if is_counted else 1]):
+                given = {keyword.arg for keyword in node.keywords} | (
+                    {"n"} if is_counted else set()
+                )
+                if not all(
+                    _has_parts(pattern, given) for pattern in node.args[: 2 if is_counted else 1]
+                ):
                     wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert not wrong
 
@@ -377,4 +426,7 @@ def _has_parts(pattern: ast.expr, given: set[str | None]) -> bool:
     """Is it a literal whose names are given? None among them stands for parts that are not written there."""
     if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
         return False
-    return None in given or {name for _, name, _, _ in Formatter().parse(pattern.value) if name} <= given
+    return (
+        None in given
+        or {name for _, name, _, _ in Formatter().parse(pattern.value) if name} <= given
+    )

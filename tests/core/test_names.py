@@ -6,16 +6,33 @@ import pytest
 
 from companion.core.names import has_ink, is_printable, plain_name
 
-FLAG_OF_ENGLAND = "\N{WAVING BLACK FLAG}" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+FLAG_OF_ENGLAND = (
+    "\N{WAVING BLACK FLAG}"
+    + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng")
+    + "\U000e007f"
+)
 
 
 def test_two_spellings_of_a_letter_are_one_name() -> None:
-    assert plain_name("Rene\N{COMBINING ACUTE ACCENT}") == plain_name("Ren\N{LATIN SMALL LETTER E WITH ACUTE}")
+    assert plain_name("Rene\N{COMBINING ACUTE ACCENT}") == plain_name(
+        "Ren\N{LATIN SMALL LETTER E WITH ACUTE}"
+    )
 
 
 @pytest.mark.parametrize(
     "blank",
-    ["\u200d", "\u3164", "\uffa0", "\u2800", "\ufe0f", "\u115f\u1160", "\u00ad", "\u2060", " \u3000 ", "\u0301"],
+    [
+        "\u200d",
+        "\u3164",
+        "\uffa0",
+        "\u2800",
+        "\ufe0f",
+        "\u115f\u1160",
+        "\u00ad",
+        "\u2060",
+        " \u3000 ",
+        "\u0301",
+    ],
 )
 def test_without_ink_there_is_no_name(blank: str) -> None:
     assert plain_name(blank) == ""

@@ -22,7 +22,9 @@ from web.features import Welcome
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, welcome=Welcome(lambda: Wifi("Table; one", "ab:12345"), None, True)) as opened:
+    with open_place(
+        tmp_path, welcome=Welcome(lambda: Wifi("Table; one", "ab:12345"), None, True)
+    ) as opened:
         yield opened
 
 
@@ -107,11 +109,15 @@ MANAGER = {
 
 
 def test_the_hotspot_is_asked_of_the_network_manager() -> None:
-    assert hotspot(lambda command: MANAGER.get(command[-1], "")) == Wifi("Spiel:tisch", "a\\b:c1234")
+    assert hotspot(lambda command: MANAGER.get(command[-1], "")) == Wifi(
+        "Spiel:tisch", "a\\b:c1234"
+    )
     client = {**MANAGER, "2222": MANAGER["2222"].replace("mode:ap", "mode:infrastructure")}
     assert hotspot(lambda command: client.get(command[-1], "")) is None, "a network that others run"
     untold = {**MANAGER, "2222": MANAGER["2222"].replace("a\\\\b\\:c1234", "")}
-    assert hotspot(lambda command: untold.get(command[-1], "")) is None, "without its password there is no code"
+    assert hotspot(lambda command: untold.get(command[-1], "")) is None, (
+        "without its password there is no code"
+    )
     assert hotspot(lambda _: "") is None
 
 
@@ -136,7 +142,11 @@ def test_a_hotspot_that_comes_up_later_is_found(tmp_path: Path) -> None:
 
 
 def test_the_settings_go_before_the_hotspot() -> None:
-    network = Network(WifiSettings("Mine", "secret123"), FakeClock(), run=lambda _: pytest.fail("it must not be asked"))
+    network = Network(
+        WifiSettings("Mine", "secret123"),
+        FakeClock(),
+        run=lambda _: pytest.fail("it must not be asked"),
+    )
     assert network.wifi() == Wifi("Mine", "secret123")
 
 
@@ -144,7 +154,9 @@ def test_the_console_shows_codes_only_to_people() -> None:
     urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
     wifi = Wifi("Table", "secret123")
     plain, terminal = (
-        greeting(["No camera."], urls, "abcde-fghij", simulated=True, wifi=wifi, on_terminal=on_terminal)
+        greeting(
+            ["No camera."], urls, "abcde-fghij", simulated=True, wifi=wifi, on_terminal=on_terminal
+        )
         for on_terminal in (False, True)
     )
     for text in (plain, terminal):
@@ -193,7 +205,10 @@ def test_the_pad_takes_back_what_the_phone_has_sealed(place: Place) -> None:
 def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
         answer = place.sit("south").post("/api/seat/south/by-pad", json={})
-        assert (answer.status_code, error_of(answer)["message"]) == (409, "There are no pads here: continue by phone")
+        assert (answer.status_code, error_of(answer)["message"]) == (
+            409,
+            "There are no pads here: continue by phone",
+        )
 
 
 def press(place: Place, key: PadKey, held: bool = False) -> None:

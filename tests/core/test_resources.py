@@ -53,14 +53,18 @@ file = libc.fopen(sys.argv[2].encode(), b"w")
 libc.malloc_info(0, file)
 libc.fclose(file)
 """
-needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library than glibc")
+needs_glibc = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="another C library than glibc"
+)
 
 
 def arenas(how: str, folder: Path) -> int:
     """How many arenas eight threads get."""
     report = folder / how
     root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", ARENAS, how, str(report)], check=True, cwd=root, env={}, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", ARENAS, how, str(report)], check=True, cwd=root, env={}, timeout=60
+    )
     return report.read_text(encoding="ascii").count("<heap nr=")
 
 
@@ -88,7 +92,9 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 # ---- letters -----------------------------------------------------------------------------------------------------------
 
 
-def test_letters_of_all_threads_are_written_by_one_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_letters_of_all_threads_are_written_by_one_that_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names: set[str] = set()
     real = cv2.putText
 
@@ -99,7 +105,14 @@ def test_letters_of_all_threads_are_written_by_one_that_ends(monkeypatch: pytest
     monkeypatch.setattr(cv2, "putText", noted)
     pictures = [np.zeros((40, 90, 3), np.uint8) for _ in range(8)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda picture: lettering.write(picture, "a1", (5, 30), 1.0, (255, 255, 255), thick=2), pictures))
+        list(
+            pool.map(
+                lambda picture: lettering.write(
+                    picture, "a1", (5, 30), 1.0, (255, 255, 255), thick=2
+                ),
+                pictures,
+            )
+        )
     assert all(picture.any() and (picture == pictures[0]).all() for picture in pictures)
     assert names == {"lettering"}
     for thread in threading.enumerate():
@@ -111,7 +124,9 @@ def test_letters_of_all_threads_are_written_by_one_that_ends(monkeypatch: pytest
 
 def test_what_cannot_be_written_is_raised_where_it_was_asked() -> None:
     with pytest.raises(cv2.error):
-        lettering.write(np.zeros((0, 0, 3), np.uint8), "a", (0, 0), 1.0, (0, 0, 0), thick=-7, font=9999)
+        lettering.write(
+            np.zeros((0, 0, 3), np.uint8), "a", (0, 0), 1.0, (0, 0, 0), thick=-7, font=9999
+        )
 
 
 # ---- quiet moments -----------------------------------------------------------------------------------------------------
@@ -123,14 +138,24 @@ class Progress:
     number, moment, phase = 0, "", Phase.LOBBY
 
 
-def test_memory_is_given_back_between_two_games_and_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_given_back_between_two_games_and_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     given: list[int] = []
     monkeypatch.setattr(housekeeping, "give_back", lambda: given.append(progress.number))
     progress, clock = Progress(), FakeClock()
     house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
     table = SimpleNamespace(progress=lambda: progress)
-    vars(house).update(_table=table, _clock=clock, _given_back=None, _give_back_s=clock.monotonic_s() + 30)
-    for number, phase in ((0, Phase.LOBBY), (1, Phase.SETUP), (1, Phase.ORDERS), (1, Phase.STAGES), (1, Phase.OVER)):
+    vars(house).update(
+        _table=table, _clock=clock, _given_back=None, _give_back_s=clock.monotonic_s() + 30
+    )
+    for number, phase in (
+        (0, Phase.LOBBY),
+        (1, Phase.SETUP),
+        (1, Phase.ORDERS),
+        (1, Phase.STAGES),
+        (1, Phase.OVER),
+    ):
         progress.number, progress.phase = number, phase
         house.give_back()
         house.give_back()
@@ -155,7 +180,10 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(monkeypatch: py
     ],
 )
 def test_the_bench_of_memory_can_be_lost(
-    mb_of: Callable[[int], float], is_good: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    mb_of: Callable[[int], float],
+    is_good: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def spend(self: memory.Evening) -> list[MemorySample]:
         self.games = memory.GAMES_PLAYED
@@ -180,7 +208,9 @@ def test_games_of_different_sizes_slant_no_line() -> None:
     assert set(order) == set(GAMES)
     size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
     each = memory.REQUESTS // len(order)
-    samples = [MemorySample(asked, size_mb[order[asked // each]]) for asked in range(memory.REQUESTS)]
+    samples = [
+        MemorySample(asked, size_mb[order[asked // each]]) for asked in range(memory.REQUESTS)
+    ]
     assert abs(growth_mb(samples[len(samples) // 2 :])) < 0.5
     leak = [MemorySample(at.requests, at.mb + at.requests / 4000) for at in samples]
     assert growth_mb(leak[len(leak) // 2 :]) > memory.MOST_GROWTH_MB
@@ -200,7 +230,10 @@ def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.Monkey
         monkeypatch.setattr(housekeeping, "give_back", lambda: found.append(left()))
         house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
         vars(house).update(
-            _table=SimpleNamespace(progress=Progress), _clock=FakeClock(), _given_back=None, _give_back_s=0.0
+            _table=SimpleNamespace(progress=Progress),
+            _clock=FakeClock(),
+            _given_back=None,
+            _give_back_s=0.0,
         )
         house.give_back()
     finally:
@@ -209,7 +242,10 @@ def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.Monkey
 
 
 def test_growth_is_that_of_the_line_and_not_of_its_ends() -> None:
-    samples = [MemorySample(asked, 100.0 + (30 if asked == 9_900 else 0)) for asked in range(0, 10_000, 100)]
+    samples = [
+        MemorySample(asked, 100.0 + (30 if asked == 9_900 else 0))
+        for asked in range(0, 10_000, 100)
+    ]
     assert 0 < growth_mb(samples) < 2
     assert growth_mb([]) == 0
 
@@ -237,7 +273,9 @@ def test_a_machine_that_tells_nothing_has_enough(tmp_path: Path) -> None:
     assert not is_small_machine(tmp_path)
 
 
-def test_a_small_board_takes_small_pictures_unless_the_settings_say_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_board_takes_small_pictures_unless_the_settings_say_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("companion.core.config.is_small_machine", lambda: True)
     assert CameraSettings().size_px == (1280, 720)
     assert CameraSettings().is_small

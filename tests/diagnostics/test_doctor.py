@@ -24,7 +24,9 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
 
 def told(folder: Path, source: str = "auto") -> list[Finding]:
     settings = Settings(
-        state_dir=str(folder / "state"), camera=CameraSettings(source=source), panel=PanelSettings(enabled="no")
+        state_dir=str(folder / "state"),
+        camera=CameraSettings(source=source),
+        panel=PanelSettings(enabled="no"),
     )
     return [finding for finding in examine(settings) if finding.topic in ("camera", "lens")]
 
@@ -75,4 +77,6 @@ def test_a_measured_lens_is_said_to_be_one(bus: UsbBus, tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path / "state"), camera=CameraSettings(source="usb:0"))
     with_camera = CameraOpener(settings.camera, FakeClock()).open()
     LensShelf(settings.lenses_path, settings.camera).measured(with_camera, Lens(0.8), 0.001)
-    assert told(tmp_path, "usb:0")[1].text == "64.0 degrees across, measured by companion calibrate."
+    assert (
+        told(tmp_path, "usb:0")[1].text == "64.0 degrees across, measured by companion calibrate."
+    )

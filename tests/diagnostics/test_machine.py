@@ -65,7 +65,9 @@ class Pi:
 def pi(tmp_path: Path) -> Pi:
     made = Pi(tmp_path / "root")
     made.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
-    made.write("proc/meminfo", "MemTotal:        8245316 kB\nMemFree: 1 kB\nMemAvailable:    7000123 kB\n")
+    made.write(
+        "proc/meminfo", "MemTotal:        8245316 kB\nMemFree: 1 kB\nMemAvailable:    7000123 kB\n"
+    )
     made.write("sys/class/thermal/thermal_zone0/type", "cpu-thermal\n")
     made.write("sys/class/thermal/thermal_zone0/temp", "48312\n")
     made.answers["vcgencmd", "get_throttled"] = "throttled=0x0\n"
@@ -93,7 +95,10 @@ def test_the_board_and_its_memory(pi: Pi) -> None:
 
 @pytest.mark.parametrize(("total_mb", "grade"), [(320, Grade.OK), (64, Grade.OK), (16, Grade.NOTE)])
 def test_the_contiguous_memory_of_ribbon_cameras(pi: Pi, total_mb: int, grade: Grade) -> None:
-    pi.write("proc/meminfo", f"MemTotal: 8245316 kB\nCmaTotal: {total_mb * 1024} kB\nCmaFree: {12 * 1024} kB\n")
+    pi.write(
+        "proc/meminfo",
+        f"MemTotal: 8245316 kB\nCmaTotal: {total_mb * 1024} kB\nCmaFree: {12 * 1024} kB\n",
+    )
     (found,) = doctor.picture_memory(pi.machine)
     assert (found.topic, found.grade) == ("memory", grade)
     assert found.text.startswith(f"12 of {total_mb} MB of contiguous memory (CMA) are free")
@@ -111,7 +116,8 @@ def test_another_machine_is_named_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("degrees", "grade"), [(-5.0, Grade.OK), (74.9, Grade.OK), (75.0, Grade.NOTE), (80.0, Grade.WARN)]
+    ("degrees", "grade"),
+    [(-5.0, Grade.OK), (74.9, Grade.OK), (75.0, Grade.NOTE), (80.0, Grade.WARN)],
 )
 def test_warmth(pi: Pi, degrees: float, grade: Grade) -> None:
     pi.write("sys/class/thermal/thermal_zone0/temp", f"{degrees * 1000:.0f}\n")
@@ -144,28 +150,37 @@ THROTTLED = [
 
 @pytest.mark.parametrize("way", ["command", "file", "new file"])
 @pytest.mark.parametrize(("bits", "grades", "words"), THROTTLED)
-def test_every_flag_of_the_firmware(pi: Pi, way: str, bits: int, grades: list[Grade], words: str) -> None:
+def test_every_flag_of_the_firmware(
+    pi: Pi, way: str, bits: int, grades: list[Grade], words: str
+) -> None:
     pi.answers.clear()
     if way == "command":
         pi.answers["vcgencmd", "get_throttled"] = f"throttled={bits:#x}\n"
     elif way == "file":
         pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", f"{bits:x}\n")
     else:
-        pi.write("sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled", f"{bits:x}\n")
+        pi.write(
+            "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
+            f"{bits:x}\n",
+        )
     found = list(doctor.power(pi.machine))
     assert [each.grade for each in found] == grades
     assert found[0].text.startswith(words)
     assert bool(pi.asked) is (way == "command")
 
 
-@pytest.mark.parametrize("said", ["", "throttled=", "throttled=x", "error=1", "throttled=0x1ffffffffff"])
+@pytest.mark.parametrize(
+    "said", ["", "throttled=", "throttled=x", "error=1", "throttled=0x1ffffffffff"]
+)
 def test_a_firmware_that_says_nothing_is_noted(pi: Pi, said: str) -> None:
     pi.answers["vcgencmd", "get_throttled"] = said
     (found,) = doctor.power(pi.machine)
     assert found.grade is Grade.NOTE
 
 
-@pytest.mark.parametrize(("alarm", "flags"), [("0", Throttling()), ("1", Throttling(under_voltage=True)), ("", None)])
+@pytest.mark.parametrize(
+    ("alarm", "flags"), [("0", Throttling()), ("1", Throttling(under_voltage=True)), ("", None)]
+)
 def test_the_alarm_of_the_voltage_alone(pi: Pi, alarm: str, flags: Throttling | None) -> None:
     pi.answers.clear()
     pi.write("sys/class/hwmon/hwmon0/name", "cpu_thermal\n")
@@ -179,7 +194,9 @@ def test_the_alarm_of_the_voltage_alone(pi: Pi, alarm: str, flags: Throttling | 
 
 def test_an_sd_card_tells_its_name_alone(pi: Pi) -> None:
     assert probes.disk(pi.machine, "179:2") == Disk("SD", "SC32G", None)
-    assert list(doctor.disk_health(pi.machine, Path("/"))) == [Finding("disk", Grade.OK, "SD SC32G: no known errors.")]
+    assert list(doctor.disk_health(pi.machine, Path("/"))) == [
+        Finding("disk", Grade.OK, "SD SC32G: no known errors.")
+    ]
 
 
 def test_errors_of_the_file_system_and_the_kernel_are_told(pi: Pi) -> None:
@@ -205,7 +222,9 @@ def test_a_disk_that_is_none_is_left_out(pi: Pi) -> None:
 
 
 @pytest.mark.parametrize(("how", "super_block"), [("ro", "rw"), ("rw", "ro")])
-def test_a_file_system_that_can_only_be_read_is_a_failure(pi: Pi, tmp_path: Path, how: str, super_block: str) -> None:
+def test_a_file_system_that_can_only_be_read_is_a_failure(
+    pi: Pi, tmp_path: Path, how: str, super_block: str
+) -> None:
     pi.mount(how, super_block)
     found = doctor.space(pi.machine, tmp_path / "state")
     assert found.grade is Grade.FAIL
@@ -220,7 +239,9 @@ def test_a_file_system_that_can_only_be_read_is_a_failure(pi: Pi, tmp_path: Path
         (500, Grade.OK, "500 MB are free"),
     ],
 )
-def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: int, grade: Grade, words: str) -> None:
+def test_space(
+    pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: int, grade: Grade, words: str
+) -> None:
     asked: list[Path] = []
 
     def usage(path: Path) -> Usage:
@@ -234,9 +255,7 @@ def test_space(pi: Pi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb:
 
 
 ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
-OVERLAY = (
-    "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
-)
+OVERLAY = "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +312,9 @@ def own_clock(pi: Pi) -> None:
         (lambda _: None, Grade.OK, "It is "),
     ],
 )
-def test_who_has_set_the_clock(pi: Pi, made: Callable[[Pi], None], grade: Grade, words: str) -> None:
+def test_who_has_set_the_clock(
+    pi: Pi, made: Callable[[Pi], None], grade: Grade, words: str
+) -> None:
     made(pi)
     found = doctor.clock(pi.machine)
     assert (found.grade, words in found.text) == (grade, True)
@@ -324,7 +345,11 @@ def test_versions_are_in_one_line(pi: Pi) -> None:
 def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     bare = Pi(tmp_path / "nothing")
     found = list(doctor.thorough_look(bare.machine, tmp_path / "state"))
-    found += [*network.wifi(bare.machine), *network.service(bare.machine), network.name(bare.machine)]
+    found += [
+        *network.wifi(bare.machine),
+        *network.service(bare.machine),
+        network.name(bare.machine),
+    ]
     assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
 
 
@@ -349,7 +374,10 @@ def test_wireless(pi: Pi) -> None:
     )
     pi.answers["iw", "dev", "wlan0", "get", "power_save"] = "Power save: on\n"
     pi.answers["iw", "dev", "wlan1", "get", "power_save"] = "Power save: off\n"
-    assert probes.wireless(pi.machine) == (Wireless("wlan0", True, -78), Wireless("wlan1", False, None))
+    assert probes.wireless(pi.machine) == (
+        Wireless("wlan0", True, -78),
+        Wireless("wlan1", False, None),
+    )
     sleepy, awake = network.wifi(pi.machine)
     assert sleepy.grade is Grade.NOTE
     assert "sudo iw dev wlan0 set power_save off" in sleepy.text
@@ -358,7 +386,8 @@ def test_wireless(pi: Pi) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "soft", "blocked"), [("wlan", "1", True), ("wlan", "0", False), ("bluetooth", "1", False)]
+    ("kind", "soft", "blocked"),
+    [("wlan", "1", True), ("wlan", "0", False), ("bluetooth", "1", False)],
 )
 def test_a_blocked_radio(pi: Pi, kind: str, soft: str, blocked: bool) -> None:
     pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
@@ -368,7 +397,9 @@ def test_a_blocked_radio(pi: Pi, kind: str, soft: str, blocked: bool) -> None:
 
 def test_where_phones_reach_the_table() -> None:
     assert graded(*network.reach(["127.0.0.1"])) == [("network", Grade.NOTE)]
-    assert [each.text for each in network.reach(["192.0.2.7:8080", "table.local:8080"], "Table")] == [
+    assert [
+        each.text for each in network.reach(["192.0.2.7:8080", "table.local:8080"], "Table")
+    ] == [
         "Phones reach the table at 192.0.2.7:8080, table.local:8080.",
         "This machine runs the hotspot Table.",
     ]
@@ -378,7 +409,9 @@ def test_the_name_in_the_network(pi: Pi) -> None:
     assert network.name(pi.machine).grade is Grade.NOTE
     pi.write("run/avahi-daemon/pid", "400\n")
     name = socket.gethostname().partition(".")[0]
-    assert network.name(pi.machine) == Finding("network", Grade.OK, f"Its name on the network is {name}.local.")
+    assert network.name(pi.machine) == Finding(
+        "network", Grade.OK, f"Its name on the network is {name}.local."
+    )
 
 
 @pytest.mark.parametrize(
@@ -406,13 +439,19 @@ def test_a_port_that_is_taken() -> None:
 # ---- commands --------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_that_is_missing_fails_or_hangs_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_is_missing_fails_or_hangs_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, body in (("well", "echo 7"), ("badly", "echo 7; exit 1"), ("slowly", "sleep 5")):
         script = tmp_path / name
         script.write_text(f"#!/bin/sh\n{body}\n")
         script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(probes, "COMMAND_S", 0.1)
-    assert [probes.run_command([name]) for name in ("missing-one", "badly", "slowly")] == ["", "", ""]
+    assert [probes.run_command([name]) for name in ("missing-one", "badly", "slowly")] == [
+        "",
+        "",
+        "",
+    ]
     monkeypatch.setattr(probes, "COMMAND_S", 5.0)
     assert probes.run_command(["well"]) == "7\n"

@@ -33,7 +33,9 @@ class Job:
 
     def is_late(self) -> bool:
         """Has it come to nothing, by hanging or by dying?"""
-        return time.perf_counter() - self.began_s > LATE_S or not (self.process.is_alive() or self.answer.poll())
+        return time.perf_counter() - self.began_s > LATE_S or not (
+            self.process.is_alive() or self.answer.poll()
+        )
 
     def end(self) -> Result:
         """What it came to."""
@@ -50,7 +52,9 @@ class Job:
         self.process.join(1)
         code = self.process.exitcode
         trouble = "hangs" if code is None else f"the process died, status {code}"
-        return Result(self.target, self.seed, failures=[Failure(self.target, self.seed, trouble, "not known")])
+        return Result(
+            self.target, self.seed, failures=[Failure(self.target, self.seed, trouble, "not known")]
+        )
 
 
 def _begin(target: Target, seed: int, count: int) -> Job:
@@ -62,7 +66,11 @@ def _begin(target: Target, seed: int, count: int) -> Job:
             theirs.send(run_batch(target, seed, count))
         except BaseException as error:
             trouble = f"the batch broke off: {place_of(error)}: {error}"[:LONGEST]
-            theirs.send(Result(target.name, seed, failures=[Failure(target.name, seed, trouble, "not known")]))
+            theirs.send(
+                Result(
+                    target.name, seed, failures=[Failure(target.name, seed, trouble, "not known")]
+                )
+            )
 
     process = _FORK.Process(target=work)
     process.start()
@@ -73,11 +81,22 @@ def _begin(target: Target, seed: int, count: int) -> Job:
 def main() -> int:
     """Run; 1 when anything failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=100_000, metavar="N", help="over all targets (100,000)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the first batch; the next are S + 1, …")
-    parser.add_argument("--only", default="", metavar="NAMES", help="of targets, with commas; N is then theirs alone")
+    parser.add_argument(
+        "--cases", type=int, default=100_000, metavar="N", help="over all targets (100,000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="of the first batch; the next are S + 1, …"
+    )
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="NAMES",
+        help="of targets, with commas; N is then theirs alone",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="J")
-    parser.add_argument("--minutes", type=float, default=1e9, metavar="M", help="begin no batch after so long")
+    parser.add_argument(
+        "--minutes", type=float, default=1e9, metavar="M", help="begin no batch after so long"
+    )
     options = parser.parse_args()
     names = [name for name in options.only.split(",") if name]
     targets = [target for target in every_target() if not names or target.name in names]
@@ -88,7 +107,9 @@ def main() -> int:
     results: dict[str, list[Result]] = {target.name: [] for target in targets}
     seed, running, told_s = options.seed, {}, began_s
     while True:
-        while len(running) < options.jobs and (due := [target for target in targets if left[target.name] > 0]):
+        while len(running) < options.jobs and (
+            due := [target for target in targets if left[target.name] > 0]
+        ):
             target = max(due, key=lambda each: left[each.name] / each.share)
             rate = _cases_an_example(results[target.name])
             count = max(1, min(target.batch, round(left[target.name] / rate)))
@@ -112,7 +133,9 @@ def main() -> int:
             cases = sum(result.cases for result in done)
             print(f"{told_s - began_s:6.0f} s  {cases:>9,} cases  {failures} failures", flush=True)
     return _report(
-        [result for each in results.values() for result in each], options.seed, time.perf_counter() - began_s
+        [result for each in results.values() for result in each],
+        options.seed,
+        time.perf_counter() - began_s,
     )
 
 

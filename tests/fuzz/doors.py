@@ -70,7 +70,9 @@ class Room:
         replays(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
-        self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), self.rng.randrange(1000))
+        self.table.new_game(
+            game, dict(self.rng.choice(GAMES[game].presets).options), self.rng.randrange(1000)
+        )
         self.settle()
 
     def settle(self) -> None:
@@ -156,7 +158,9 @@ def _values(room: Room) -> dict[str, st.SearchStrategy[Any]]:
     squares = st.sampled_from(["a1", "c3", "h8", "z9", "", "a0", "a99"])
     return {
         "moment": st.one_of(now, now, now, now, st.sampled_from(["1.1", "0.0", "9.9"]), JSON),
-        "action": st.one_of(legal, legal, legal, st.sampled_from(["UUS", "d0", "--", ".", "1"]), JSON),
+        "action": st.one_of(
+            legal, legal, legal, st.sampled_from(["UUS", "d0", "--", ".", "1"]), JSON
+        ),
         "entered": st.one_of(legal, st.sampled_from(["", "U", "UU", "1:N", "R@c2"]), JSON),
         "salt": st.one_of(st.just("5a17"), JSON),
         "stage": st.one_of(now, now, JSON),
@@ -171,7 +175,8 @@ def _values(room: Room) -> dict[str, st.SearchStrategy[Any]]:
         "x": st.one_of(st.floats(0, 700), JSON),
         "y": st.one_of(st.floats(0, 700), JSON),
         "button": st.one_of(
-            st.sampled_from(sorted(room.companion.panel.buttons) if room.companion.panel else [""]), JSON
+            st.sampled_from(sorted(room.companion.panel.buttons) if room.companion.panel else [""]),
+            JSON,
         ),
         "number": st.one_of(st.integers(0, 9), JSON),
         "games": st.just(False),
@@ -182,13 +187,28 @@ def _values(room: Room) -> dict[str, st.SearchStrategy[Any]]:
 def _bodies(room: Room, kind: Any) -> st.SearchStrategy[Any]:
     values = _values(room)
     fields = msgspec.structs.fields(kind)
-    own = {field.encode_name: values.get(field.name, st.one_of(ODD_TEXTS, JSON)) for field in fields}
-    needed = {name: own[name] for name in own if any(f.encode_name == name and f.required for f in fields)}
-    fits = st.fixed_dictionaries(needed, optional={name: own[name] for name in own if name not in needed})
-    return st.one_of(fits, fits, fits, fits, st.dictionaries(st.sampled_from([*own, "x"]), JSON, max_size=3), JSON)
+    own = {
+        field.encode_name: values.get(field.name, st.one_of(ODD_TEXTS, JSON)) for field in fields
+    }
+    needed = {
+        name: own[name] for name in own if any(f.encode_name == name and f.required for f in fields)
+    }
+    fits = st.fixed_dictionaries(
+        needed, optional={name: own[name] for name in own if name not in needed}
+    )
+    return st.one_of(
+        fits,
+        fits,
+        fits,
+        fits,
+        st.dictionaries(st.sampled_from([*own, "x"]), JSON, max_size=3),
+        JSON,
+    )
 
 
-def _paths(document: dict[str, Any]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+def _paths(
+    document: dict[str, Any],
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """Path, method and endpoint of the quick doors, and of the slow ones."""
     doors = [
         (path, method, door["operationId"].rpartition(".")[0])
@@ -256,7 +276,10 @@ def _requests(room: Room, document: dict[str, Any]) -> st.SearchStrategy[Any]:
         parts = st.fixed_dictionaries({name: _PARTS.get(name, ODD_TEXTS) for name in names})
         kind = bodies.get(endpoint) or msgspec.defstruct("Nothing", [])
         form = st.dictionaries(
-            st.one_of(ODD_TEXTS, st.sampled_from(["name", "key", "back", "code", "seat", "game", "seen", "south"])),
+            st.one_of(
+                ODD_TEXTS,
+                st.sampled_from(["name", "key", "back", "code", "seat", "game", "seen", "south"]),
+            ),
             ODD_TEXTS,
             max_size=3,
         )
@@ -268,16 +291,23 @@ def _requests(room: Room, document: dict[str, Any]) -> st.SearchStrategy[Any]:
             st.just({}),
             st.just({}),
             st.dictionaries(
-                st.one_of(ODD_TEXTS, st.sampled_from(["game", "why", "page", "from", "voice"])), ODD_TEXTS, max_size=2
+                st.one_of(ODD_TEXTS, st.sampled_from(["game", "why", "page", "from", "voice"])),
+                ODD_TEXTS,
+                max_size=2,
             ),
         )
         headers = st.one_of(st.just({}), st.just({}), _HEADERS)
         raw = st.one_of(
-            *[st.just(None)] * 8, st.binary(max_size=40), st.just(b"[" * 3000 + b"]" * 3000), st.just(b"x" * 17000)
+            *[st.just(None)] * 8,
+            st.binary(max_size=40),
+            st.just(b"[" * 3000 + b"]" * 3000),
+            st.just(b"x" * 17000),
         )
         return st.tuples(st.just(door), st.sampled_from(ROLES), parts, body, query, headers, raw)
 
-    return st.one_of(*[of(door) for door in quick] * (SELDOM // len(quick)), *[of(door) for door in slow])
+    return st.one_of(
+        *[of(door) for door in quick] * (SELDOM // len(quick)), *[of(door) for door in slow]
+    )
 
 
 def _filled(room: Room, seat: Seat, value: Any, name: str = "") -> Any:
@@ -355,16 +385,33 @@ def described(folder: Path, number: int) -> Iterator[Probe]:
         status_code_conformance,
     )
 
-    checks = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+    checks = [
+        not_a_server_error,
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    ]
     with open_room(folder) as room:
         room.rng = Random(number)
         room.begin(room.rng.choice(sorted(GAMES)))
         schema = schemathesis.openapi.from_wsgi(PATH, room.app)
         modes = schemathesis.GenerationMode
         operations = [each.ok() for each in schema.get_all_operations()]
-        quick = [each for each in operations if not any(part in each.path for part in SLOW) and "live" not in each.path]
-        ways = [each.as_strategy(generation_mode=mode) for each in quick for mode in (modes.POSITIVE, modes.NEGATIVE)]
-        jsons = [each.as_strategy(generation_mode=modes.POSITIVE) for each in quick if each.path.startswith("/api/")]
+        quick = [
+            each
+            for each in operations
+            if not any(part in each.path for part in SLOW) and "live" not in each.path
+        ]
+        ways = [
+            each.as_strategy(generation_mode=mode)
+            for each in quick
+            for mode in (modes.POSITIVE, modes.NEGATIVE)
+        ]
+        jsons = [
+            each.as_strategy(generation_mode=modes.POSITIVE)
+            for each in quick
+            if each.path.startswith("/api/")
+        ]
 
         def check(case: Any) -> tuple[str, int]:
             room.pass_time()

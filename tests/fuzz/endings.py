@@ -43,7 +43,9 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
         if session_of(table).paused:
             table.resume("host")
         before = ""
-        while before != table.view().moment:  # clocks may have run out meanwhile, one after the other
+        while (
+            before != table.view().moment
+        ):  # clocks may have run out meanwhile, one after the other
             before = table.view().moment
             table.step()
         session = session_of(table)
@@ -52,7 +54,9 @@ def goes_on(table: Table, journal: Journal, turns: int) -> None:
         before = session.moment
         for seat in sorted(session.awaited):
             table.hand_in(
-                seat, session.moment, session.playing.format(session.playing.random_action(session.state, seat, rng))
+                seat,
+                session.moment,
+                session.playing.format(session.playing.random_action(session.state, seat, rng)),
             )
         assert session_of(table).moment != before or session_of(table).phase is not Phase.ORDERS, (
             "the turn does not end"

@@ -37,7 +37,12 @@ DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_siz
 """Pieces of a file that are written over, with what."""
 CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
-DEEP = b'{"is":"new_game","game":"scouts","number":9,"seed":1,"options":{"x":' + b"[" * 5000 + b"]" * 5000 + b"}}"
+DEEP = (
+    b'{"is":"new_game","game":"scouts","number":9,"seed":1,"options":{"x":'
+    + b"[" * 5000
+    + b"]" * 5000
+    + b"}}"
+)
 
 
 def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
@@ -71,7 +76,10 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
 def played_journal(folder: Path, seed: int, turns: int = 8) -> Path:
     """A journal with some games in it, the last one still on."""
     path = folder / "played" / "journal.sqlite"
-    with Journal(path) as journal, Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table:
+    with (
+        Journal(path) as journal,
+        Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table,
+    ):
         for seat in SEATS:
             table.take_seat(seat, f"Player {seat}")
         for number, game in enumerate(sorted(GAMES)):
@@ -89,10 +97,14 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
     here = folder / "here"
     rows = st.tuples(
         st.integers(0, 400),
-        st.one_of(st.binary(max_size=20), st.just(b'{"is":"undo"}'), st.just(b"[" * 2000), st.just(DEEP)),
+        st.one_of(
+            st.binary(max_size=20), st.just(b'{"is":"undo"}'), st.just(b"[" * 2000), st.just(DEEP)
+        ),
     )
 
-    def check(case: tuple[list[tuple[int, bytes]], int, list[tuple[int, bytes]]]) -> tuple[str, int]:
+    def check(
+        case: tuple[list[tuple[int, bytes]], int, list[tuple[int, bytes]]],
+    ) -> tuple[str, int]:
         places, cut, wrong = case
         shutil.rmtree(here, ignore_errors=True)
         here.mkdir()
@@ -225,7 +237,10 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
     whole = source.getvalue()
     given = folder / "given.zip"
     names = st.one_of(
-        st.sampled_from([*files, "../x", "/etc/x", "photographs/1/1.0.jpg", "lenses.json", "choices.json"]), ODD_TEXTS
+        st.sampled_from(
+            [*files, "../x", "/etc/x", "photographs/1/1.0.jpg", "lenses.json", "choices.json"]
+        ),
+        ODD_TEXTS,
     )
     inner = st.lists(st.tuples(st.sampled_from([*files, "choices.json"]), DAMAGE, CUT), max_size=1)
     added = st.dictionaries(
@@ -239,11 +254,19 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
         st.integers(0, len(lines) - 1),
         st.integers(1, 12),
         st.one_of(
-            st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), ODD_TEXTS, st.just([]), st.just({})
+            st.none(),
+            st.booleans(),
+            st.integers(-(2**70), 2**70),
+            st.floats(),
+            ODD_TEXTS,
+            st.just([]),
+            st.just({}),
         ),
     )
 
-    def check(case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int, Any]) -> tuple[str, int]:
+    def check(
+        case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int, Any],
+    ) -> tuple[str, int]:
         way, places, cut, wrong, more, how, (line, at, come) = case
         if way == "bytes":
             given.write_bytes(damaged(whole, places, cut))
@@ -268,8 +291,18 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
             goes_on(table, journal, 0)
         return "restored", 1
 
-    how = st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    cases = st.tuples(st.sampled_from(["bytes", "inside", "value", "value"]), DAMAGE, CUT, inner, added, how, values)
+    how = st.sampled_from(
+        [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+    )
+    cases = st.tuples(
+        st.sampled_from(["bytes", "inside", "value", "value"]),
+        DAMAGE,
+        CUT,
+        inner,
+        added,
+        how,
+        values,
+    )
     yield Probe(cases, check, pure=True)
 
 

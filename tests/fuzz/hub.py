@@ -27,9 +27,7 @@ from web.hub.room import Room
 
 HOST_KEY = "abcde-fghij"
 """The one of `hub_room.hub_pages`."""
-_ACTS = (
-    "enter withdraw rest pair unpair decide move end make forget season count machines 1 2 #1 south north draw swiss"
-)
+_ACTS = "enter withdraw rest pair unpair decide move end make forget season count machines 1 2 #1 south north draw swiss"
 _WORDS = ODD_TEXTS | st.sampled_from(
     [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
 )
@@ -39,7 +37,16 @@ _NAMED = """
     team_size tournament value verdict void what words
 """
 _FIELDS = tuple(_NAMED.split())
-_OFTEN_ASKED = ("/", "/watch", "/standings", "/tournaments", "/tournament/1", "/host", "/host/people", "/card")
+_OFTEN_ASKED = (
+    "/",
+    "/watch",
+    "/standings",
+    "/tournaments",
+    "/tournament/1",
+    "/host",
+    "/host/people",
+    "/card",
+)
 
 
 class HubRoom:
@@ -50,13 +57,17 @@ class HubRoom:
         self.people = {"nobody": app.test_client(), "host": app.test_client()}
         self.people["host"].post("/host", data={"key": HOST_KEY})
         self.card = league.cards.make("Ann")
-        tournament = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1)
+        tournament = league.tournaments.new(
+            "Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0, team_size=1
+        )
         for name in ("Bo", "Cid", "Dot"):
             league.tournaments.enter(tournament.id, [league.cards.make(name).number])
 
     def ask(self, role: str, method: str, path: str, **given: Any) -> str:
         """One request; what holds for every answer."""
-        answer = self.people[role].open(path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given)
+        answer = self.people[role].open(
+            path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given
+        )
         is_stream = answer.mimetype == "text/event-stream"
         content = b"" if is_stream else answer.get_data()
         answer.close()
@@ -65,7 +76,9 @@ class HubRoom:
         assert b"<script>alert" not in content
         if role == "nobody":
             for secret in (HOST_KEY, self.card.code):
-                assert secret.encode() not in content + str(answer.headers).encode(), f"{path} tells {secret}"
+                assert secret.encode() not in content + str(answer.headers).encode(), (
+                    f"{path} tells {secret}"
+                )
         return str(answer.status_code)
 
     def finish(self) -> None:
@@ -82,7 +95,9 @@ def open_hub(folder: Path) -> Iterator[HubRoom]:
     with ExitStack() as stack:
         room = room_of_twelve(clock)
         league = stack.enter_context(league_of(folder, clock, "id12"))
-        yield HubRoom(stack.enter_context(hub_pages(room, clock, league=league)), room, league, clock)
+        yield HubRoom(
+            stack.enter_context(hub_pages(room, clock, league=league)), room, league, clock
+        )
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------
@@ -110,7 +125,12 @@ def _address(rule: Rule) -> st.SearchStrategy[str]:
 
 def _requests(app: Flask) -> st.SearchStrategy[Any]:
     form = st.dictionaries(st.sampled_from(_FIELDS) | ODD_TEXTS, _WORDS, max_size=8)
-    body = st.dictionaries(st.sampled_from(_FIELDS), JSON | st.lists(st.integers(0, 14)) | _WORDS, max_size=8) | JSON
+    body = (
+        st.dictionaries(
+            st.sampled_from(_FIELDS), JSON | st.lists(st.integers(0, 14)) | _WORDS, max_size=8
+        )
+        | JSON
+    )
 
     def of(rule: Rule, method: str) -> st.SearchStrategy[Any]:
         given = {"query_string": st.dictionaries(st.sampled_from(_FIELDS), _WORDS, max_size=2)}
@@ -119,12 +139,22 @@ def _requests(app: Flask) -> st.SearchStrategy[Any]:
         elif method == "POST":
             given = {"data": form}
         return st.tuples(
-            st.sampled_from(["nobody", "host"]), st.just(method), _address(rule), st.fixed_dictionaries(given)
+            st.sampled_from(["nobody", "host"]),
+            st.just(method),
+            _address(rule),
+            st.fixed_dictionaries(given),
         )
 
-    rules = [rule for rule in app.url_map.iter_rules() if not rule.rule.startswith(("/live", "/static"))]
+    rules = [
+        rule for rule in app.url_map.iter_rules() if not rule.rule.startswith(("/live", "/static"))
+    ]
     return st.one_of(
-        [of(rule, method) for rule in rules for method in ("GET", "POST") if method in (rule.methods or ())]
+        [
+            of(rule, method)
+            for rule in rules
+            for method in ("GET", "POST")
+            if method in (rule.methods or ())
+        ]
     )
 
 
@@ -147,7 +177,11 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
     """The same message with some of its values changed for others, most of them of the same kind."""
     if isinstance(value, dict):
-        return {key: changed(each, rng, odd, often) for key, each in value.items() if rng.random() >= often / 4}
+        return {
+            key: changed(each, rng, odd, often)
+            for key, each in value.items()
+            if rng.random() >= often / 4
+        }
     if isinstance(value, list):
         times = rng.choice([0, 2, 40]) if rng.random() < often else 1
         return [changed(each, rng, odd, often) for each in value] * times
@@ -161,11 +195,22 @@ def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
 def tables(folder: Path, number: int) -> Iterator[Probe]:
     """Records and states of real games, changed: what the hub takes, every page can show."""
     rng = Random(number)
-    told: list[Any] = [json.loads(encoded(each)) for game in sorted(GAMES) for each in played_records(game, 4, number)]
-    told += [json.loads(encoded(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",))))] * 8
+    told: list[Any] = [
+        json.loads(encoded(each))
+        for game in sorted(GAMES)
+        for each in played_records(game, 4, number)
+    ]
+    told += [
+        json.loads(
+            encoded(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",)))
+        )
+    ] * 8
     places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})
     odd = st.lists(
-        JSON | ODD_TEXTS | ODD_NUMBERS | st.sampled_from([*places, "", "south", "over", "orders", 1e18, -1]),
+        JSON
+        | ODD_TEXTS
+        | ODD_NUMBERS
+        | st.sampled_from([*places, "", "south", "over", "orders", 1e18, -1]),
         min_size=4,
         max_size=9,
     )
@@ -174,7 +219,9 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
 
         def check(case: Any) -> tuple[str, int]:
             message, seed, values, often = case
-            payload = json.dumps(changed(message, Random(seed), values, often)).encode("utf-8", "replace")
+            payload = json.dumps(changed(message, Random(seed), values, often)).encode(
+                "utf-8", "replace"
+            )
             try:
                 if "view" in message:
                     record = read_record(payload)
@@ -186,11 +233,26 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
                 return "refused", 1
             except CompanionError as error:
                 return type(error).__name__, 1
-            path = rng.choice(["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.json", "/standings"])
+            path = rng.choice(
+                [
+                    "/",
+                    "/watch/3",
+                    "/overlay/3",
+                    "/host",
+                    "/host/people",
+                    "/results.json",
+                    "/standings",
+                ]
+            )
             return hub.ask("host", "GET", path), 1
 
         yield Probe(
-            st.tuples(st.sampled_from(told), st.integers(0, 2**32), odd, st.sampled_from([0.01, 0.03, 0.1])),
+            st.tuples(
+                st.sampled_from(told),
+                st.integers(0, 2**32),
+                odd,
+                st.sampled_from([0.01, 0.03, 0.1]),
+            ),
             check,
             hub.finish,
         )

@@ -113,7 +113,12 @@ def refused(error: CompanionError) -> tuple[str, int]:
 
 def errors_so_far() -> str:
     """The last error that was logged in this case; empty: none."""
-    said = [line for handler in logging.getLogger().handlers if isinstance(handler, Errors) for line in handler.said]
+    said = [
+        line
+        for handler in logging.getLogger().handlers
+        if isinstance(handler, Errors)
+        for line in handler.said
+    ]
     return said[-1] if said else ""
 
 
@@ -127,7 +132,9 @@ def place_of(error: BaseException) -> str:
 def run_batch(target: Target, number: int, count: int) -> Result:
     """Open the target afresh and do so many examples with this seed."""
     result, began_s = Result(target.name, number), time.perf_counter()
-    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # what is synced is a power cut's affair, not ours
+    shared = (
+        "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    )  # what is synced is a power cut's affair, not ours
     with (
         tempfile.TemporaryDirectory(dir=shared, prefix="fuzz-") as folder,
         watch_log() as errors,
@@ -174,7 +181,9 @@ def _generate(probe: Probe, result: Result, number: int, count: int, errors: Err
             if place not in places and len(places) < MOST_FAILURES:
                 places.add(place)
                 trouble = f"{place}: {error}"[:LONGEST]
-                result.failures.append(Failure(result.target, number, trouble, repr(case)[:LONGEST]))
+                result.failures.append(
+                    Failure(result.target, number, trouble, repr(case)[:LONGEST])
+                )
         result.cases += size
         result.tally[word] += 1
 

@@ -82,20 +82,34 @@ class Hands:
         if layout is None:
             own = name == view.game
             layout = (
-                dict(tops((view.board.target if self.rng.random() < 0.5 else view.board.layout) or {})) if own else {}
+                dict(
+                    tops(
+                        (view.board.target if self.rng.random() < 0.5 else view.board.layout) or {}
+                    )
+                )
+                if own
+                else {}
             )
             layout.update(changes)
         squares, faces = frozenset(kit.board.squares), [face.name for face in kit.faces]
         is_of_cards = kit.deck is not None  # those are told as fans, and no face of a piece is seen
-        seen = {} if is_of_cards else {s: self._own(face, faces) for s, face in layout.items() if s in squares}
+        seen = (
+            {}
+            if is_of_cards
+            else {s: self._own(face, faces) for s, face in layout.items() if s in squares}
+        )
         for part in {"unknown", "foreign"} & shown.keys():
             shown[part] &= squares
         for part in {"fans", "markers"} & shown.keys():
-            shown[part] = {square: each for square, each in shown[part].items() if square in squares}
+            shown[part] = {
+                square: each for square, each in shown[part].items() if square in squares
+            }
         if kit.deck is None:
             shown.pop("fans", None)
         if "beside" in shown:
-            shown["beside"] = () if is_of_cards else tuple(self._own(face, faces) for face in shown["beside"])
+            shown["beside"] = (
+                () if is_of_cards else tuple(self._own(face, faces) for face in shown["beside"])
+            )
         self.table.saw(Reading(seen, at_s=self.clock.monotonic_s(), **shown))
 
     def _own(self, face: str, faces: list[str]) -> str:
@@ -178,10 +192,16 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
         st.sampled_from([False, False, True]),
         st.floats(0, 2),
     )
-    sees = st.tuples(st.just("see"), st.one_of(st.none(), st.none(), st.none(), free), changes, rest)
-    hand_in = st.tuples(st.just("hand_in"), seat, st.one_of(st.none(), st.none(), st.none(), ODD_TEXTS))
+    sees = st.tuples(
+        st.just("see"), st.one_of(st.none(), st.none(), st.none(), free), changes, rest
+    )
+    hand_in = st.tuples(
+        st.just("hand_in"), seat, st.one_of(st.none(), st.none(), st.none(), ODD_TEXTS)
+    )
     confirm = st.tuples(
-        st.just("confirm"), st.sampled_from(["south", "north", "host", "table"]), st.sampled_from([True, True, False])
+        st.just("confirm"),
+        st.sampled_from(["south", "north", "host", "table"]),
+        st.sampled_from([True, True, False]),
     )
     return st.one_of(
         keys, keys, keys, sees, sees, sees, hand_in, hand_in, hand_in, confirm, confirm, confirm,
@@ -237,9 +257,14 @@ class Twin:
     def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
         self.clock = FakeClock()
         self.journal = stack.enter_context(Journal(folder / name / "journal.sqlite"))
-        self.table = stack.enter_context(Table(self.journal, self.clock, TableSettings(reading_time_s=0.1)))
+        self.table = stack.enter_context(
+            Table(self.journal, self.clock, TableSettings(reading_time_s=0.1))
+        )
         past = History(
-            self.journal, folder / name / "history", self.clock, on_table=lambda: self.table.progress().number
+            self.journal,
+            folder / name / "history",
+            self.clock,
+            on_table=lambda: self.table.progress().number,
         )
         site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
         self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(past=past))
@@ -272,7 +297,12 @@ class Twin:
     def place(self) -> tuple[Any, ...]:
         """Where the game is: once it is further, what was hidden may show."""
         session = session_of(self.table)
-        return session.moment, session.phase, Seat.SOUTH in session.sealed, tuple(sorted(session.seats))
+        return (
+            session.moment,
+            session.phase,
+            Seat.SOUTH in session.sealed,
+            tuple(sorted(session.seats)),
+        )
 
 
 def _paths() -> st.SearchStrategy[Any]:
@@ -294,7 +324,11 @@ def _paths() -> st.SearchStrategy[Any]:
     ]
     looks += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
     looks += [f"/api/seat/{seat}/{what}" for seat in seats for what in ("view", "plays")]
-    looks += [f"/history/{number}{end}" for number in range(1, 6) for end in ("", ".json", ".txt", "/scene/0")]
+    looks += [
+        f"/history/{number}{end}"
+        for number in range(1, 6)
+        for end in ("", ".json", ".txt", "/scene/0")
+    ]
     doors = [
         "hand-in",
         "take-back",
@@ -310,7 +344,10 @@ def _paths() -> st.SearchStrategy[Any]:
         "take",
     ]
     posts = [
-        f"/api/seat/{seat}/{door}" for seat in seats for door in doors if (seat, door) not in (("north", "leave"),)
+        f"/api/seat/{seat}/{door}"
+        for seat in seats
+        for door in doors
+        if (seat, door) not in (("north", "leave"),)
     ]
     posts += [f"/api/table/{door}" for door in ("act", "back", "pause", "resume")]
     posts += [f"/api/host/{door}" for door in ("undo", "abandon", "confirm", "preview")]
@@ -319,7 +356,8 @@ def _paths() -> st.SearchStrategy[Any]:
         optional={
             "moment": st.sampled_from(["NOW", "NOW", "NOW", "1.0"]),
             "action": st.one_of(
-                st.sampled_from(["UUS", "DRI", "d0", "d3", "p5&1", "pa#1", "--", "1:N 2:aE 3:D"]), ODD_TEXTS
+                st.sampled_from(["UUS", "DRI", "d0", "d3", "p5&1", "pa#1", "--", "1:N 2:aE 3:D"]),
+                ODD_TEXTS,
             ),
             "entered": st.sampled_from(["", "U", "UUS", "1:N"]),
             "salt": st.sampled_from(["", "5a17"]),
@@ -367,7 +405,9 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
                         pair_place[:] = [twin.place() for twin in pair]
                         word = "opened"
                         continue
-                    assert answers[0] == answers[1], f"{method} {path} tells {role} South's secret: {answers}"
+                    assert answers[0] == answers[1], (
+                        f"{method} {path} tells {role} South's secret: {answers}"
+                    )
                 return word, len(cases)
 
             def finish() -> None:
@@ -375,13 +415,19 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
                     goes_on(twin.table, twin.journal, 2)
 
             pair_place = [twin.place() for twin in pair]
-            cases = st.lists(st.tuples(_paths(), st.sampled_from(["north", "north", "nobody"])), min_size=1, max_size=8)
+            cases = st.lists(
+                st.tuples(_paths(), st.sampled_from(["north", "north", "nobody"])),
+                min_size=1,
+                max_size=8,
+            )
             yield Probe(cases, check, finish)
     finally:
         reducer.receipt = real_receipt
 
 
-def _answer(twin: Twin, method: str, path: str, body: Any, language: str, role: str) -> tuple[int, str, bytes]:
+def _answer(
+    twin: Twin, method: str, path: str, body: Any, language: str, role: str
+) -> tuple[int, str, bytes]:
     """All that a request brings back, headers included, cookies apart: they carry what is random."""
     twin.clock.advance(0.05)
     given: dict[str, Any] = {}
@@ -392,7 +438,11 @@ def _answer(twin: Twin, method: str, path: str, body: Any, language: str, role: 
             "content_type": "application/json",
         }
     answer = twin.people[role].open(
-        path, method=method, headers={"Accept-Language": language}, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given
+        path,
+        method=method,
+        headers={"Accept-Language": language},
+        environ_base={"REMOTE_ADDR": "192.0.2.5"},
+        **given,
     )
     head = sorted((key, value) for key, value in answer.headers if key != "Set-Cookie")
     content = answer.get_data()

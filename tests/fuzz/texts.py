@@ -61,7 +61,9 @@ ODD_NUMBERS = st.one_of(
 )
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), ODD_NUMBERS, ODD_TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(ODD_TEXTS, inner, max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(ODD_TEXTS, inner, max_size=4)
+    ),
     max_leaves=8,
 )
 NOTATION = "UDLRSI.-+*@#%&^>x:,; |abcdefghijklmnop0123456789NESWTRBFpuvdcXo/=@?!()"
@@ -79,7 +81,10 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
 EDITS = st.one_of(
     st.just([]),
     st.lists(
-        st.tuples(st.integers(0, 5000), st.integers(0, 3), st.text(NOTATION + '{}[]"\n\t\0é', max_size=3)), max_size=3
+        st.tuples(
+            st.integers(0, 5000), st.integers(0, 3), st.text(NOTATION + '{}[]"\n\t\0é', max_size=3)
+        ),
+        max_size=3,
     ),
 )
 
@@ -103,7 +108,8 @@ def legal_text(game: Any, seed: int, turns: int) -> str:
 def notation(_: Path, number: int) -> Iterator[Probe]:
     """Actions in notation: read or refused, and what is read is written as it was meant."""
     samples = {
-        name: [legal_text(game, seed, seed % 12) for seed in range(number, number + 30)] for name, game in GAMES.items()
+        name: [legal_text(game, seed, seed % 12) for seed in range(number, number + 30)]
+        for name, game in GAMES.items()
     }
     states = {}
     for name, game in GAMES.items():
@@ -145,7 +151,9 @@ def options(_: Path, number: int) -> Iterator[Probe]:
                 st.text(".sSnN#xX123\n", max_size=80),
                 st.builds(
                     mended,
-                    st.sampled_from([str(value) for row in game.option_rows for _, value in row.choices]),
+                    st.sampled_from(
+                        [str(value) for row in game.option_rows for _, value in row.choices]
+                    ),
                     EDITS,
                 ),
             ),
@@ -185,17 +193,24 @@ def engine(_: Path, number: int) -> Iterator[Probe]:
 
     def actions(name: str) -> st.SearchStrategy[Any]:
         samples = [legal_text(GAMES[name], seed, 0) for seed in range(number, number + 10)]
-        text = st.one_of(st.sampled_from(samples), st.text(NOTATION, max_size=12), st.just("RANDOM"))
+        text = st.one_of(
+            st.sampled_from(samples), st.text(NOTATION, max_size=12), st.just("RANDOM")
+        )
         return st.one_of(
-            st.fixed_dictionaries({"south": text, "north": text}), st.dictionaries(seats, text, max_size=3)
+            st.fixed_dictionaries({"south": text, "north": text}),
+            st.dictionaries(seats, text, max_size=3),
         )
 
     def requests(name: str) -> st.SearchStrategy[Any]:
         presets = st.sampled_from([dict(preset.options) for preset in GAMES[name].presets])
-        new = st.fixed_dictionaries({}, optional={"options": st.one_of(presets, JSON), "seed": ODD_NUMBERS})
+        new = st.fixed_dictionaries(
+            {}, optional={"options": st.one_of(presets, JSON), "seed": ODD_NUMBERS}
+        )
         one = st.one_of(
             st.fixed_dictionaries({"new": new}),
-            st.fixed_dictionaries({"legal": seats, "limit": st.one_of(st.integers(0, 20), ODD_NUMBERS)}),
+            st.fixed_dictionaries(
+                {"legal": seats, "limit": st.one_of(st.integers(0, 20), ODD_NUMBERS)}
+            ),
             st.fixed_dictionaries({"is_legal": actions(name)}),
             st.fixed_dictionaries({"apply": actions(name)}),
             st.fixed_dictionaries({"apply": actions(name)}),
@@ -214,7 +229,12 @@ def engine(_: Path, number: int) -> Iterator[Probe]:
         for verb in ("apply", "is_legal"):
             if isinstance(request.get(verb), dict):
                 due = sorted(game.to_act(before))
-                request = {verb: {seat: _random(game, before, seat, text, due) for seat, text in request[verb].items()}}
+                request = {
+                    verb: {
+                        seat: _random(game, before, seat, text, due)
+                        for seat, text in request[verb].items()
+                    }
+                }
         line = mended(json.dumps(request), edits).encode()
         reply = json.loads(driven.answer(line))
         if "error" in reply:
@@ -230,15 +250,35 @@ def _random(game: Any, state: Any, seat: str, text: str, due: list[Any]) -> str:
     """A legal action where the case only asks for one."""
     if text != "RANDOM" or seat not in due:
         return text
-    return str(game.format(game.random_action(state, next(each for each in SEATS if each == seat), Random(0))))
+    return str(
+        game.format(
+            game.random_action(state, next(each for each in SEATS if each == seat), Random(0))
+        )
+    )
 
 
 def _toml_values() -> st.SearchStrategy[str]:
     """Values as TOML writes them, some wrong."""
-    fine = st.one_of(st.booleans(), ODD_NUMBERS, ODD_TEXTS, st.lists(st.integers(0, 30), max_size=3)).map(_toml)
+    fine = st.one_of(
+        st.booleans(), ODD_NUMBERS, ODD_TEXTS, st.lists(st.integers(0, 30), max_size=3)
+    ).map(_toml)
     return st.one_of(
         fine,
-        st.sampled_from(["nan", "inf", "-inf", "1979-05-27", "07:32:00", "{}", "[[]]", "''", '"""x"""', "0x1f", "="]),
+        st.sampled_from(
+            [
+                "nan",
+                "inf",
+                "-inf",
+                "1979-05-27",
+                "07:32:00",
+                "{}",
+                "[[]]",
+                "''",
+                '"""x"""',
+                "0x1f",
+                "=",
+            ]
+        ),
     )
 
 
@@ -253,10 +293,14 @@ def settings(folder: Path, _: int) -> Iterator[Probe]:
     path = folder / "settings.toml"
     entry = st.tuples(st.sampled_from([*keys, "x", "web.x"]), _toml_values())
     changes = st.dictionaries(
-        st.sampled_from(keys), st.one_of(st.none(), st.booleans(), ODD_NUMBERS, ODD_TEXTS), max_size=2
+        st.sampled_from(keys),
+        st.one_of(st.none(), st.booleans(), ODD_NUMBERS, ODD_TEXTS),
+        max_size=2,
     )
 
-    def check(case: tuple[list[tuple[str, str]], list[tuple[int, int, str]], dict[str, Any]]) -> tuple[str, int]:
+    def check(
+        case: tuple[list[tuple[str, str]], list[tuple[int, int, str]], dict[str, Any]],
+    ) -> tuple[str, int]:
         entries, edits, wanted = case
         text = mended("".join(f"{key} = {value}\n" for key, value in entries), edits)
         try:
@@ -281,7 +325,10 @@ def records(_: Path, number: int) -> Iterator[Probe]:
     """Records of a journal: each leads to another session or is refused, and never changes the one before."""
     decode, encode = msgspec.json.Decoder(AnyRecord).decode, msgspec.json.Encoder().encode
     kinds = list(AnyRecord.__args__)
-    samples = {name: [legal_text(game, seed, 0) for seed in range(number, number + 12)] for name, game in GAMES.items()}
+    samples = {
+        name: [legal_text(game, seed, 0) for seed in range(number, number + 12)]
+        for name, game in GAMES.items()
+    }
     every = [text for texts in samples.values() for text in texts]
     fields = {
         "seat": st.sampled_from(["south", "north"]),
@@ -303,10 +350,15 @@ def records(_: Path, number: int) -> Iterator[Probe]:
     def of(kind: Any) -> st.SearchStrategy[dict[str, Any]]:
         info = msgspec.structs.fields(kind)
         return st.fixed_dictionaries(
-            {"is": st.just(kind.__struct_config__.tag), **{f.name: fields.get(f.name, ODD_TEXTS) for f in info}}
+            {
+                "is": st.just(kind.__struct_config__.tag),
+                **{f.name: fields.get(f.name, ODD_TEXTS) for f in info},
+            }
         )
 
-    one = st.one_of(*[of(kind) for kind in kinds], of(kinds[5]), of(kinds[5]), of(kinds[4]), of(kinds[7]))
+    one = st.one_of(
+        *[of(kind) for kind in kinds], of(kinds[5]), of(kinds[5]), of(kinds[4]), of(kinds[7])
+    )
 
     def check(case: tuple[str, int, list[dict[str, Any]]]) -> tuple[str, int]:
         name, seed, rows = case
@@ -323,7 +375,11 @@ def records(_: Path, number: int) -> Iterator[Probe]:
                 session, _ = advance(session, record)
                 word = "accepted"
             except CompanionError:
-                assert before == (msgspec.json.encode(session.raw_options), session.moment, session.phase)
+                assert before == (
+                    msgspec.json.encode(session.raw_options),
+                    session.moment,
+                    session.phase,
+                )
         return word, len(rows) + 2
 
     yield Probe(st.tuples(GAME, st.integers(0, 50), st.lists(one, max_size=14)), check, pure=True)
@@ -340,7 +396,9 @@ def _record(decode: Any, session: Session, row: dict[str, Any]) -> Any:
         seat = next(seat for seat in SEATS if seat == filled["seat"])
         due = session.game.to_act(session.state) if session.game else ()
         filled["action"] = (
-            session.playing.format(session.playing.random_action(session.state, seat, Random(session.tick)))
+            session.playing.format(
+                session.playing.random_action(session.state, seat, Random(session.tick))
+            )
             if seat in due
             else "?"
         )
@@ -358,7 +416,9 @@ def images(folder: Path, number: int) -> Iterator[Probe]:
     base = rng.integers(0, 255, (96, 128), dtype=np.uint8)
     files = [bytes(cv2.imencode(ending, base)[1]) for ending in (".jpg", ".png", ".bmp", ".tiff")]
     endings = st.sampled_from([".jpg", ".png", ".bmp", ".tiff"])
-    damage = st.lists(st.tuples(st.integers(0, 20000), st.binary(min_size=1, max_size=6)), max_size=6)
+    damage = st.lists(
+        st.tuples(st.integers(0, 20000), st.binary(min_size=1, max_size=6)), max_size=6
+    )
 
     def check(case: tuple[int, str, list[tuple[int, bytes]], int, bool]) -> tuple[str, int]:
         which, ending, places, cut, is_noise = case
@@ -367,7 +427,9 @@ def images(folder: Path, number: int) -> Iterator[Probe]:
             start = at % len(content)
             content[start : start + len(come)] = come
         path = folder / f"picture{ending}"
-        path.write_bytes(bytes(content[: len(content) - cut]) if not is_noise else bytes(content[::-1]))
+        path.write_bytes(
+            bytes(content[: len(content) - cut]) if not is_noise else bytes(content[::-1])
+        )
         try:
             (answer,) = read_images([path], kits)
         except CompanionError:
@@ -375,7 +437,11 @@ def images(folder: Path, number: int) -> Iterator[Probe]:
         assert not answer.get("layout"), f"read in noise: {answer}"
         return "read", 1
 
-    yield Probe(st.tuples(st.integers(0, 3), endings, damage, st.integers(0, 400), st.booleans()), check, pure=True)
+    yield Probe(
+        st.tuples(st.integers(0, 3), endings, damage, st.integers(0, 400), st.booleans()),
+        check,
+        pure=True,
+    )
 
 
 TARGETS = (

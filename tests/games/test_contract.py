@@ -27,7 +27,9 @@ EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
 TESTS = Path(__file__).parents[1]
 
 
-def random_game(game: Game[Any, Any], seed: int, cap: int = 60) -> list[tuple[Any, dict[Seat, Any]]]:
+def random_game(
+    game: Game[Any, Any], seed: int, cap: int = 60
+) -> list[tuple[Any, dict[Seat, Any]]]:
     """States and the actions taken in them."""
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
@@ -64,17 +66,30 @@ def test_one_name_is_one_event_and_one_sound() -> None:
     assert len(set(cues)) == len(cues)
     assert not set(cues) & set(Cue), "a broker could not tell an event's cue from the table's"
     for game in ALL:
-        assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, "what is common is not declared again"
+        assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, (
+            "what is common is not declared again"
+        )
 
 
 def test_an_event_is_one_declaration() -> None:
     class Weather(EventKind):
         RAIN = "rain"
-        THUNDER = "thunder", Look(around="burst", size=1.5), EventCue("thunder", "A4 120 ·40 A4 200")
+        THUNDER = (
+            "thunder",
+            Look(around="burst", size=1.5),
+            EventCue("thunder", "A4 120 ·40 A4 200"),
+        )
 
     event = Event(Weather.THUNDER, "It thunders.")
-    assert msgspec.json.decode(msgspec.json.encode(event)) == {"kind": "thunder", "text": "It thunders."}
-    assert (event.kind.look.around, Weather.RAIN.look.around, Weather.RAIN.cue) == ("burst", "", None)
+    assert msgspec.json.decode(msgspec.json.encode(event)) == {
+        "kind": "thunder",
+        "text": "It thunders.",
+    }
+    assert (event.kind.look.around, Weather.RAIN.look.around, Weather.RAIN.cue) == (
+        "burst",
+        "",
+        None,
+    )
 
 
 @pytest.mark.parametrize("text", ["H4 40", "A4", "A4 loud", ""])
@@ -103,13 +118,17 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
         assert step == game.apply(state, actions, Random(1)), "apply is a pure function"
         assert state == kept, "a state never changes"
         assert {event.rule for event in step.events} - {None} <= ids
-        assert {event.kind for event in step.events} <= {*CommonEvent, *game.events}, "an event nobody has declared"
+        assert {event.kind for event in step.events} <= {*CommonEvent, *game.events}, (
+            "an event nobody has declared"
+        )
         for viewer in (None, *SEATS):
             msgspec.json.encode(game.view(step.state, viewer))
         msgspec.json.encode(game.dump(step.state))
         if step.stages:
             last = step.stages[-1].expected
-            assert last == game.expected(step.state) or (last is None and not game.is_checked(step.state))
+            assert last == game.expected(step.state) or (
+                last is None and not game.is_checked(step.state)
+            )
     assert path
 
 
@@ -170,9 +189,13 @@ def test_an_unknown_game_is_named_with_the_known_ones() -> None:
 def test_every_game_has_counts_and_a_golden_game() -> None:
     for name in GAMES:
         paths = Path(__file__).parent.rglob(f"test_{name}*.py")
-        modules = [import_module(".".join(path.relative_to(TESTS).with_suffix("").parts)) for path in paths]
+        modules = [
+            import_module(".".join(path.relative_to(TESTS).with_suffix("").parts)) for path in paths
+        ]
         for golden in ("GOLDEN_COUNTS", "GOLDEN_GAME"):
-            assert any(getattr(module, golden, None) for module in modules), f"{name} has no {golden}"
+            assert any(getattr(module, golden, None) for module in modules), (
+                f"{name} has no {golden}"
+            )
 
 
 def test_errors_are_also_builtins() -> None:

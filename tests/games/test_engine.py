@@ -37,7 +37,9 @@ def test_the_protocol_as_documented(engine: Engine) -> None:
     answer = ask(engine, {"apply": {"south": "UUS", "north": "IRS"}})
     assert answer["to_act"] == ["north", "south"]
     assert answer["outcome"] is None
-    assert {"kind": "move", "text": "Purple goes up, a1 to a2."}.items() <= answer["events"][0].items()
+    assert {"kind": "move", "text": "Purple goes up, a1 to a2."}.items() <= answer["events"][
+        0
+    ].items()
     state = ask(engine, {"state": True})["state"]
     assert state["expected"]["a3"] == ["purple robot"]
     assert state["turn"] == 2
@@ -83,7 +85,9 @@ def test_limit_draws_a_random_part(engine: Engine) -> None:
         ("\u00ff", "malformed", "Not a request"),
     ],
 )
-def test_whatever_is_wrong_changes_nothing(engine: Engine, line: str, kind: str, words: str) -> None:
+def test_whatever_is_wrong_changes_nothing(
+    engine: Engine, line: str, kind: str, words: str
+) -> None:
     before = ask(engine, {"state": True})
     error = json.loads(engine.answer(line.encode("latin-1")))["error"]
     assert error["kind"] == kind
@@ -132,7 +136,9 @@ def test_random_games_never_raise(name: str) -> None:
     assert play_random_games(name, games, options, seed=3) >= games
 
 
-def play_random_games(name: str, games: int, options: dict[str, Any], seed: int, cap: int = 600) -> int:
+def play_random_games(
+    name: str, games: int, options: dict[str, Any], seed: int, cap: int = 600
+) -> int:
     """Random games through the engine's own bytes; answers the number of turns, raises on any error reply."""
     game, rng, turns = game_named(name), Random(seed), 0
     engine = Engine(game)
@@ -140,7 +146,9 @@ def play_random_games(name: str, games: int, options: dict[str, Any], seed: int,
         to_act = ask(engine, {"new": {"options": options, "seed": number}})["to_act"]
         begun = turns
         while to_act and turns < begun + cap:
-            actions = {seat: game.random_action(engine.state, seat, rng) for seat in map(Seat, to_act)}
+            actions = {
+                seat: game.random_action(engine.state, seat, rng) for seat in map(Seat, to_act)
+            }
             texts = {seat: game.format(action) for seat, action in actions.items()}
             assert {seat: game.parse(text) for seat, text in texts.items()} == actions
             answer = ask(engine, {"apply": texts})

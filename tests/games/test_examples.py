@@ -62,7 +62,9 @@ FAULTS = {
 def test_what_a_game_lacks_is_said(tmp_path: Path, said: str) -> None:
     code, (right, wrong) = PEBBLE, FAULTS[said]
     assert right in code
-    told = companion(site(tmp_path / "site", code.replace(right, wrong)), "selfplay", "--check", "pebble")
+    told = companion(
+        site(tmp_path / "site", code.replace(right, wrong)), "selfplay", "--check", "pebble"
+    )
     assert told.returncode == 1
     assert said in told.stdout
 
@@ -104,7 +106,9 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
     call = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
     ear = Ear(broker.port)
-    lamp = subprocess.Popen(call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lamp = subprocess.Popen(
+        call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         turn = {"seat": "south", "side": "purple", "colour": "#5b2a9d", "rgb": [91, 42, 157]}
         ear.say("tabletop/turn", json.dumps(turn).encode(), retain=True)
@@ -120,7 +124,9 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
 
 def test_a_safe_start_loads_nothing_from_outside(tmp_path: Path) -> None:
     folder = site(tmp_path / "site", PEBBLE)
-    (tmp_path / "settings.toml").write_text('[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8")
+    (tmp_path / "settings.toml").write_text(
+        '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
+    )
     code = (
         "from companion.cli import main\nfrom companion.service import lifecycle\nfrom companion.games import GAMES\n"
         "lifecycle.run = lambda settings, *rest: print('pebble' in GAMES, settings().bots.engines)\n"
@@ -129,5 +135,7 @@ def test_a_safe_start_loads_nothing_from_outside(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     for words, said in (([], "True ('Ada=/opt/ada',)\n"), (["--safe"], "False ()\n")):
         call = [sys.executable, "-c", code, "play", *words, "--state-dir", str(tmp_path)]
-        done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            call, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.stdout == said, done.stderr

@@ -31,7 +31,10 @@ def test_every_moment_of_a_lesson_has_an_answer(game) -> None:  # type: ignore[n
 def test_what_everybody_is_told_does_not_depend_on_hands() -> None:
     game = GAMES["binmat"]
     told = set()
-    for hands in ((("5+", "7!", "2^"), ("4&", "4%", "3#")), (("?+", ">!", "2^"), ("4&", "4%", "3#"))):
+    for hands in (
+        (("5+", "7!", "2^"), ("4&", "4%", "3#")),
+        (("?+", ">!", "2^"), ("4&", "4%", "3#")),
+    ):
         state = game.setup(game.options({"hands": hands}), Random(1))
         told.add(public_possibilities(game, state))
     assert len(told) == 1

@@ -72,7 +72,9 @@ def test_the_orders_of_a_lesson_can_be_tapped(game: Game[Any, Any]) -> None:
             if tableau:
                 assert choice_of(tableau, text)
             elif standing and standing.sheet:
-                assert len(game.parse(text).given) == len(standing.sheet.units), "nothing is left open on the sheet"
+                assert len(game.parse(text).given) == len(standing.sheet.units), (
+                    "nothing is left open on the sheet"
+                )
             elif standing and not standing.duel:
                 assert play_of(game, state, seat, text)
 

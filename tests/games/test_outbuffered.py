@@ -32,7 +32,9 @@ def play(state: State, south: str, north: str) -> Step[State]:
     return GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, RNG)
 
 
-def at(state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = "") -> State:
+def at(
+    state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = ""
+) -> State:
     """The state with robots there; a flag given as None is carried by the other side, as "" stays."""
     flags = [
         None if text is None else Square.parse(text) if text else old
@@ -89,7 +91,9 @@ def test_second_worked_example_flag_stays_where_the_carrier_was_hit() -> None:
         ("b2", "c2", "R", "L", ("b2", "c2"), "Lime does not leave c2."),
     ],
 )
-def test_a_move_bounces(purple: str, lime: str, south: str, north: str, after: tuple[str, str], why: str) -> None:
+def test_a_move_bounces(
+    purple: str, lime: str, south: str, north: str, after: tuple[str, str], why: str
+) -> None:
     if north == "S":  # lime would hit purple beside it; look at the move alone
         first = play(at(start(), purple, lime), f"{south}II", f"{north}II").events[0]
         assert (first.kind, first.why) == ("bounce", why)
@@ -121,7 +125,10 @@ def test_a_bounced_robot_holds_up_its_follower() -> None:
 
 def test_walls_stop_moves_and_shots() -> None:
     walled = start(board="N.n\n.#.\ns.S")
-    assert play(at(walled, "a2", "c2"), "RII", "III").events[0].why == "Right leads into the wall on b2."
+    assert (
+        play(at(walled, "a2", "c2"), "RII", "III").events[0].why
+        == "Right leads into the wall on b2."
+    )
     assert "miss" in kinds(play(at(walled, "a2", "c2"), "SII", "III"))
     assert "shot" in kinds(play(at(walled, "a3", "c3"), "SII", "III"))
 
@@ -129,7 +136,9 @@ def test_walls_stop_moves_and_shots() -> None:
 def test_directions_of_the_board_are_the_same_for_both() -> None:
     step = play(start(directions="board"), "UII", "DII")
     assert robots(step) == ("a2", "c3")
-    assert play(start(directions="board"), "III", "LII").events[1].why == "Lime’s own flag lies on b4."
+    assert (
+        play(start(directions="board"), "III", "LII").events[1].why == "Lime’s own flag lies on b4."
+    )
 
 
 # ---- flags, shots and ends ----------------------------------------------------------------------------------------------
@@ -268,7 +277,10 @@ def test_positions_counted_to_depth_two() -> None:
         return (state.robots, state.flags, state.outcome is not None)
 
     after_one = {
-        key(step.state): step.state for south in buffers for north in buffers if (step := play(start(), south, north))
+        key(step.state): step.state
+        for south in buffers
+        for north in buffers
+        if (step := play(start(), south, north))
     }
     assert len(after_one) == GOLDEN_COUNTS[0]
     rng = Random(7)
@@ -332,7 +344,9 @@ def test_golden_game() -> None:
     st.lists(st.tuples(BUFFERS, BUFFERS), max_size=8),
     st.sampled_from([{}, {"board": OPEN_MAP}, {"directions": "board"}]),
 )
-def test_properties_of_every_position(turns: list[tuple[str, str]], options: dict[str, str]) -> None:
+def test_properties_of_every_position(
+    turns: list[tuple[str, str]], options: dict[str, str]
+) -> None:
     state = start(**options)
     for south, north in turns:
         frozen = copy.deepcopy(state)
@@ -352,7 +366,9 @@ def test_properties_of_every_position(turns: list[tuple[str, str]], options: dic
             assert step.state.robots[0] != step.state.robots[1]
             for seat in (0, 1):
                 flag = step.state.flags[seat]
-                assert flag is None or flag != step.state.robots[1 - seat], "who stands on it carries it"
+                assert flag is None or flag != step.state.robots[1 - seat], (
+                    "who stands on it carries it"
+                )
         state = step.state
         if state.outcome:
             assert GAME.to_act(state) == frozenset()
@@ -390,16 +406,19 @@ def test_who_waits_is_told() -> None:
 
 
 def test_what_can_be_done_now_is_said_of_each_order() -> None:
-    said = {each.word: (each.result, [*map(str, each.squares)]) for each in GAME.possible(start(), Seat.SOUTH, "")}
+    said = {
+        each.word: (each.result, [*map(str, each.squares)])
+        for each in GAME.possible(start(), Seat.SOUTH, "")
+    }
     assert said == {
         "shoot": ("hits your row and column", []),
         "up": ("to a2", ["a2"]),
         "wait": ("you stay on a1", []),
         **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),
     }
-    assert {each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "wait"} == {
-        "you stay on a2"
-    }
+    assert {
+        each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "wait"
+    } == {"you stay on a2"}
 
 
 def test_everything_that_a_state_holds_is_plain() -> None:
@@ -409,6 +428,11 @@ def test_everything_that_a_state_holds_is_plain() -> None:
         "quiet": 0,
         "robots": {"south": "a1", "north": "c4"},
         "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}},
-        "expected": {"a1": ["purple robot"], "b1": ["purple flag"], "b4": ["lime flag"], "c4": ["lime robot"]},
+        "expected": {
+            "a1": ["purple robot"],
+            "b1": ["purple flag"],
+            "b4": ["lime flag"],
+            "c4": ["lime robot"],
+        },
         "outcome": None,
     }

@@ -16,7 +16,10 @@ from companion.core.kit import SIDE_COLOURS
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/a-new-game.md").read_text(encoding="utf-8")
 CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
-(PROJECT,) = (tomllib.loads(text) for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+(PROJECT,) = (
+    tomllib.loads(text)
+    for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+)
 GROUP = "tabletop_companion.games"
 
 
@@ -25,23 +28,34 @@ def install(folder: Path, module: str, code: str, points: dict[str, str]) -> Non
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
     info = folder / f"{module}_game-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8"
+    )
     lines = "\n".join(f"{name} = {value}" for name, value in points.items())
     (info / "entry_points.txt").write_text(f"[{GROUP}]\n{lines}\n", encoding="utf-8")
 
 
-def companion(folder: Path, *arguments: str, timeout_s: float = 150) -> subprocess.CompletedProcess[str]:
+def companion(
+    folder: Path, *arguments: str, timeout_s: float = 150
+) -> subprocess.CompletedProcess[str]:
     """The command line in a child that sees the packages of a folder."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     call = [sys.executable, "-m", "companion", *arguments]
-    return subprocess.run(call, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False)
+    return subprocess.run(
+        call, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
 
 
 def python(folder: Path, code: str) -> str:
     """What a program prints that sees the packages of a folder."""
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}",
+    }
     call = [sys.executable, "-c", code]
-    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(
+        call, env=environment, capture_output=True, text=True, timeout=150, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -120,22 +134,36 @@ def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
 BROKEN = {
     "raising": ("raise RuntimeError('no luck')", "raising:Game", "It raises RuntimeError: no luck"),
     "leaving": ("raise SystemExit(7)", "leaving:Game", "It raises SystemExit: 7"),
-    "number": ("found = 42", "number:found", "It is no game: expected a Game of companion.games.base, found int"),
+    "number": (
+        "found = 42",
+        "number:found",
+        "It is no game: expected a Game of companion.games.base, found int",
+    ),
     "missing": ("", "missing:Game", "It raises AttributeError"),
-    "scouts": (CODE.replace('name = "clash"', 'name = "scouts"'), "scouts:Clash", "There is a game “scouts” already"),
+    "scouts": (
+        CODE.replace('name = "clash"', 'name = "scouts"'),
+        "scouts:Clash",
+        "There is a game “scouts” already",
+    ),
     "other": (CODE, "other:Clash", "It calls itself “clash”, its entry point “other”"),
     "corner": (
-        CODE.replace('name = "clash"', 'name = "corner"').replace("(24, 25, 26, 27)", "(3, 25, 26, 27)"),
+        CODE.replace('name = "clash"', 'name = "corner"').replace(
+            "(24, 25, 26, 27)", "(3, 25, 26, 27)"
+        ),
         "corner:Clash",
         "Marker 3 of its board's corners belongs to outbuffered: free are ",
     ),
     "plain": (
-        CODE.replace('name = "clash"', 'name = "plain"').replace('LAST), "clash-line"', 'LAST), "plain-line"'),
+        CODE.replace('name = "clash"', 'name = "plain"').replace(
+            'LAST), "clash-line"', 'LAST), "plain-line"'
+        ),
         "plain:Clash",
         "There is no drawing “plain-line”",
     ),
     "mauve": (
-        CODE.replace('name = "clash"', 'name = "mauve"').replace('"petrol", "petrol"', '"mauve", "mauve"'),
+        CODE.replace('name = "clash"', 'name = "mauve"').replace(
+            '"petrol", "petrol"', '"mauve", "mauve"'
+        ),
         "mauve:Clash",
         "There is no colour “mauve”",
     ),
@@ -174,7 +202,8 @@ def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
     done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
     assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
     assert (
-        "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises RuntimeError" in done.stdout
+        "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises RuntimeError"
+        in done.stdout
     )
 
 
@@ -190,9 +219,14 @@ def test_a_broken_game_is_told_in_the_log_and_the_table_runs(clash: Path) -> Non
     install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{clash}"}
     call = [sys.executable, "-c", LEFT_OUT]
-    done = subprocess.run(call, env=environment, capture_output=True, text=True, timeout=150, check=True)
+    done = subprocess.run(
+        call, env=environment, capture_output=True, text=True, timeout=150, check=True
+    )
     assert done.stdout == "the table runs\n"
-    assert "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck" in done.stderr
+    assert (
+        "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
+        in done.stderr
+    )
 
 
 def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:

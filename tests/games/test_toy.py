@@ -22,7 +22,9 @@ def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert "Toy race" in browser.get("/").get_data(as_text=True)
         assert browser.post("/api/seat/south/start", json={"game": "toy"}).status_code == 200
         view = browser.get("/api/view").get_json()
-        browser.post("/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False})
+        browser.post(
+            "/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False}
+        )
         for turn in range(5):
             view = browser.get("/api/view").get_json()
             assert view["phase"] == ("orders" if turn < 3 else "over")
@@ -32,11 +34,13 @@ def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 seat = SEATS[turn % 2]
                 assert place.table.view().sign.seats == {seat}
                 refused = browser.post(
-                    f"/api/seat/{seat.other}/hand-in", json={"moment": view["moment"], "action": "2", "salt": "0"}
+                    f"/api/seat/{seat.other}/hand-in",
+                    json={"moment": view["moment"], "action": "2", "salt": "0"},
                 )
                 assert refused.status_code == 409
                 taken = browser.post(
-                    f"/api/seat/{seat}/hand-in", json={"moment": view["moment"], "action": "2", "salt": "0"}
+                    f"/api/seat/{seat}/hand-in",
+                    json={"moment": view["moment"], "action": "2", "salt": "0"},
                 )
                 assert taken.status_code == 200, taken.get_data(as_text=True)
         assert view["outcome"]["winners"] == [Seat.SOUTH]

@@ -218,10 +218,16 @@ def test_every_wire_of_the_settings_is_drawn_once_and_told_once() -> None:
 
 def test_what_is_not_wired_is_not_drawn() -> None:
     small = PanelSettings(
-        south=PadPins(ready=10, lamp_turn=4), north=PadPins(), buzzer="", table_button="", system_lamp=""
+        south=PadPins(ready=10, lamp_turn=4),
+        north=PadPins(),
+        buzzer="",
+        table_button="",
+        system_lamp="",
     )
     assert [wire.name for wire in wires(small)] == ["south_ready", "south_turn"]
-    none = PanelSettings(south=PadPins(), north=PadPins(), buzzer="", table_button="", system_lamp="")
+    none = PanelSettings(
+        south=PadPins(), north=PadPins(), buzzer="", table_button="", system_lamp=""
+    )
     assert wires(none) == ()
     assert "data-wire" not in drawing(none)
     assert "rail" not in drawing(none)

@@ -31,7 +31,9 @@ SOUTH, NORTH = SEATS
 AnyCue = Cue | EventCue
 ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
 CUE_NAMED = {str(cue): cue for cue in ALL_CUES}
-BOUNCED, SHOT, FLAG_TAKEN, COMBAT = (CUE_NAMED[name] for name in ("bounced", "shot", "flag_taken", "combat"))
+BOUNCED, SHOT, FLAG_TAKEN, COMBAT = (
+    CUE_NAMED[name] for name in ("bounced", "shot", "flag_taken", "combat")
+)
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
 LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
@@ -157,7 +159,10 @@ def test_every_cue_sounds_its_tone_from_the_first_moment(cue: AnyCue) -> None:
     assert player.tone_hz(float(t)) is None
 
 
-LAMPS_SHOWN = {SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS), NORTH: SeatLamps(frozenset({1, 3}))}
+LAMPS_SHOWN = {
+    SOUTH: SeatLamps(frozenset({2}), TurnLamp.HANDS),
+    NORTH: SeatLamps(frozenset({1, 3})),
+}
 
 
 def all_seen(player: CuePlayer) -> list[list[float]]:
@@ -174,7 +179,9 @@ def without_a_cue() -> list[list[float]]:
 
 @pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in LASTING])
 @pytest.mark.parametrize("silent", [True, False])
-def test_every_cue_gives_the_lamps_back(cue: AnyCue, silent: bool, without_a_cue: list[list[float]]) -> None:
+def test_every_cue_gives_the_lamps_back(
+    cue: AnyCue, silent: bool, without_a_cue: list[list[float]]
+) -> None:
     player = CuePlayer(silent)
     player.show(LAMPS_SHOWN, False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 100.0)
@@ -240,7 +247,10 @@ def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
 def test_the_table_wakes_from_left_to_right() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.AWAKE), 0.0)
-    lit = [[lamp for lamp in LAMPS if player.is_lit(NORTH, lamp, t)] for t in (30.0, 90.0, 150.0, 210.0, 240.0)]
+    lit = [
+        [lamp for lamp in LAMPS if player.is_lit(NORTH, lamp, t)]
+        for t in (30.0, 90.0, 150.0, 210.0, 240.0)
+    ]
     assert lit == [["1"], ["2"], ["3"], ["turn"], []]
 
 
@@ -314,7 +324,9 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: T
     levels = seen(player, SOUTH, "turn", 300, 300 + length)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
     notes = [note for note in tone_of(cue) if note.name]
-    assert [ms for level, ms in runs if level == levels[0]] == [max(60, int(note.ms)) for note in notes]
+    assert [ms for level, ms in runs if level == levels[0]] == [
+        max(60, int(note.ms)) for note in notes
+    ]
     assert set(heard(player, 300, 1500)) == {None}
 
 
@@ -335,7 +347,10 @@ def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
 @given(
     silent=st.booleans(),
     pattern=st.sampled_from(TurnLamp),
-    signals=st.lists(st.tuples(st.sampled_from(ALL_CUES), st.sampled_from(SEATS), st.integers(0, 700)), max_size=4),
+    signals=st.lists(
+        st.tuples(st.sampled_from(ALL_CUES), st.sampled_from(SEATS), st.integers(0, 700)),
+        max_size=4,
+    ),
 )
 def test_nothing_changes_before_the_next_change_that_was_announced(
     silent: bool, pattern: TurnLamp, signals: list[tuple[AnyCue, Seat, int]]
@@ -344,7 +359,9 @@ def test_nothing_changes_before_the_next_change_that_was_announced(
     now = 0.0
 
     def output(at_ms: float) -> list[float | None]:
-        lamps: list[float | None] = [player.is_lit(seat, lamp, at_ms) for seat in SEATS for lamp in LAMPS]
+        lamps: list[float | None] = [
+            player.is_lit(seat, lamp, at_ms) for seat in SEATS for lamp in LAMPS
+        ]
         return [*lamps, player.tone_hz(at_ms)]
 
     player.show({SOUTH: SeatLamps(frozenset({1, 2}), pattern)}, False, now)
@@ -371,7 +388,9 @@ def test_a_still_panel_announces_no_change_at_all() -> None:
 def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
     """Neither the number of a signal nor anything else of it but its seats changes light or sound."""
     for seat in SEATS:
-        first, second = (lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3))
+        first, second = (
+            lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3)
+        )
         assert first == second
 
 

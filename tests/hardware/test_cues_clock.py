@@ -62,7 +62,9 @@ def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), 3000.0)
     assert heard(player, 3000, 3310) == [440.0] * 300 + [None] * 10
     assert set(seen(player, SOUTH, "turn", 3000, 3600)) == {0.0}
-    assert lit_edges(seen(player, SOUTH, "turn", 3600, 4200)) == [200], "only the alarm sounded: it blinks on"
+    assert lit_edges(seen(player, SOUTH, "turn", 3600, 4200)) == [200], (
+        "only the alarm sounded: it blinks on"
+    )
     player.signal(Signal(Cue.TURN_PASSES, frozenset({NORTH})), 3100.0)
     assert player.tone_hz(3100.0) == 440.0
 
@@ -77,7 +79,9 @@ def test_the_clock_is_heard_however_fast_it_comes_again_but_not_when_it_is_late(
     player = CuePlayer(silent=True)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, False, 0.0)
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0, is_late=True)
-    assert seen(player, SOUTH, "turn", 1000, 1400) == [1.0] * 200 + [0.0] * 200, "blinking, without a rhythm"
+    assert seen(player, SOUTH, "turn", 1000, 1400) == [1.0] * 200 + [0.0] * 200, (
+        "blinking, without a rhythm"
+    )
 
 
 def test_in_silence_each_tick_shows_on_the_lamp() -> None:

@@ -112,7 +112,9 @@ def test_it_wakes_in_time_for_the_next_change() -> None:
         assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
 
 
-def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(tmp_path: Path) -> None:
+def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
+    tmp_path: Path,
+) -> None:
     factory = MockFactory()
     pin = factory.pin(1)
     Service(tmp_path).says(Word.READY)
@@ -138,7 +140,9 @@ def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(t
 
 
 @pytest.mark.parametrize("settings", [PanelSettings(system_lamp=""), PanelSettings(enabled="no")])
-def test_no_lamp_is_no_trouble(settings: PanelSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_lamp_is_no_trouble(
+    settings: PanelSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_lamp(settings, tmp_path) == 0
     assert capsys.readouterr().out == "No system lamp is wired.\n"
 

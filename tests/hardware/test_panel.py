@@ -48,7 +48,9 @@ def make_rig() -> Iterator[Callable[..., Rig]]:
 
 def test_every_button_of_the_default_wiring_speaks_for_itself(rig: Rig) -> None:
     assert rig.panel.problems == ()
-    names = {f"{seat}_{key}" for seat in SEATS for key in PadKey if key is not PadKey.TABLE} | {"table"}
+    names = {f"{seat}_{key}" for seat in SEATS for key in PadKey if key is not PadKey.TABLE} | {
+        "table"
+    }
     assert set(rig.hands.buttons()) == names
     for name in rig.hands.buttons():
         rig.hands.press(name)
@@ -58,7 +60,9 @@ def test_every_button_of_the_default_wiring_speaks_for_itself(rig: Rig) -> None:
     assert len(rig.presses) == 17
 
 
-def test_a_press_is_stamped_at_its_first_edge_however_it_bounces_and_however_late_it_is_read(rig: Rig) -> None:
+def test_a_press_is_stamped_at_its_first_edge_however_it_bounces_and_however_late_it_is_read(
+    rig: Rig,
+) -> None:
     rig.bounce("south_up", 1, 1, 2, 1, 3)
     rig.after(700)
     assert rig.presses == [Press(SOUTH, PadKey.UP, 100.0)]
@@ -200,7 +204,12 @@ def test_an_active_low_lamp_is_lit_by_a_low_pin(make_rig: Callable[..., Rig]) ->
 
 @pytest.mark.parametrize(
     ("pattern", "dark_at_ms"),
-    [(TurnLamp.OFFERED, 1000), (TurnLamp.HANDS, 500), (TurnLamp.WRONG, 200), (TurnLamp.TROUBLE, 80)],
+    [
+        (TurnLamp.OFFERED, 1000),
+        (TurnLamp.HANDS, 500),
+        (TurnLamp.WRONG, 200),
+        (TurnLamp.TROUBLE, 80),
+    ],
 )
 def test_blinking_turn_lamps_go_dark_in_time(rig: Rig, pattern: TurnLamp, dark_at_ms: int) -> None:
     rig.show(SeatLamps(turn=pattern))
@@ -220,7 +229,9 @@ def test_pins_that_cannot_play_tones_are_named_and_the_lamps_work() -> None:
     with Panel(WIRED, FakeClock(), lambda press: None, factory, threads=False) as panel:
         assert len(panel.lamps) == 8
         assert not panel.has_buzzer
-        assert [problem.split(":")[0] for problem in panel.problems] == ["buzzer on GPIO 18 cannot be used"]
+        assert [problem.split(":")[0] for problem in panel.problems] == [
+            "buzzer on GPIO 18 cannot be used"
+        ]
 
 
 # ---- tones -----------------------------------------------------------------------------------------------------
@@ -261,7 +272,9 @@ def test_silent_mode_plays_on_the_turn_lamp_of_the_seat_and_never_on_the_buzzer(
 
 
 def test_the_small_wiring_has_no_more_than_it_needs(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button="")
+    rig = make_rig(
+        south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button=""
+    )
     assert rig.panel.buttons == ("south_ready", "north_ready")
     assert rig.panel.lamps == ("south_turn", "north_turn")
     rig.signal(Cue.WON, SOUTH)
@@ -277,9 +290,13 @@ def test_nothing_wired_at_all_is_a_panel_that_does_nothing(make_rig: Callable[..
     assert (rig.hands.view().lamps, rig.hands.view().tone_hz, rig.panel.problems) == ({}, None, ())
 
 
-def test_a_pin_with_two_jobs_does_the_first_and_is_named_for_the_second(make_rig: Callable[..., Rig]) -> None:
+def test_a_pin_with_two_jobs_does_the_first_and_is_named_for_the_second(
+    make_rig: Callable[..., Rig],
+) -> None:
     rig = make_rig(south=PadPins(up=5, down=5, lamp_1=17), north=PadPins(lamp_1=18))
-    said = "cannot be used: another button, lamp or buzzer has this pin. Give each its own in [panel]"
+    said = (
+        "cannot be used: another button, lamp or buzzer has this pin. Give each its own in [panel]"
+    )
     assert rig.panel.problems == (f"south_down on GPIO 5 {said}", f"buzzer on GPIO 18 {said}")
     assert rig.hands.buttons() == ("south_up", "table")
     rig.hands.press("south_up")
@@ -328,7 +345,9 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     assert len(rig.panel.problems) == 1
 
 
-def test_a_key_whose_line_cannot_be_read_any_more_is_named(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_whose_line_cannot_be_read_any_more_is_named(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail() -> bool:
         raise OSError("line lost")
 
@@ -348,7 +367,9 @@ def test_a_key_whose_line_cannot_be_read_any_more_is_named(rig: Rig, monkeypatch
 
 
 def test_a_closed_panel_is_dark_silent_and_deaf(rig: Rig) -> None:
-    rig.show(SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON), SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON))
+    rig.show(
+        SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON), SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)
+    )
     rig.signal(Cue.WON, SOUTH)
     rig.panel.close()
     assert rig.lit() == set()

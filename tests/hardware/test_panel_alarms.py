@@ -24,7 +24,11 @@ from hardware.wiring import Buzzer
 
 SOUTH, NORTH = SEATS
 TURN = SeatLamps(turn=TurnLamp.ON)
-A_TURN = ((103.0, Cue.TIME_SHORT, SOUTH), (104.0, Cue.TIME_SHORT, SOUTH), (105.0, Cue.TIME_OUT, SOUTH))
+A_TURN = (
+    (103.0, Cue.TIME_SHORT, SOUTH),
+    (104.0, Cue.TIME_SHORT, SOUTH),
+    (105.0, Cue.TIME_OUT, SOUTH),
+)
 """The alarms of a turn of South that began at 100 s, when every rig's clock begins."""
 WAIT_S = 10.0
 
@@ -59,10 +63,19 @@ def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
             changes.append((ms, now))
             before = now
         rig.after(1)
-    assert changes == [(3000, 1046.5), (3020, None), (4000, 1046.5), (4020, None), (5000, 440.0), (5300, None)]
+    assert changes == [
+        (3000, 1046.5),
+        (3020, None),
+        (4000, 1046.5),
+        (4020, None),
+        (5000, 440.0),
+        (5300, None),
+    ]
 
 
-def test_the_turn_lamp_blinks_for_the_last_two_seconds_and_is_dark_after_the_time_out(rig: Rig) -> None:
+def test_the_turn_lamp_blinks_for_the_last_two_seconds_and_is_dark_after_the_time_out(
+    rig: Rig,
+) -> None:
     rig.alarms(*A_TURN)
     shown = []
     for _ in range(30):
@@ -94,7 +107,9 @@ def test_a_replaced_alarm_never_sounds_and_the_new_one_does(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("lamps_first", [True, False])
-def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(rig: Rig, lamps_first: bool) -> None:
+def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(
+    rig: Rig, lamps_first: bool
+) -> None:
     rig.alarms(*A_TURN)
     rig.after(3000)
     rig.after(500)
@@ -134,7 +149,9 @@ def test_an_alarm_out_of_order_waits_for_its_time(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("late_ms", "hz"), [(0, 440.0), (250, 440.0), (251, None)])
-def test_a_late_alarm_shows_its_lamps_and_does_not_sound(rig: Rig, late_ms: int, hz: float | None) -> None:
+def test_a_late_alarm_shows_its_lamps_and_does_not_sound(
+    rig: Rig, late_ms: int, hz: float | None
+) -> None:
     rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
     rig.after(5000 + late_ms)
     assert (rig.tone_hz(), rig.lit()) == (hz, set())
@@ -189,7 +206,9 @@ def test_a_combat_lights_both_seats_and_a_time_out_cuts_its_tone(rig: Rig) -> No
     assert rig.tone_hz() == 440.0
 
 
-def test_silent_mode_plays_alarms_on_the_turn_lamp_at_their_time(make_rig: Callable[..., Rig]) -> None:
+def test_silent_mode_plays_alarms_on_the_turn_lamp_at_their_time(
+    make_rig: Callable[..., Rig],
+) -> None:
     rig = make_rig(silent=True)
     rig.alarms(*A_TURN)
     shown = {}
@@ -211,7 +230,9 @@ def test_silent_mode_plays_alarms_on_the_turn_lamp_at_their_time(make_rig: Calla
 
 
 def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button="")
+    rig = make_rig(
+        south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button=""
+    )
     assert (rig.panel.buttons, rig.panel.problems) == (("south_ready", "north_ready"), ())
     rig.alarms(*A_TURN)
     rig.after(3000)
@@ -257,7 +278,9 @@ def test_a_closed_panel_takes_no_alarms(rig: Rig) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
-def test_an_alarm_begins_once_while_it_is_held_and_never_early(replacements: list[tuple[int, set[int]]]) -> None:
+def test_an_alarm_begins_once_while_it_is_held_and_never_early(
+    replacements: list[tuple[int, set[int]]],
+) -> None:
     schedule, now, begun, held = Schedule(), 0, set[int](), set[int]()
     for wait, due in replacements:
         schedule.replace([Alarm(float(at), Signal(Cue.TIME_OUT)) for at in due])

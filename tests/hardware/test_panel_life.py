@@ -88,7 +88,10 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
         panel.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)})
         panel.close()
         panel.close()
-        assert not {thread.name for thread in threading.enumerate()} & {"panel-input", "panel-output"}
+        assert not {thread.name for thread in threading.enumerate()} & {
+            "panel-input",
+            "panel-output",
+        }
     with LED(17, pin_factory=factory):
         assert {pin.function for pin in factory.pins.values()} == {"input", "output"}
 
@@ -129,7 +132,9 @@ def open_here(enabled: Literal["auto", "yes", "no"]) -> Panel | None:
 def test_without_pins_auto_is_no_panel_and_yes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
     monkeypatch.setattr(hardware.pins, "get_pi_revision", no_pi)
-    sentence = "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
+    sentence = (
+        "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
+    )
     assert open_here("auto") is None
     assert panel_reason(PanelSettings()) == sentence
     with pytest.raises(PanelError, match="not a Raspberry Pi") as caught:
@@ -148,7 +153,9 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
     ("has_chips", "may_use_chips", "words"),
     [(False, False, "no /dev/gpiochip"), (True, False, "add the user to group gpio")],
 )
-def test_what_a_pi_lacks_is_said_with_the_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
+def test_what_a_pi_lacks_is_said_with_the_remedy(
+    has_chips: bool, may_use_chips: bool, words: str
+) -> None:
     assert words in (hardware.pins.obstacle(has_chips, may_use_chips) or "")
     assert hardware.pins.obstacle(True, True) is None
 
@@ -188,6 +195,8 @@ def test_lgpio_leaves_the_working_directory_as_it_was(tmp_path: Path) -> None:
     )
     path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()) == []

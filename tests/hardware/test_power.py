@@ -39,7 +39,9 @@ class Held:
             tell=self.told.append,
             switch_off=self._switch_off,
         )
-        self.key = PowerKey(self.rig.clock, lambda: "table" in self.rig.panel.down, actions, threads=False)
+        self.key = PowerKey(
+            self.rig.clock, lambda: "table" in self.rig.panel.down, actions, threads=False
+        )
         self.rig.panel.on_table_press = self.key.pressed
 
     def _switch_off(self) -> tuple[bool, str]:
@@ -73,7 +75,9 @@ def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
     held.after(1)
     held.rig.hands.release("table")
     held.after(1)
-    assert (held.played, held.told[-1]) == ([], "off it goes"), "nothing is played while it goes off"
+    assert (held.played, held.told[-1]) == ([], "off it goes"), (
+        "nothing is played while it goes off"
+    )
 
 
 @pytest.mark.parametrize("seconds", [0.5, 2.0, 4.5])
@@ -171,7 +175,10 @@ def test_a_setting_and_every_other_key_leave_it_alone() -> None:
 
 def companion_in(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
     settings = Settings(
-        state_dir=str(folder), camera=CameraSettings(fps=5), web=WebSettings(host="127.0.0.1", port=0), panel=panel
+        state_dir=str(folder),
+        camera=CameraSettings(fps=5),
+        web=WebSettings(host="127.0.0.1", port=0),
+        panel=panel,
     )
     return Companion(settings, simulate=True, clock=clock, threads=False)
 
@@ -206,7 +213,9 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
 
 
 @pytest.mark.parametrize(("seconds", "by"), [(1.5, "table"), (4.0, None), (5.5, None)])
-def test_holding_it_to_switch_off_plays_nothing(seconds: float, by: str | None, tmp_path: Path) -> None:
+def test_holding_it_to_switch_off_plays_nothing(
+    seconds: float, by: str | None, tmp_path: Path
+) -> None:
     """In a stage that hands have not followed: held shortly it overrules the camera, as ever."""
     clock = FakeClock(10.0)
     with companion_in(tmp_path, clock, PanelSettings()) as companion:
@@ -245,7 +254,9 @@ def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path)
         assert played.signals[-1].cue is Cue.KEY_REFUSED
 
 
-@pytest.mark.parametrize(("has_lamp", "wait"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")])
+@pytest.mark.parametrize(
+    ("has_lamp", "wait"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")]
+)
 def test_an_installed_service_asks_the_unit_that_may(
     has_lamp: bool, wait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,7 +265,9 @@ def test_an_installed_service_asks_the_unit_that_may(
     clock, rig = FakeClock(100.0), Rig()
     journal = Journal(tmp_path / "journal.sqlite")
     with journal, Table(journal, clock) as table:
-        key = power_key(table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False)
+        key = power_key(
+            table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False
+        )
         rig.hands.press("table")
         for _ in range(53):
             rig.after(100)
@@ -262,6 +275,8 @@ def test_an_installed_service_asks_the_unit_that_may(
                 key.pressed(press)
             rig.presses.clear()
             key.step()
-            assert (tmp_path / "run/poweroff").exists() is (key.step() and rig.clock.monotonic_s() >= 105.0)
+            assert (tmp_path / "run/poweroff").exists() is (
+                key.step() and rig.clock.monotonic_s() >= 105.0
+            )
         table.step()
         assert wait in table.view().devices.notices[-1]

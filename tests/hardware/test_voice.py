@@ -70,7 +70,10 @@ def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bo
 
 def test_quiet_hours_follow_the_clock_on_the_wall_when_it_is_put_forward_and_back() -> None:
     spring, autumn = at("2026-03-28 22:00"), at("2026-10-24 22:00")
-    long = [sum(is_quiet(NIGHT, begin + 60 * m, BERLIN) for m in range(14 * 60)) for begin in (spring, autumn)]
+    long = [
+        sum(is_quiet(NIGHT, begin + 60 * m, BERLIN) for m in range(14 * 60))
+        for begin in (spring, autumn)
+    ]
     assert long == [9 * 60, 11 * 60]
     twice = QuietSettings("02:30", "03:00")  # half past two comes twice in that night
     assert is_quiet(twice, at("2026-10-25 02:45"), BERLIN)
@@ -171,7 +174,9 @@ def test_results_and_warnings_are_said(ear: Ear) -> None:
     ear.table.new_game("outbuffered", {}, 1)
     ear.board_is_set()
     ear.news()
-    ear.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again."))
+    ear.table.camera_is(
+        CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again.")
+    )
     ear.table.step()
     assert ear.news() == ["The camera was unplugged: plug it in again."]
     ear.table.offer_draw(Seat.SOUTH)
@@ -223,7 +228,9 @@ def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
         folder.mkdir()
         clock = FakeClock()
         with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-            ear = Ear(table, clock, Announcer(lambda t=table: t.version, table.view, 0.0, everything=True))
+            ear = Ear(
+                table, clock, Announcer(lambda t=table: t.version, table.view, 0.0, everything=True)
+            )
             ear.news()
             table.new_game("outbuffered", {}, 1)
             ear.board_is_set()
@@ -254,7 +261,9 @@ class FakeVoice:
         self.settings = settings
 
 
-def with_voice(table: Table, clock: FakeClock, **changes: Any) -> tuple[SpeechPolicy, FakeVoice, list[bool]]:
+def with_voice(
+    table: Table, clock: FakeClock, **changes: Any
+) -> tuple[SpeechPolicy, FakeVoice, list[bool]]:
     voice, told = FakeVoice(), []
     settings = msgspec.structs.replace(Settings(), **changes)
     return SpeechPolicy(table, settings, clock, told.append, voice), voice, told
@@ -278,7 +287,8 @@ def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
 
 
 @pytest.mark.parametrize(
-    ("by", "machine", "screen"), [("auto", 1, True), ("machine", 1, False), ("screen", 0, True), ("off", 0, False)]
+    ("by", "machine", "screen"),
+    [("auto", 1, True), ("machine", 1, False), ("screen", 0, True), ("off", 0, False)],
 )
 def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bool) -> None:
     manners, voice, _ = with_voice(ear.table, ear.clock, voice=VoiceSettings(by=by))
@@ -290,7 +300,8 @@ def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bo
 
 def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "companion.speech.speech_policy.is_quiet", lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN)
+        "companion.speech.speech_policy.is_quiet",
+        lambda hours, wall_s: is_quiet(hours, wall_s, BERLIN),
     )
     clock = FakeClock(wall_s=at("2026-03-10 21:59"))
     manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
@@ -312,7 +323,9 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
 
 def test_changed_settings_hold_at_once(ear: Ear) -> None:
     manners, voice, told = with_voice(ear.table, ear.clock)
-    settings = Settings(panel=PanelSettings(silent=True), voice=VoiceSettings("off", "everything", 0.1))
+    settings = Settings(
+        panel=PanelSettings(silent=True), voice=VoiceSettings("off", "everything", 0.1)
+    )
     manners.change(settings)
     assert told[-1] is True
     assert (voice.settings.volume, voice.hushed, manners.volume) == (0.1, 1, 0.1)
@@ -330,7 +343,9 @@ def test_manners_follow_the_table_in_their_own_thread(ear: Ear) -> None:
             spoke.set()
 
     voice = Loud()
-    with SpeechPolicy(ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice) as manners:
+    with SpeechPolicy(
+        ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice
+    ) as manners:
         manners.start()
         ear.table.new_game("outbuffered", {}, 1)
         assert spoke.wait(5)
@@ -340,7 +355,9 @@ def test_manners_follow_the_table_in_their_own_thread(ear: Ear) -> None:
 
 def test_a_whole_companion_is_quiet_at_night_and_loud_at_once_when_told(tmp_path: Path) -> None:
     night = Settings(
-        state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0), quiet=QuietSettings("00:00", "00:00")
+        state_dir=str(tmp_path),
+        web=WebSettings(host="127.0.0.1", port=0),
+        quiet=QuietSettings("00:00", "00:00"),
     )
     clock = FakeClock()
     with Companion(night, simulate=True, clock=clock, threads=False) as companion:
@@ -383,7 +400,9 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
 
 def test_a_kiosk_hides_the_cursor_and_speaks_unasked(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
-        assert '<html lang="en" class="wall asked kiosk"' in page_of(place.browser(), "/?screen&kiosk")
+        assert '<html lang="en" class="wall asked kiosk"' in page_of(
+            place.browser(), "/?screen&kiosk"
+        )
         assert "kiosk" not in page_of(place.browser(), "/?screen").partition("<head>")[0]
 
 
@@ -393,14 +412,18 @@ def test_a_kiosk_hides_the_cursor_and_speaks_unasked(tmp_path: Path) -> None:
 def fake_espeak(folder: Path, status: int = 0) -> str:
     """A program that writes down what it is told."""
     program, log = folder / "espeak", folder / "said"
-    program.write_text(f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n')
+    program.write_text(
+        f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n'
+    )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return str(program)
 
 
 def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
     troubles: list[str] = []
-    voice = MachineVoice(VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path), threads=False)
+    voice = MachineVoice(
+        VoiceSettings(volume=0.5, speed=2.0), troubles.append, fake_espeak(tmp_path), threads=False
+    )
     assert voice.is_there
     voice.say("-x Púrpura gana", "es")
     voice.step()
@@ -413,7 +436,9 @@ def test_the_newest_sentences_win(tmp_path: Path) -> None:
     for number in range(10):
         voice.say(f"sentence {number}", "en")
     voice.step()
-    said = [line for line in (tmp_path / "said").read_text().splitlines() if line.startswith("sentence")]
+    said = [
+        line for line in (tmp_path / "said").read_text().splitlines() if line.startswith("sentence")
+    ]
     assert said == [f"sentence {number}" for number in range(10 - WAITING, 10)]
 
 
@@ -432,7 +457,9 @@ def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str
 def test_the_voice_ends_in_the_middle_of_a_sentence(tmp_path: Path) -> None:
     """In its own thread: a sentence that hangs is cut off by `close`, and `say` never waits."""
     program, begun = tmp_path / "espeak", tmp_path / "begun"
-    program.write_text(f'#!/bin/sh\nmkfifo "{begun}.pipe"\ntouch "{begun}"\nread line < "{begun}.pipe"\n')
+    program.write_text(
+        f'#!/bin/sh\nmkfifo "{begun}.pipe"\ntouch "{begun}"\nread line < "{begun}.pipe"\n'
+    )
     program.chmod(0o755)
     voice = MachineVoice(VoiceSettings(), pytest.fail, str(program))
     voice.say("One", "en")

@@ -31,7 +31,16 @@ from companion.storage.journal import Journal
 @contextmanager
 def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """`companion hub` as a process: it, its address, its code."""
-    words = ["--folder", str(folder), "--host", "127.0.0.1", "--port", "0", "--nats-port", str(free_port())]
+    words = [
+        "--folder",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--nats-port",
+        str(free_port()),
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "companion", "hub", "--name", "Club", "--keep-mb", "64", *words],
         stdout=subprocess.PIPE,
@@ -56,7 +65,9 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
 
 def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] or [
-        int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
+        int(each)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for each in (task / "children").read_text().split()
     ]
 
 
@@ -104,12 +115,17 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
         member = read_membership(tmp_path / "table/hub.json")
         assert member is not None
         assert member.names
-        until("the game is there", lambda: "new_game" in [each.what for each in kept(hub, member.table)])
+        until(
+            "the game is there",
+            lambda: "new_game" in [each.what for each in kept(hub, member.table)],
+        )
         until("there is a key that calls somebody", lambda: companion.broker.bell.is_heard)
         assert main(["hub", "join", *known, hub.urls()[0], hub.door.code]) == 0
         until("it is there again", lambda: "of Our club" in companion.hub.sentence)
         again = read_membership(tmp_path / "table/hub.json")
-        assert again == msgspec.structs.replace(member, names=False), "the same table: a hub has no second one of it"
+        assert again == msgspec.structs.replace(member, names=False), (
+            "the same table: a hub has no second one of it"
+        )
         assert len(hub.members.ids()) == 1
         assert main(["hub", "leave", *known]) == 0
         assert companion.hub.sentence == ""
@@ -119,20 +135,26 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
 
 
 def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
-    settings = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+    settings = Settings(
+        state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0)
+    )
     with running(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         key = {"X-Host-Key": companion.host_key}
         app = app_of(companion.server)
         browser = app.test_client()
         assert browser.get("/host/hub").status_code == 403
         assert "Enter the hub’s address" in browser.get("/host/hub", headers=key).text
-        wrong = browser.post("/host/hub", data={"address": hub.urls()[0], "code": "wrong"}, headers=key)
+        wrong = browser.post(
+            "/host/hub", data={"address": hub.urls()[0], "code": "wrong"}, headers=key
+        )
         assert wrong.status_code == 400
         assert "not the code" in wrong.text
         form = {"address": hub.urls()[0], "code": hub.door.code}
         assert browser.post("/host/hub", data=form).status_code == 403
         assert browser.post("/host/hub", data=form, headers=key).status_code == 303
-        until("it is there", lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text)
+        until(
+            "it is there", lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text
+        )
         assert browser.post("/api/host/hub/leave", json={}).status_code == 403
         assert browser.post("/api/host/hub/leave", json={}, headers=key).status_code == 200
         assert "Join a hub of many tables" in browser.get("/host", headers=key).text
@@ -173,7 +195,9 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
         address = f"https://127.0.0.1:{hub.server.port}"
         with pytest.raises(SystemTrouble, match="does not answer"):
             join(address, hub.door.code, "x", names=False)
-        settings = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
+        settings = Settings(
+            state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0)
+        )
         with Companion(settings, simulate=True) as companion:
             companion.hub.join(address, hub.door.code, False, str(tmp_path / "cert.pem"))
             until("it is there", lambda: "Table 1" in companion.hub.sentence)
@@ -195,7 +219,9 @@ def test_a_store_that_reads_anew_who_may_come_in_is_not_taken_for_dead(
             assert hub.nats.pid == pid
 
 
-def test_the_host_key_is_printed_when_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_host_key_is_printed_when_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["hub", "host-key", "--folder", str(tmp_path / "nothing")]) == 1
     assert "No hub has run in" in capsys.readouterr().err
     key = host_key_text(HubFolder(tmp_path).now.host_key)
@@ -238,7 +264,9 @@ def test_a_wrong_number_is_refused_in_words_and_changes_nothing(
     assert not (tmp_path / "hub").exists()
 
 
-def test_a_wrong_seat_is_refused_with_the_seats_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_seat_is_refused_with_the_seats_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit):
         main(["hub", "offer", "scouts", "--seat", "west"])
     assert "Seat." not in capsys.readouterr().err

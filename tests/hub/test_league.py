@@ -11,7 +11,13 @@ from inside import app_of
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
-from companion.hub.commands import MAX_SETTINGS, MOST_COMMAND, HubCommand, encoded_command, read_command
+from companion.hub.commands import (
+    MAX_SETTINGS,
+    MOST_COMMAND,
+    HubCommand,
+    encoded_command,
+    read_command,
+)
 from companion.hub.joining import card_of
 from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
@@ -66,14 +72,26 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
         assert hub.members.close_tables([number], True)
-        until("it is closed", lambda: "This table is closed." in companion.table.view().devices.notices)
+        until(
+            "it is closed",
+            lambda: "This table is closed." in companion.table.view().devices.notices,
+        )
         with pytest.raises(Illegal, match="This table is closed"):
             companion.table.new_game("scouts", {}, 1)
-        until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.follows)
+        until(
+            "the hub knows",
+            lambda: (shown := hub.room.table(number)) and shown.state and shown.state.follows,
+        )
     with Companion(settings, simulate=True) as companion:
-        until("it is closed still", lambda: "This table is closed." in companion.table.view().devices.notices)
+        until(
+            "it is closed still",
+            lambda: "This table is closed." in companion.table.view().devices.notices,
+        )
         assert hub.members.close_tables([number], False)
-        until("it is open", lambda: "This table is closed." not in companion.table.view().devices.notices)
+        until(
+            "it is open",
+            lambda: "This table is closed." not in companion.table.view().devices.notices,
+        )
         companion.table.new_game("scouts", {}, 1)
         assert not hub.members.close_tables([99], True)
 
@@ -84,10 +102,15 @@ def answer_of(hub: Hub, number: int) -> str:
     return words(hub.room.table(number).answer)  # type: ignore[union-attr]
 
 
-def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(tmp_path: Path) -> None:
+def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(
+    tmp_path: Path,
+) -> None:
     settings = hub_settings(tmp_path / "hub")
     own = Settings(state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0))
-    with OpenHub(settings) as hub, Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
+    with (
+        OpenHub(settings) as hub,
+        Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion,
+    ):
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
     with OpenHub(settings) as hub:
@@ -97,19 +120,25 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         )  # this one is refused, and the other one with it
         assert hub.members.change_settings([1], {"table.theme": "dark"})
     with OpenHub(settings) as hub:
-        page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        page = (
+            app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        )
         assert "Settings are waiting for an answer from these tables: 1" in page
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
             assert answer_of(hub, 1) == "Saved: Time to read and Colours of the table screen."
             assert companion.table.settings.reading_time_s == 7
-        page = app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        page = (
+            app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
+        )
         assert "Saved: Time to read and Colours of the table screen." in page
         assert "Settings wait" not in page
     with OpenHub(settings) as hub:
         assert not hub.room.table(1).asked  # type: ignore[union-attr]
 
 
-def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, tmp_path: Path) -> None:
+def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(
+    hub: Hub, tmp_path: Path
+) -> None:
     table = joined(hub, tmp_path / "table")
     number = table.member.number
     table.close()
@@ -118,7 +147,9 @@ def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(hub: Hub, t
     assert not hub.room.table(number).asked  # type: ignore[union-attr]
 
 
-def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
+def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(
+    hub: Hub, tmp_path: Path
+) -> None:
     settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)
@@ -135,11 +166,21 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(h
         assert companion.hub.sentence.endswith(f"The hub has sent settings. {saved}")
         assert companion.table.settings.reading_time_s == 7
         assert answer(table__reading_time_s="7") == "Nothing was changed."
-        for key, value in (("table__reading_time_s", "-1"), ("web__port", "80"), ("nonsense", "1"), ("web__host", "x")):
+        for key, value in (
+            ("table__reading_time_s", "-1"),
+            ("web__port", "80"),
+            ("nonsense", "1"),
+            ("web__host", "x"),
+        ):
             assert "Saved" not in answer(**{key: value})
         assert companion.table.settings.reading_time_s == 7
         assert not hub.members.change_settings([99], {})
-        stolen = {"mqtt.host": "broker.example", "mqtt.names": "yes", "history.games": "1", "table.coach": "always"}
+        stolen = {
+            "mqtt.host": "broker.example",
+            "mqtt.names": "yes",
+            "history.games": "1",
+            "table.coach": "always",
+        }
         stolen |= {"wifi.password": "12345678", "table.tip_south": "right", "mqtt.enabled": "yes"}
         for key, value in stolen.items():
             assert "can only be changed at the table itself" in answer(**{key: value}), key

@@ -29,7 +29,9 @@ def run(hub: Hub, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def lines() -> list[list[str]]:
-    found = re.findall(r"^companion hub ((?:tournament|export) .*)$", MANUAL.read_text(), re.MULTILINE)
+    found = re.findall(
+        r"^companion hub ((?:tournament|export) .*)$", MANUAL.read_text(), re.MULTILINE
+    )
     assert len(found) > 10
     return [shlex.split(line) for line in found]
 
@@ -39,12 +41,29 @@ def test_every_line_of_the_manual_does_what_it_says(hub: Hub, run: Run) -> None:
     assert {status for status, _ in told.values()} == {0}, told
     made = hub.league.tournaments.of(1)
     assert made is not None
-    assert (made.name, made.rounds_wanted, made.minutes, len(made.rounds)) == ("Spring cup", 4, 30, 1)
+    assert (made.name, made.rounds_wanted, made.minutes, len(made.rounds)) == (
+        "Spring cup",
+        4,
+        30,
+        1,
+    )
     assert made.rounds[0].matches[0].boards[0].verdict is BoardEnd.DRAW
     assert made.entrants[2].until == 1
-    assert [line.what for line in hub.league.tournaments.log(1)][:3] == ["withdraw", "decide", "decide"]
+    assert [line.what for line in hub.league.tournaments.log(1)][:3] == [
+        "withdraw",
+        "decide",
+        "decide",
+    ]
     shown = told["tournament show"][1]
-    for part in ("Spring cup (swiss, scouts)", "Round 1", "1.1.1", "½ : ½", "bye", "After round 1", "(withdrawn)"):
+    for part in (
+        "Spring cup (swiss, scouts)",
+        "Round 1",
+        "1.1.1",
+        "½ : ½",
+        "bye",
+        "After round 1",
+        "(withdrawn)",
+    ):
         assert part in shown
     assert "Mara" in told["export cards"][1]
     assert told["export standings"][1].startswith("place,player,name,rating")
@@ -53,17 +72,31 @@ def test_every_line_of_the_manual_does_what_it_says(hub: Hub, run: Run) -> None:
 
 
 def test_a_round_is_corrected_taken_back_and_ended(hub: Hub, run: Run) -> None:
-    number = re.findall(r"\d+", run("tournament", "new", "Teams", "arena/0", "--team-size", "2")[1])[0]
+    number = re.findall(
+        r"\d+", run("tournament", "new", "Teams", "arena/0", "--team-size", "2")[1]
+    )[0]
     for team in ("Reds", "Blues"):
         assert run("tournament", "enter", number, f"{team}1", f"{team}2", "--team", team)[0] == 0
-    assert run("tournament", "rest", number, "1")[0] == run("tournament", "no-rest", number, "1")[0] == 0
+    assert (
+        run("tournament", "rest", number, "1")[0]
+        == run("tournament", "no-rest", number, "1")[0]
+        == 0
+    )
     assert "Round 1" in run("tournament", "pair", number)[1]
     assert run("tournament", "unpair", number)[0] == run("tournament", "pair", number)[0] == 0
     assert "still open" in run("tournament", "end", number)[1]
-    for board, result in (("1.1.1", "0-1-default"), ("1.1.2", "1-0"), ("1.1.2", "open"), ("1.1.2", "0-0-default")):
+    for board, result in (
+        ("1.1.1", "0-1-default"),
+        ("1.1.2", "1-0"),
+        ("1.1.2", "open"),
+        ("1.1.2", "0-0-default"),
+    ):
         assert run("tournament", "result", number, board, result)[0] == 0
     told = json.loads(run("tournament", "show", number, "--json")[1])
-    assert [board["verdict"] for board in told["round"]["boards"]] == ["north_by_default", "neither"]
+    assert [board["verdict"] for board in told["round"]["boards"]] == [
+        "north_by_default",
+        "neither",
+    ]
     assert run("tournament", "move", number, "1.1.1", "0")[0] == 0
     assert ", over" in run("tournament", "end", number)[1]
 
@@ -84,7 +117,9 @@ def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path:
     assert hub.league.tournaments.all() == before
 
 
-def test_without_a_hub_nothing_is_sent_anywhere(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_hub_nothing_is_sent_anywhere(
+    hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["hub", "tournament", "list", "--folder", str(tmp_path)]
     assert main(words) == 1
     assert "No hub has run in" in capsys.readouterr().err

@@ -42,7 +42,13 @@ from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.joining import join
 from companion.hub.membership import Membership
-from companion.hub.subjects import RECORDS, command_subject, inbox_prefix, record_subject, state_subject
+from companion.hub.subjects import (
+    RECORDS,
+    command_subject,
+    inbox_prefix,
+    record_subject,
+    state_subject,
+)
 from companion.hub_server.app import Hub
 from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.public.messages import encoded
@@ -91,7 +97,9 @@ def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None
             table.close()
 
 
-def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(tmp_path: Path) -> None:
+def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
+    tmp_path: Path,
+) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
         table = joined(hub, tmp_path / "table")
@@ -118,7 +126,9 @@ def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path
         starting = threading.Thread(target=lambda: started.append(OpenHub(settings)))
         starting.start()
         log = tmp_path / "hub/nats/nats.log"
-        until("NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes())
+        until(
+            "NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes()
+        )
         before.close()
         starting.join(60)
     assert started
@@ -168,7 +178,9 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
             until("the table knows", lambda: "sent later" in table.line.sentence)
             table.play()
         finally:
-            with contextlib.suppress(ProcessLookupError):  # the hub has started another one meanwhile
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # the hub has started another one meanwhile
                 os.kill(pid, signal.SIGCONT)
         whole(hub, table)
         table.close()
@@ -218,11 +230,17 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
 
 
 def test_a_full_disk_at_the_hub_cuts_no_line(
-    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small_disk: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A call needs none of it."""
     cuts: list[int] = []
-    with running(small_disk / "hub") as hub, contextlib.closing(joined(hub, tmp_path / "table")) as table:
+    with (
+        running(small_disk / "hub") as hub,
+        contextlib.closing(joined(hub, tmp_path / "table")) as table,
+    ):
         whole(hub, table)
         fill(small_disk)
         monkeypatch.setattr("companion.hub_server.store.hang_up", lambda _: cuts.append(1))
@@ -306,7 +324,11 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     before = kept(hub, victim.member.table)
 
     async def act(client: Client) -> None:
-        for subject in (record_subject(victim.member.table), state_subject(victim.member.table), "tables.x.record"):
+        for subject in (
+            record_subject(victim.member.table),
+            state_subject(victim.member.table),
+            "tables.x.record",
+        ):
             await client.publish(subject, b"{}")
         for subject in (
             command_subject(victim.member.table),
@@ -328,7 +350,9 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     victim.close()
 
 
-def test_what_stolen_credentials_told_last_holds_the_table_up_no_longer(hub: Hub, table: TableAtHub) -> None:
+def test_what_stolen_credentials_told_last_holds_the_table_up_no_longer(
+    hub: Hub, table: TableAtHub
+) -> None:
     table.play()
     whole(hub, table)
     told = encoded(kept(hub, table.member.table)[-1])
@@ -375,7 +399,9 @@ def test_what_is_kept_of_a_table_goes_also_when_the_line_breaks_or_the_store_is_
     table.close()
 
 
-def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table: TableAtHub, tmp_path: Path) -> None:
+def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(
+    hub: Hub, table: TableAtHub, tmp_path: Path
+) -> None:
     good = joined(hub, tmp_path / "good")
 
     async def act(client: Client) -> None:
@@ -395,7 +421,9 @@ def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(hub: Hub, table
     good.close()
 
 
-def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(hub: Hub, table: TableAtHub) -> None:
+def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
+    hub: Hub, table: TableAtHub
+) -> None:
     table.play()
     whole(hub, table)
 
@@ -413,18 +441,25 @@ def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(hub: Hub, t
 # ---- how a table is ----
 
 
-def test_the_hub_knows_how_a_table_is_and_a_wrong_clock_is_said(hub: Hub, table: TableAtHub) -> None:
+def test_the_hub_knows_how_a_table_is_and_a_wrong_clock_is_said(
+    hub: Hub, table: TableAtHub
+) -> None:
     table.health = say("The card is nearly full.")
     table.sit("Mara", "Jonas")
     number = table.member.number
-    until("the state is there", lambda: (shown := hub.room.table(number)) and shown.state and shown.state.health)
+    until(
+        "the state is there",
+        lambda: (shown := hub.room.table(number)) and shown.state and shown.state.health,
+    )
     state = hub.room.table(number).state  # type: ignore[union-attr]
     assert state is not None
     assert state.names == {}  # nobody has agreed to tell them
     assert abs(hub.room.table(number).clock_off_s) < 30  # type: ignore[union-attr]
 
 
-def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(hub: Hub, tmp_path: Path) -> None:
+def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(
+    hub: Hub, tmp_path: Path
+) -> None:
     table = joined(hub, tmp_path / "table", names=True, clock=FakeClock())  # in 2023
     table.sit("Mara", "Jonas")
     number = table.member.number
@@ -446,7 +481,10 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     table.bell.ring("south")
     table.table.step()
     until(
-        "the hub knows", lambda: (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
+        "the hub knows",
+        lambda: (
+            (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
+        ),
     )
     assert hub.members.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
@@ -522,7 +560,9 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
         "print([name for name in sys.modules if name.split('.')[0] in ('nats', 'nkeys', 'nacl', 'asyncio')"
         " or name.startswith(('companion.hub', 'web.hub'))])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+    ).stdout
     assert told.strip() == "[]"
 
 
@@ -530,7 +570,10 @@ def test_a_table_that_joins_is_let_in_at_once(hub: Hub) -> None:
     async def come_in(member: Membership) -> None:
         client = Client()
         await client.connect(
-            list(member.servers), nkeys_seed_str=member.seed, allow_reconnect=False, max_reconnect_attempts=1
+            list(member.servers),
+            nkeys_seed_str=member.seed,
+            allow_reconnect=False,
+            max_reconnect_attempts=1,
         )
         await client.close()
 

@@ -131,9 +131,13 @@ class Room:
 
 
 @contextmanager
-def store_on(lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubStore]:
+def store_on(
+    lines: Lines, room: Room, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HubStore]:
     monkeypatch.setattr("companion.hub_server.store.SteadyClient", lines)
-    server = SimpleNamespace(url="nats://x", start=lambda: None, check=lambda: True, close=lambda: None)
+    server = SimpleNamespace(
+        url="nats://x", start=lambda: None, check=lambda: True, close=lambda: None
+    )
     store = HubStore(folder, cast(NatsServer, server), "", 64)
     begun = threading.Thread(target=store.start, args=(room,))
     begun.start()
@@ -162,7 +166,11 @@ def test_a_fault_in_what_was_heard_is_in_the_log_without_its_words(
         until("the line is heard", store.is_ready.is_set, WAIT_S)
         for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
             asyncio.run(lines.made[0].callbacks["error_cb"](error))
-    told = [each.getMessage() for each in caplog.records if "could not be dealt with" in each.getMessage()]
+    told = [
+        each.getMessage()
+        for each in caplog.records
+        if "could not be dealt with" in each.getMessage()
+    ]
     assert len(told) == 1
     assert "ValueError" in told[0]
     assert "an order" not in caplog.text
@@ -194,7 +202,9 @@ class Pairs:
 
 
 @contextmanager
-def line_on(lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubLine]:
+def line_on(
+    lines: Lines, pairs: Pairs, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HubLine]:
     monkeypatch.setattr("companion.hub.sender.SteadyClient", lines)
     with Journal(folder / "journal.sqlite") as journal:
         member = Membership("http://hub", "a-table", 1, "Our club", ("nats://x",), "")
@@ -248,7 +258,9 @@ def test_a_line_that_is_cut_while_an_answer_is_waited_for_is_no_full_disk(
     lines = Lines()
     with line_on(lines, Cut(), tmp_path, monkeypatch) as line:
         until("it is said", lambda: line.trouble, WAIT_S)
-        assert line.trouble == "The connection to the hub was lost. What is played here is sent later."
+        assert (
+            line.trouble == "The connection to the hub was lost. What is played here is sent later."
+        )
 
 
 def act(table: Table) -> None:
@@ -276,7 +288,11 @@ def test_a_table_hears_of_no_game_but_the_one_that_was_agreed_on_last(tmp_path: 
             assert nats.heard == {news_subject(own, game, "*")}
 
     with playing(tmp_path) as played:
-        asyncio.run(agree_twice(PairLine(played.table, journal_of(played.table), played.clock, own, lambda: None)))
+        asyncio.run(
+            agree_twice(
+                PairLine(played.table, journal_of(played.table), played.clock, own, lambda: None)
+            )
+        )
 
 
 # ---- the end of a loop ----

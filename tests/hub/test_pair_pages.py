@@ -37,7 +37,10 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert "Scouts" in page
         assert page.count("BINMAT") == 1, "it says why that is not among them"
         assert "BINMAT needs one deck of cards: it cannot be played at two tables." in page
-        assert "Unirse a la partida" in browser.get("/host/hub/game", headers={**key, "Accept-Language": "es"}).text
+        assert (
+            "Unirse a la partida"
+            in browser.get("/host/hub/game", headers={**key, "Accept-Language": "es"}).text
+        )
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         assert browser.post("/host/hub/game", data=form).status_code == 403
         wrong = browser.post("/host/hub/game", data={**form, "game": "chess"}, headers=key)
@@ -46,14 +49,20 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert browser.post("/host/hub/game", data=form, headers=key).status_code == 303
         code = south.hub.offered
         shown = f"{code[:3]}-{code[3:]}"
-        assert f"Code for the other host: {shown}" in browser.get("/host/hub/game", headers=key).text
+        assert (
+            f"Code for the other host: {shown}" in browser.get("/host/hub/game", headers=key).text
+        )
         assert shown in browser.get("/host", headers=key).text
-        assert browser.post("/host/hub/game", data={"withdraw": "1"}, headers=key).status_code == 303
+        assert (
+            browser.post("/host/hub/game", data={"withdraw": "1"}, headers=key).status_code == 303
+        )
         gone = other.post("/host/hub/game", data={"code": code}, headers=other_key)
         assert gone.status_code == 400
         assert "No game is offered under that code now" in gone.text
         code = browser.post("/api/host/hub/offer", json=form, headers=key).get_json()["code"]
-        taken = other.post("/host/hub/game", data={"code": f" {code.upper()} ", "name": "Jonas"}, headers=other_key)
+        taken = other.post(
+            "/host/hub/game", data={"code": f" {code.upper()} ", "name": "Jonas"}, headers=other_key
+        )
         assert (taken.status_code, taken.location) == (303, "/host")
         until("the game begins", lambda: at_two_tables([south, north]))
         for client, name in ((browser, "Jonas"), (other, "Mara")):
@@ -67,17 +76,36 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         assert south.hub.is_member
         assert (
             "is played at the other table"
-            in browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key).get_json()["error"]["message"]
+            in browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key).get_json()[
+                "error"
+            ]["message"]
         )
 
 
-def test_a_game_begins_by_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_game_begins_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with services(tmp_path) as (south, north):
         known = [["--state-dir", each.settings.state_dir] for each in (south, north)]
         ports = [["--port", str(each.server.port)] for each in (south, north)]
         assert main(["hub", "offer", "binmat", *known[0], *ports[0]]) == 1
         assert "BINMAT needs one deck of cards" in capsys.readouterr().err
-        assert main(["hub", "offer", "kahmate", "--seat", "north", "--player", "Mara", *known[0], *ports[0]]) == 0
+        assert (
+            main(
+                [
+                    "hub",
+                    "offer",
+                    "kahmate",
+                    "--seat",
+                    "north",
+                    "--player",
+                    "Mara",
+                    *known[0],
+                    *ports[0],
+                ]
+            )
+            == 0
+        )
         code = capsys.readouterr().out.split()[-1]
         assert main(["hub", "play", code, *known[1], *ports[1]]) == 0
         assert "begins at both tables" in capsys.readouterr().out

@@ -27,15 +27,24 @@ def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
     found: list[dict[str, int] | None] = []
     for table in tables:
         number = session_of(table.table).number
-        past = History(table.journal, table.folder / "history", table.clock, on_table=lambda number=number: number)
+        past = History(
+            table.journal,
+            table.folder / "history",
+            table.clock,
+            on_table=lambda number=number: number,
+        )
         finale = past.finale(number)
         assert finale
         names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
-        found.append(finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()})
+        found.append(
+            finale.evening and {names[seat]: wins for seat, wins in finale.evening.items()}
+        )
     return found
 
 
-def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(hub: Hub, tmp_path: Path) -> None:
+def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
@@ -45,7 +54,10 @@ def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(h
         def gives_up(table: TableAtHub) -> None:
             remote = session_of(table.table).remote
             assert remote
-            until("it is set up", lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2)
+            until(
+                "it is set up",
+                lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2,
+            )
             table.table.resign(remote.own)
             until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
 
@@ -55,16 +67,27 @@ def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(h
             before = session_of(south.table).number
             for table in tables:
                 table.table.rematch(swap=swaps)
-            until("the next one", lambda before=before: all(session_of(t.table).number > before for t in tables))
+            until(
+                "the next one",
+                lambda before=before: all(session_of(t.table).number > before for t in tables),
+            )
             gives_up(north)
         assert evenings(tables) == [{"Mara": 3, "Jonas": 1}] * 2
         assert session_of(south.table).score == session_of(north.table).score
-        code = north.line.pairs.offer("kahmate", {}, Seat.SOUTH, "Jonas")  # agreed anew, with sides changed
+        code = north.line.pairs.offer(
+            "kahmate", {}, Seat.SOUTH, "Jonas"
+        )  # agreed anew, with sides changed
         south.line.pairs.take(code, "Mara")
-        until("it is on", lambda: all(session_of(each.table).phase is not Phase.OVER for each in tables))
+        until(
+            "it is on",
+            lambda: all(session_of(each.table).phase is not Phase.OVER for each in tables),
+        )
         gives_up(south)
         assert evenings(tables) == [{"Mara": 3, "Jonas": 2}] * 2
-        for table, seat in ((south, Seat.NORTH), (north, Seat.SOUTH)):  # and so they sit in the next game here
+        for table, seat in (
+            (south, Seat.NORTH),
+            (north, Seat.SOUTH),
+        ):  # and so they sit in the next game here
             table.played.begin()
             assert set(session_of(table.table).seats) == {seat}
             assert table.journal.restore().seats == session_of(table.table).seats
@@ -89,7 +112,9 @@ def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
         own = kept(hub, stranger.member.table)[-1]
         record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 12, pair=pair)
         told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
-        until("it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"])
+        until(
+            "it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"]
+        )
     finally:
         stranger.close()
 
@@ -106,19 +131,29 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         forge(hub, tmp_path, PublicPair(pair, Seat.SOUTH))
         assert hub.league.results.of(key) is None
         play(tables, Random(7))
-        until("both have told it", lambda: (told := hub.league.results.of(key)) and told.result.at is None)
+        until(
+            "both have told it",
+            lambda: (told := hub.league.results.of(key)) and told.result.at is None,
+        )
         whole = hub.league.results.of(key)
         assert whole is not None
         assert (whole.south, whole.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
         assert {whole.result.winner} - {None} == set(outcome.winners)
-        assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {mara.number, jonas.number}
+        assert {each.person for each in hub.league.ladders.of("outbuffered", 0)} >= {
+            mara.number,
+            jonas.number,
+        }
         numbers = {table.member.table for table in tables}
-        assert [each.result.key for each in hub.league.results.last(100) if each.result.table in numbers] == [key]
+        assert [
+            each.result.key for each in hub.league.results.last(100) if each.result.table in numbers
+        ] == [key]
 
 
-def test_tables_that_report_different_results_are_told_until_the_host_has_decided(hub: Hub, tmp_path: Path) -> None:
+def test_tables_that_report_different_results_are_told_until_the_host_has_decided(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]
@@ -127,15 +162,27 @@ def test_tables_that_report_different_results_are_told_until_the_host_has_decide
         until("it is over at both", lambda: phases(tables) == [Phase.OVER] * 2)
         until("all is told", lambda: all(has_all(hub, table) for table in tables))
         one = kept(hub, tables[0].member.table)[-1]
-        for table, seat in zip(tables, Seat, strict=True):  # each host says that the own side has won
-            view = msgspec.structs.replace(one.view, is_void=False, winners=(seat,), result=one.view.sign)
+        for table, seat in zip(
+            tables, Seat, strict=True
+        ):  # each host says that the own side has won
+            view = msgspec.structs.replace(
+                one.view, is_void=False, winners=(seat,), result=one.view.sign
+            )
             record = msgspec.structs.replace(one, epoch=9, pair=PublicPair(pair, seat), view=view)
-            hub.listener.on_record(table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0))
-        until("both hosts know", lambda: all(says(table, "reports a different result") for table in tables))
+            hub.listener.on_record(
+                table.member.table, record, 0.0, RecordPlace(hub.league.results.sequence + 1, 0.0)
+            )
+        until(
+            "both hosts know",
+            lambda: all(says(table, "reports a different result") for table in tables),
+        )
         numbers = [table.member.number for table in tables]
         for own, other in (numbers, numbers[::-1]):
             at_hub = hub.room.table(own)
             assert at_hub
             assert at_hub.contests == other
         hub.league.results.decide(f"pair.{pair}", Seat.SOUTH)
-        until("it is over", lambda: not any(says(table, "reports a different result") for table in tables))
+        until(
+            "it is over",
+            lambda: not any(says(table, "reports a different result") for table in tables),
+        )

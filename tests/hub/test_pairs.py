@@ -13,7 +13,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from hub_tools import OpenHub, TableAtHub, hub_settings, joined, kill_nats, running, until, with_key_of
+from hub_tools import (
+    OpenHub,
+    TableAtHub,
+    hub_settings,
+    joined,
+    kill_nats,
+    running,
+    until,
+    with_key_of,
+)
 from inside import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -26,7 +35,16 @@ from companion import __version__
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
-from companion.hub.pairing import Pair, PairAnswer, PairLook, PairOffer, PairTake, PairWish, kit_mark, read_answer
+from companion.hub.pairing import (
+    Pair,
+    PairAnswer,
+    PairLook,
+    PairOffer,
+    PairTake,
+    PairWish,
+    kit_mark,
+    read_answer,
+)
 from companion.hub.subjects import PAIRS, message_subject, near_subject, wish_subject
 from companion.hub_server import pairs
 from companion.hub_server.app import Hub, HubSettings
@@ -53,7 +71,10 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         with agree_again:
             south.line.pairs.take(code, "")
         left = "The other table has left the game."
-        until("the other table hears of it", lambda: (over := session_of(north.table).outcome) and over.reason == left)
+        until(
+            "the other table hears of it",
+            lambda: (over := session_of(north.table).outcome) and over.reason == left,
+        )
 
 
 @pytest.mark.parametrize("wish", ["offer", "look", "take", "withdraw"])
@@ -120,11 +141,17 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
         with two(hubs[0], tmp_path) as tables:
             agree(tables, "arena")
             breaks = iter([rng.randrange(8) for _ in range(20)])
-            play(tables, rng, Breaker(stack, settings, hubs, tables, lambda: rng.random() <= 0.3, breaks))
+            play(
+                tables,
+                rng,
+                Breaker(stack, settings, hubs, tables, lambda: rng.random() <= 0.3, breaks),
+            )
             same_game(*(table.table for table in tables))
 
 
-def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, tmp_path: Path) -> None:
+def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
@@ -146,8 +173,14 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
             assert remote.own is own
             assert remote.at.id != first.at.id
             assert table.table.view().seats[own].name == name
-            assert table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
-            assert table.table.view().match.score == (1, 0, 0)  # Jonas won from North; the match goes on
+            assert (
+                table.table.view().seats[own.other].name == {"Mara": "Jonas", "Jonas": "Mara"}[name]
+            )
+            assert table.table.view().match.score == (
+                1,
+                0,
+                0,
+            )  # Jonas won from North; the match goes on
             until("nobody asks any more", lambda table=table: not says(table, "ematch"))
         assert first
         until("nothing is kept of the first game", lambda: told_in(hub, first.at.id) == 0)
@@ -155,7 +188,9 @@ def test_a_rematch_begins_once_both_tables_want_it_with_sides_changed(hub: Hub, 
         same_game(south.table, north.table)
 
 
-def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(hub: Hub, tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_game_once_its_tables_agree_on_another_or_leave(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path) as tables:
         south, _ = tables
         games = []
@@ -193,7 +228,12 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
             hub.close()
             shutil.rmtree(tmp_path / "hub")
             hub = stack.enter_context(OpenHub(settings))
-            until("it is said", lambda: all("does not let this table in" in table.line.sentence for table in tables))
+            until(
+                "it is said",
+                lambda: all(
+                    "does not let this table in" in table.line.sentence for table in tables
+                ),
+            )
             before = [session_of(table.table).remote for table in tables]
             for place, table in enumerate(tables):
                 assert table.line.pairs.interrupted is None or not table.line.is_connected
@@ -208,7 +248,9 @@ def test_a_game_goes_on_at_another_hub_when_its_hub_was_lost(tmp_path: Path) -> 
             ):
                 stranger.line.pairs.take(code, "")
             north.line.pairs.take(code, "")
-            assert [session_of(table.table).remote.at for table in tables] == [each.at for each in before if each]  # type: ignore[union-attr] # it is on
+            assert [session_of(table.table).remote.at for table in tables] == [
+                each.at for each in before if each
+            ]  # type: ignore[union-attr] # it is on
             play(tables, rng)
             same_game(*(table.table for table in tables))
 
@@ -247,7 +289,9 @@ def test_other_versions_and_other_rules_refuse_each_other(
                 north.line.pairs.take(code, "")
         with monkeypatch.context() as patch:
             patch.setattr("companion.hub.pairing.kit_mark", lambda *_: "other")
-            with pytest.raises(Illegal, match="The other table has different rules for Outbuffered"):
+            with pytest.raises(
+                Illegal, match="The other table has different rules for Outbuffered"
+            ):
                 north.line.pairs.take(code, "")
         answer = asked(hub, north, wish_subject(north.member.table), PairTake(code, "0.9.0", 1))
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
@@ -259,7 +303,9 @@ def test_other_versions_and_other_rules_refuse_each_other(
 # ---- rights -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hub: Hub, tmp_path: Path) -> None:
+def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
         agree(tables, turn_limit=4)
         south, north = tables
@@ -273,7 +319,9 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(hu
         assert asked(hub, stranger, read, b"", 0.5) == b""
         for who in (stranger, north):
             assert asked(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
-        assert asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
+        assert (
+            asked(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5) == b""
+        )
         assert asked(hub, stranger, near_subject(pair, own), b"", 0.5) == b""
         assert asked(hub, stranger, wish_subject(own), PairLook("x"), 0.5) == b""
         again = asked(hub, south, message_subject(pair, own, 1), b"{}", 1.0)
@@ -329,18 +377,24 @@ def test_a_table_that_floods_the_store_with_its_game_is_shut_out(
                     if not client.is_connected:
                         return  # it was put out
                     told = number if isinstance(number, str) or head else number + more
-                    await client.publish(head + message_subject(remote.at.id, south.member.table, told), bytes(size))
+                    await client.publish(
+                        head + message_subject(remote.at.id, south.member.table, told), bytes(size)
+                    )
                     if more % 100 == 0:
                         await asyncio.sleep(0.001)
 
         with_key_of(hub, south, flood)
-        until("it is shut out", lambda: (shown := hub.room.table(south.member.number)) and shown.shut)
+        until(
+            "it is shut out", lambda: (shown := hub.room.table(south.member.number)) and shown.shut
+        )
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.shut
 
 
-def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(hub: Hub, tmp_path: Path) -> None:
+def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(
+    hub: Hub, tmp_path: Path
+) -> None:
     with two(hub, tmp_path) as tables:
         agree(tables)
         south, north = tables
@@ -366,7 +420,9 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         until("it is said", lambda: says(south, "The connection to the other table is lost"))
         tables[1] = TableAtHub(north.folder, north.member)
         monkeypatch.undo()
-        until("it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost")))
+        until(
+            "it is over", lambda: not any(says(south, words) for words in ("is silent", "is lost"))
+        )
         play(tables, Random(2))
         same_game(*(table.table for table in tables))
 

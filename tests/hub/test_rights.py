@@ -41,7 +41,13 @@ from companion.hub.subjects import command_subject, record_subject, state_subjec
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubFolder, public_key
 from companion.hub_server.members import Rights
-from companion.hub_server.nats_server import MAX_LINES, NatsServer, TableKey, account_of, accounts_text
+from companion.hub_server.nats_server import (
+    MAX_LINES,
+    NatsServer,
+    TableKey,
+    account_of,
+    accounts_text,
+)
 from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
 from companion.table.public.messages import PublicRecord, PublicView, encoded
 from companion.table.session import Phase
@@ -62,11 +68,15 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
         table.close()
 
 
-def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(hub: Hub, tables: list[TableAtHub]) -> None:
+def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(
+    hub: Hub, tables: list[TableAtHub]
+) -> None:
     answers_go_nowhere_else(hub, *tables)
 
 
-def test_what_one_table_sends_pushes_nothing_of_another_out(hub: Hub, tables: list[TableAtHub]) -> None:
+def test_what_one_table_sends_pushes_nothing_of_another_out(
+    hub: Hub, tables: list[TableAtHub]
+) -> None:
     honest, changed = tables
     honest.play(2)
     until("it is there", lambda: has_all(hub, honest))
@@ -93,7 +103,10 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
     with Hub(hub_settings(tmp_path / "hub")) as hub:
         table = joined(hub, tmp_path / "table")
         number = table.member.number
-        until("it is said there", lambda: "does not let this table in: ask its owner" in table.line.sentence)
+        until(
+            "it is said there",
+            lambda: "does not let this table in: ask its owner" in table.line.sentence,
+        )
         assert needs(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
         assert hub.members.let_in(number)
@@ -137,7 +150,10 @@ def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
         for line in lines:
             with suppress(NatsError):  # which is told to `note` as well
                 await line.connect(
-                    nats_of(hub), nkeys_seed_str=changed.member.seed, allow_reconnect=False, error_cb=note
+                    nats_of(hub),
+                    nkeys_seed_str=changed.member.seed,
+                    allow_reconnect=False,
+                    error_cb=note,
                 )
         await asyncio.to_thread(others_go_on)
         for line in lines:
@@ -164,7 +180,9 @@ def test_a_table_that_floods_the_store_is_shut_out_and_nobody_else_suffers(
     floods_the_store(hub, honest, changed, what)
 
 
-@pytest.mark.parametrize("head", [b"NATS/1.0 \xff\xff\xff\r\n\r\n", b"NATS/1.0 503 \xff\r\n\r\n", b"NATS/1.0"])
+@pytest.mark.parametrize(
+    "head", [b"NATS/1.0 \xff\xff\xff\r\n\r\n", b"NATS/1.0 503 \xff\r\n\r\n", b"NATS/1.0"]
+)
 def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
     hub: Hub, tables: list[TableAtHub], head: bytes
 ) -> None:
@@ -182,7 +200,9 @@ def test_a_message_with_a_head_that_cannot_be_read_cuts_nobodys_line(
 def said_with_head(hub: Hub, table: TableAtHub, subject: str, head: bytes) -> None:
     """Say something by hand: the library sends no such head."""
     with said_by_hand(hub, table) as (line, heard):
-        line.sendall(b"HPUB %s %d %d\r\n%s\r\nPING\r\n" % (subject.encode(), len(head), len(head), head))
+        line.sendall(
+            b"HPUB %s %d %d\r\n%s\r\nPING\r\n" % (subject.encode(), len(head), len(head), head)
+        )
         until_pong(heard)
 
 
@@ -190,11 +210,20 @@ def said_with_head(hub: Hub, table: TableAtHub, subject: str, head: bytes) -> No
 def said_by_hand(hub: Hub, table: TableAtHub) -> Iterator[tuple[socket.socket, BinaryIO]]:
     """A line to NATS with a table's key, without the library: what is sent on it, and what is heard."""
     port = int(nats_of(hub).rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as line, line.makefile("rb") as heard:
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=20) as line,
+        line.makefile("rb") as heard,
+    ):
         nonce = json.loads(heard.readline().partition(b" ")[2])["nonce"]
         key = nkeys.from_seed(table.member.seed.encode())
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
-        hello = {"nkey": key.public_key.decode(), "sig": signature, "verbose": False, "headers": True, "lang": "x"}
+        hello = {
+            "nkey": key.public_key.decode(),
+            "sig": signature,
+            "verbose": False,
+            "headers": True,
+            "lang": "x",
+        }
         line.sendall(b"CONNECT " + json.dumps(hello).encode() + b"\r\n")
         yield line, heard
 
@@ -272,7 +301,11 @@ def test_a_hub_of_before_keeps_what_it_had(tmp_path: Path) -> None:
 def test_large_messages_count_for_more() -> None:
     shut: list[str] = []
     guard = FloodGuard(shut.append)
-    large = Msg(Client(), data=bytes(8 * LARGE_BYTES), headers={"Nats-Request-Info": f'{{"acc": "{account_of("7")}"}}'})
+    large = Msg(
+        Client(),
+        data=bytes(8 * LARGE_BYTES),
+        headers={"Nats-Request-Info": f'{{"acc": "{account_of("7")}"}}'},
+    )
 
     async def tell() -> None:
         for _ in range(round(FLOOD.burst) // 9 + 200):

@@ -83,7 +83,8 @@ class TwoTables:
             before = table.view().moment
             table.hand_in(seat, before, action, "00" * 8)
             self.are(
-                "both know it", lambda each, before=before: each.table.view().moment != before or not _orders(each)
+                "both know it",
+                lambda each, before=before: each.table.view().moment != before or not _orders(each),
             )
             self.settle()
 
@@ -152,7 +153,10 @@ def _page(path: str, sent: bytes) -> tuple[str, str]:
 def _at_hub(hub: Hub) -> list[tuple[str, str]]:
     """What the hub's pages show to a stranger."""
     stranger = app_of(hub.server).test_client()
-    return [_page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data) for path in HUB_PAGES]
+    return [
+        _page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data)
+        for path in HUB_PAGES
+    ]
 
 
 def _files(folder: Path) -> dict[str, list[str]]:
@@ -163,7 +167,11 @@ def _files(folder: Path) -> dict[str, list[str]]:
         if path.suffix == ".sqlite":
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
                 found[name] = [without_chance(line) for line in opened.iterdump()]
-        elif path.is_file() and not name.endswith(("-wal", "-shm", "-head")) and "templates" not in path.parts:
+        elif (
+            path.is_file()
+            and not name.endswith(("-wal", "-shm", "-head"))
+            and "templates" not in path.parts
+        ):
             found[name] = [without_chance(path.read_bytes().decode(errors="replace"))]
     return found
 
@@ -177,14 +185,18 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     }
 
 
-def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: str, answer: str) -> Told:
+def _run(
+    folder: Path, port: int, begin: Callable[[TwoTables], None], secret: str, answer: str
+) -> Told:
     """A run in which South hides this: all that there is while North's own order is not bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
     with running(folder / "hub", web=web) as hub, ExitStack() as stack:
         companions, taps = {}, {}
         for seat in SEATS:
-            taps[seat] = stack.enter_context(tapped(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0))
+            taps[seat] = stack.enter_context(
+                tapped(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
+            )
             settings = Settings(
                 state_dir=str(folder / seat),
                 web=WebSettings(host="127.0.0.1", port=0),
@@ -199,14 +211,23 @@ def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: st
             companions[seat].hub.open()
         two = TwoTables(hub, companions, taps)
         two.are("the hub is there", lambda each: each.hub.sentence.startswith("Table "))
-        south, north = Viewer(companions[Seat.SOUTH], [Seat.SOUTH]), Viewer(companions[Seat.NORTH], [Seat.NORTH])
+        south, north = (
+            Viewer(companions[Seat.SOUTH], [Seat.SOUTH]),
+            Viewer(companions[Seat.NORTH], [Seat.NORTH]),
+        )
         begin(two)
         table = companions[Seat.SOUTH].table
         moment = table.view().moment
         south.south.post("/api/seat/south/hand-in", moment=moment, action=secret, salt=SALT)
-        until("it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60)
+        until(
+            "it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60
+        )
         last = [list(each.journal.entries())[-1].id for each in companions.values()]
-        until("the hub has it", lambda: [t.shown and t.shown.record.entry for t in hub.room.tables()] == last, 60)
+        until(
+            "the hub has it",
+            lambda: [t.shown and t.shown.record.entry for t in hub.room.tables()] == last,
+            60,
+        )
         pages = [_page(path, sent) for path, sent in north.everything()]
         shown = _at_hub(hub)
         wires = {seat: _wire(tap) for seat, tap in taps.items()}
@@ -217,7 +238,9 @@ def _run(folder: Path, port: int, begin: Callable[[TwoTables], None], secret: st
         there = companions[Seat.NORTH].table
         there.hand_in(Seat.NORTH, there.view().moment, answer, "00" * 8)
         until("the order comes", lambda: not session_of(there).sealed, 60)
-        return Told(pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action)
+        return Told(
+            pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action
+        )
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -227,9 +250,15 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr("companion.diagnostics.machine.free_bytes", lambda _: 4_000_000_000)
     drawn = SimpleNamespace(
-        token_hex=lambda length: "5e" * length, token_urlsafe=secrets.token_urlsafe, choice=lambda letters: letters[0]
+        token_hex=lambda length: "5e" * length,
+        token_urlsafe=secrets.token_urlsafe,
+        choice=lambda letters: letters[0],
     )
-    for drawing in ("core.network", "hub_server.pairs", "table.remote.remote_table"):  # one deal in both runs
+    for drawing in (
+        "core.network",
+        "hub_server.pairs",
+        "table.remote.remote_table",
+    ):  # one deal in both runs
         monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
     monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
     caplog.set_level(logging.DEBUG)

@@ -50,7 +50,11 @@ def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tourname
             board.south,
             board.north,
         )
-    for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):  # sides were changed
+    for south, north in (
+        (board.north, board.south),
+        (board.north, None),
+        (None, board.south),
+    ):  # sides were changed
         after, place = director.report(paired, told(south=south, north=north))
         assert director.board_at(after, place).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
@@ -69,7 +73,9 @@ def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tourname
         ({"south": 1, "north": 1}, "Somebody else sat there"),
     ],
 )
-def test_a_report_that_does_not_fit_is_refused(paired: Tournament, more: dict[str, Any], reason: str) -> None:
+def test_a_report_that_does_not_fit_is_refused(
+    paired: Tournament, more: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(Illegal, match=reason):
         director.report(paired, told(**more))
 
@@ -109,7 +115,10 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
         with pytest.raises(kind, match=reason):
             act()
     over = msgspec.structs.replace(paired, is_over=True)
-    for act in (lambda: director.enter(over, [99], 0.0), lambda: director.decide(over, (0, 0, 0), BoardEnd.DRAW)):
+    for act in (
+        lambda: director.enter(over, [99], 0.0),
+        lambda: director.decide(over, (0, 0, 0), BoardEnd.DRAW),
+    ):
         with pytest.raises(Illegal, match="is over"):
             act()
     played = director.report(paired, told())[0]

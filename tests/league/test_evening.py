@@ -44,16 +44,22 @@ class Evening:
 
     def hear(self, most: int | None = None) -> None:
         first = self.league.results.sequence
-        for sequence, (table, record, at_s) in enumerate(self.told[first : None if most is None else first + most]):
+        for sequence, (table, record, at_s) in enumerate(
+            self.told[first : None if most is None else first + most]
+        ):
             self.league.results.take(table, record, at_s, first + sequence + 1)
 
     def tell(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
         self.entries[table] += 1
         entry = self.entries[table]
-        record = PublicRecord(entry, f"{table}-{entry}", 0, what, self.games[table], 0.0, view, cards=cards)
+        record = PublicRecord(
+            entry, f"{table}-{entry}", 0, what, self.games[table], 0.0, view, cards=cards
+        )
         self.told.append((table, record, self.clock.wall_s()))
 
-    def play(self, table: str, cards: dict[Seat, str], *, options: dict[str, object] | None = None) -> None:
+    def play(
+        self, table: str, cards: dict[Seat, str], *, options: dict[str, object] | None = None
+    ) -> None:
         """A game from its beginning to its end; now and then the table crashes on the way and goes on."""
         self.games[table] += 1
         options = options or {}
@@ -91,7 +97,9 @@ def played(evening: Evening) -> None:
                 if evening.rng.random() < 0.8:  # the others forget their cards
                     cards[seat] = evening.league.cards.show(person.code, table).card
             if evening.rng.random() < 0.1:
-                evening.play(table, cards, options={"stones": "nonsense"})  # another game than the round's
+                evening.play(
+                    table, cards, options={"stones": "nonsense"}
+                )  # another game than the round's
             evening.play(table, cards)
             if evening.rng.random() < 0.1:
                 evening.play(table, cards)  # they like it so much that they play once more
@@ -106,7 +114,9 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int)
     evening = Evening(tmp_path, 20, seed)
     league = evening.league
     people = [league.cards.make(f"Name {number}").number for number in range(64)]
-    made = league.tournaments.new("Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1)
+    made = league.tournaments.new(
+        "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30, team_size=1
+    )
     for person in people:
         league.tournaments.enter(made.id, [person])
     for number in range(8):
@@ -114,7 +124,9 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int)
         if number == 2:
             evening.league.tournaments.enter(made.id, [evening.league.cards.make("Late").number])
         if number == 4:
-            evening.league.tournaments.direct(made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7)
+            evening.league.tournaments.direct(
+                made.id, "withdraw", lambda t: director.withdraw(t, 7), entrant=7
+            )
         evening.league.tournaments.pair_round(made.id)
         assert len(director.open_tables(evening.now)) == 20
         evening.kill()
@@ -122,12 +134,16 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path, seed: int)
     tournament = evening.now
     is_sound(tournament)
     assert len(tournament.rounds) == 8
-    boards = [board for each in tournament.rounds for match in each.matches for board in match.boards]
+    boards = [
+        board for each in tournament.rounds for match in each.matches for board in match.boards
+    ]
     assert all(board.is_played and board.key for board in boards)
     assert len({board.key for board in boards}) == len(boards)  # each game decided one board
     assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
     total = sum(row.halves for row in standings(tournament))
-    assert total == 2 * len(boards) + 2 * sum(byes(tournament, e.number) for e in tournament.entrants)
+    assert total == 2 * len(boards) + 2 * sum(
+        byes(tournament, e.number) for e in tournament.entrants
+    )
     before = (tournament, evening.league.tournaments.log(1))
     evening.kill()
     assert (evening.now, evening.league.tournaments.log(1)) == before

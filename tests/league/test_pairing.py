@@ -32,7 +32,9 @@ def test_a_swiss_evening_keeps_its_rules_whoever_wins_comes_late_or_leaves(
         if len(there) > 10 and data.draw(st.booleans()):
             tournament = director.withdraw(tournament, rng.choice(there))
         if data.draw(st.booleans()):
-            tournament = director.rest(tournament, rng.choice([e.number for e in tournament.entrants]), True)
+            tournament = director.rest(
+                tournament, rng.choice([e.number for e in tournament.entrants]), True
+            )
         tournament = play_round(tournament, rng, absent=0.1)
         is_sound(tournament)
         assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
@@ -47,7 +49,9 @@ def test_sides_are_in_balance_where_everybody_plays_every_round(people: int) -> 
         tournament = play_round(tournament, rng)
     is_sound(tournament)
     assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
-    assert sum(byes(tournament, e.number) for e in tournament.entrants) == (people % 2) * len(tournament.rounds)
+    assert sum(byes(tournament, e.number) for e in tournament.entrants) == (people % 2) * len(
+        tournament.rounds
+    )
 
 
 def test_whoever_asks_for_it_rests_for_half_a_point() -> None:
@@ -55,7 +59,9 @@ def test_whoever_asks_for_it_rests_for_half_a_point() -> None:
     tournament = play_round(tournament, Random(1))
     assert tournament.halves(3) == 1
     assert byes(tournament, 3) == 0
-    assert all(not byes(tournament, number) for number in range(1, 8))  # six are left, and nobody is over
+    assert all(
+        not byes(tournament, number) for number in range(1, 8)
+    )  # six are left, and nobody is over
     tournament = director.rest(director.rest(tournament, 3, True), 3, False)
     assert play_round(tournament, Random(2)).round is not None
     with pytest.raises(Illegal, match="Only in the Swiss"):
@@ -76,7 +82,12 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     tournament, rng = begun(System.ROUND_ROBIN, people), Random(people)
     for _ in range(people - 1 if people % 2 == 0 else people):
         tournament = play_round(tournament, rng)
-    met = {frozenset((match.south, match.north)) for each in tournament.rounds for match in each.matches if match.north}
+    met = {
+        frozenset((match.south, match.north))
+        for each in tournament.rounds
+        for match in each.matches
+        if match.north
+    }
     assert met == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
     assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 1
     assert sum(standing.halves for standing in standings(tournament)) == people * (people - 1)
@@ -89,7 +100,9 @@ def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
     tournament = director.withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
-        own = next(match for match in tournament.rounds[-1].matches if 2 in (match.south, match.north))
+        own = next(
+            match for match in tournament.rounds[-1].matches if 2 in (match.south, match.north)
+        )
         assert own.is_decided
         assert not own.is_played
         assert tournament.halves(2) <= 2
@@ -103,8 +116,13 @@ def test_a_knockout_has_one_winner_after_as_few_rounds_as_can_be(people: int) ->
     rounds = (people - 1).bit_length()
     for _ in range(rounds):
         tournament = play_round(tournament, rng)
-    assert sum(bool(match.boards) for each in tournament.rounds for match in each.matches) == people - 1
-    assert all(not byes(tournament, number) for number in range((1 << rounds) - people + 1, people + 1))
+    assert (
+        sum(bool(match.boards) for each in tournament.rounds for match in each.matches)
+        == people - 1
+    )
+    assert all(
+        not byes(tournament, number) for number in range((1 << rounds) - people + 1, people + 1)
+    )
     first, second, *_ = standings(tournament)
     assert (first.place, first.halves - second.halves) == (1, 2)
     with pytest.raises(Illegal, match="Only one is left"):
@@ -128,14 +146,19 @@ def test_the_strongest_meet_as_late_as_can_be() -> None:
 def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
     tournament = director.pair_round(begun(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
-    tournament = director.decide(director.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH)
+    tournament = director.decide(
+        director.decide(tournament, first, BoardEnd.DRAW), second, BoardEnd.SOUTH
+    )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
         director.pair_round(tournament, 0.0)
     tournament = director.pair_round(director.decide(tournament, first, BoardEnd.NORTH), 0.0)
     with pytest.raises(Illegal, match="take that pairing back first"):
         director.decide(tournament, first, BoardEnd.SOUTH)
     again = director.unpair_round(tournament)
-    assert director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict is BoardEnd.SOUTH
+    assert (
+        director.decide(again, first, BoardEnd.SOUTH).rounds[0].matches[0].boards[0].verdict
+        is BoardEnd.SOUTH
+    )
 
 
 @pytest.mark.parametrize("system", list(System))
@@ -146,12 +169,26 @@ def test_teams_meet_on_all_boards_with_sides_in_turn(system: System) -> None:
         for match in tournament.rounds[-1].matches:
             south = tournament.entrant(match.south).people
             if match.north is not None:
-                assert [board.south in south for board in match.boards] == [True, False, True, False]
-                assert len({person for board in match.boards for person in (board.south, board.north)}) == 8
-        for match in tournament.rounds[-1].matches:  # a knock-out that is level is decided on the first board
+                assert [board.south in south for board in match.boards] == [
+                    True,
+                    False,
+                    True,
+                    False,
+                ]
+                assert (
+                    len({person for board in match.boards for person in (board.south, board.north)})
+                    == 8
+                )
+        for match in tournament.rounds[
+            -1
+        ].matches:  # a knock-out that is level is decided on the first board
             if system is System.KNOCKOUT and match.north is not None:
                 place = (len(tournament.rounds) - 1, tournament.rounds[-1].matches.index(match), 0)
-                south = sum(board.halves(p) for board in match.boards for p in tournament.entrant(match.south).people)
+                south = sum(
+                    board.halves(p)
+                    for board in match.boards
+                    for p in tournament.entrant(match.south).people
+                )
                 if south == 4:
                     tournament = director.decide(tournament, place, BoardEnd.SOUTH)
                     if director.board_at(tournament, place).verdict is match.boards[0].verdict:

@@ -83,24 +83,38 @@ def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
     table.close()
 
 
-def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(league: League, told: Told) -> None:
+def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(
+    league: League, told: Told
+) -> None:
     mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     told.sit(league, mara, jonas)
     told.play(Seat.NORTH)
     for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
         told.tell(league, epoch)
     (kept,) = league.results.last(10)
-    assert (kept.south, kept.north, kept.result.winner, kept.result.game) == (1, 2, Seat.SOUTH, "scouts")
-    assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark  # its receipt is in the table's journal
+    assert (kept.south, kept.north, kept.result.winner, kept.result.game) == (
+        1,
+        2,
+        Seat.SOUTH,
+        "scouts",
+    )
+    assert (
+        Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
+    )  # its receipt is in the table's journal
     assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
     assert league.ladders.of("outbuffered", 0) == ()
     told.play(None)
     told.tell(league, 2)
     assert [each.result.winner for each in league.results.last(10)].count(None) == 1
-    assert [(row.won, row.drawn, row.lost) for row in league.ladders.of("scouts", 0)] == [(1, 1, 0), (0, 1, 1)]
+    assert [(row.won, row.drawn, row.lost) for row in league.ladders.of("scouts", 0)] == [
+        (1, 1, 0),
+        (0, 1, 1),
+    ]
 
 
-def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(league: League, told: Told) -> None:
+def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(
+    league: League, told: Told
+) -> None:
     told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.table.new_game("scouts", {}, seed=1)
     told.table.confirm("host", told.table.view().moment, 0)
@@ -145,9 +159,13 @@ def test_only_who_has_shown_a_card_by_the_end_is_counted(league: League, told: T
     assert league.ladders.of("scouts", 0) == ()
 
 
-def test_a_table_that_makes_up_cards_credits_nobody(league: League, told: Told, tmp_path: Path) -> None:
+def test_a_table_that_makes_up_cards_credits_nobody(
+    league: League, told: Told, tmp_path: Path
+) -> None:
     mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
-    for seat, person in zip(SEATS, (mara, jonas), strict=True):  # learned elsewhere, and never shown here
+    for seat, person in zip(
+        SEATS, (mara, jonas), strict=True
+    ):  # learned elsewhere, and never shown here
         told.table.take_seat(seat, "x")
         told.table.show_card(seat, person.card)
     told.play(Seat.NORTH)
@@ -162,7 +180,9 @@ def test_a_table_that_makes_up_cards_credits_nobody(league: League, told: Told, 
     assert league.results.last(10)[0].result.table == TABLE
 
 
-def test_games_against_the_machine_count_only_where_that_was_said(league: League, told: Told) -> None:
+def test_games_against_the_machine_count_only_where_that_was_said(
+    league: League, told: Told
+) -> None:
     told.sit(league, league.cards.make("Mara"))
     told.table.machines.seat(Seat.NORTH, "Bo")
     told.play(Seat.NORTH)
@@ -203,7 +223,9 @@ def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
         told.play(Seat.NORTH)
         told.tell(league)
         assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
-        tournament = league.tournaments.new("Cup", "swiss", "scouts", {}, rounds=3, minutes=0, team_size=1)  # type: ignore[arg-type]
+        tournament = league.tournaments.new(
+            "Cup", "swiss", "scouts", {}, rounds=3, minutes=0, team_size=1
+        )  # type: ignore[arg-type]
         league.tournaments.enter(tournament.id, [1])
         league.cards.forget(1)
         assert league.cards.by_code(gertrude.code) is None
@@ -308,8 +330,13 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
     (contested,) = league.results.contested
-    assert (contested.winner, contested.against and contested.against.winner) == (Seat.SOUTH, Seat.NORTH)
-    assert {contested.table, contested.against and contested.against.table} == {table.name for table in tables}
+    assert (contested.winner, contested.against and contested.against.winner) == (
+        Seat.SOUTH,
+        Seat.NORTH,
+    )
+    assert {contested.table, contested.against and contested.against.table} == {
+        table.name for table in tables
+    }
     with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
         assert League(file, clock).results.contested == (contested,)
     with pytest.raises(Illegal, match="Both tables agree"):
@@ -321,7 +348,9 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     league.results.decide(contested.key, Seat.NORTH)
     assert league.results.contested == ()
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
-    tell("1" * 16, 4, Seat.NORTH, Seat.SOUTH)  # once more, from a store that was lost: what was decided stays
+    tell(
+        "1" * 16, 4, Seat.NORTH, Seat.SOUTH
+    )  # once more, from a store that was lost: what was decided stays
     assert league.results.contested == ()
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
     other.close()
@@ -344,7 +373,9 @@ def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides
             told.sequence += 1
             fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
             if fresh.view.winners:
-                fresh = msgspec.structs.replace(fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,)))
+                fresh = msgspec.structs.replace(
+                    fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,))
+                )
             league.results.take(table, fresh, clock.wall_s(), told.sequence)
 
     tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
@@ -401,7 +432,9 @@ def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in
         assert file.read().sequence > followed  # that of the result, not the older one
 
 
-def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: FakeClock, told: Told) -> None:
+def test_what_a_full_disk_could_not_keep_is_kept_later(
+    tmp_path: Path, clock: FakeClock, told: Told
+) -> None:
     with contextlib.closing(SlowFile(tmp_path)) as file:
         file.may_go_on.set()
         league, file.is_full = League(file, clock), True
@@ -424,8 +457,12 @@ def test_what_a_full_disk_could_not_keep_is_kept_later(tmp_path: Path, clock: Fa
 def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
         fill_disk(file)
-        many = tuple(Person(number, f"card-{number}", "abcdefgh", "x" * 1000) for number in range(100))
-        with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"):
+        many = tuple(
+            Person(number, f"card-{number}", "abcdefgh", "x" * 1000) for number in range(100)
+        )
+        with pytest.raises(
+            SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"
+        ):
             file.write(Changes(people=many))
         assert file.read().people == []
 
@@ -444,7 +481,9 @@ def test_a_table_that_tells_of_games_without_end_is_shut_out(
     members = SimpleNamespace(has=lambda _: True, shut_out=shut.append)
     hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None)  # type: ignore[arg-type]  # doubles
     for number in (1, 1, *range(1, 6)):  # what is told again is the same game
-        game = msgspec.structs.replace(last, epoch=last.epoch + number, game=number, mark=f"{number}")
+        game = msgspec.structs.replace(
+            last, epoch=last.epoch + number, game=number, mark=f"{number}"
+        )
         hub.on_record(TABLE, game, 0.0, RecordPlace(number, clock.wall_s()))
     assert (len(league.results.last(10)), shut) == (5, [])
     game = msgspec.structs.replace(last, epoch=last.epoch + 6, game=6)

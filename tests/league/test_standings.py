@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from companion.league.standings import half_words, quarter_words, standings
-from companion.league.tournament import BoardEnd, Entrant, Match, MatchBoard, Round, System, Tournament
+from companion.league.tournament import (
+    BoardEnd,
+    Entrant,
+    Match,
+    MatchBoard,
+    Round,
+    System,
+    Tournament,
+)
 
 WORDS: Mapping[str, BoardEnd] = {
     "1": BoardEnd.SOUTH,
@@ -25,7 +33,9 @@ def played(people: int, *rounds: str, system: System = System.SWISS) -> Tourname
             pair, _, end = told.partition(":")
             south, _, north = pair.partition("-")
             board = MatchBoard(int(south), int(north or 0), verdict=WORDS.get(end))
-            matches.append(Match(int(south), int(north) if north else None, (board,) if north else ()))
+            matches.append(
+                Match(int(south), int(north) if north else None, (board,) if north else ())
+            )
         found.append(Round(number, tuple(matches)))
     return Tournament(1, "x", system, "outbuffered", entrants=entrants, rounds=tuple(found))
 
@@ -33,7 +43,12 @@ def played(people: int, *rounds: str, system: System = System.SWISS) -> Tourname
 def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
     tournament = played(4, "1-3:1 2-4:1", "2-1:= 4-3:1", "1-4:1 3-2:0")
     table = [(s.entrant, s.points, s.buchholz / 2, s.sonneborn / 4) for s in standings(tournament)]
-    assert table == [(1, "2½", 3.5, 2.25), (2, "2½", 3.5, 2.25), (4, "1", 5.0, 0.0), (3, "0", 6.0, 0.0)]
+    assert table == [
+        (1, "2½", 3.5, 2.25),
+        (2, "2½", 3.5, 2.25),
+        (4, "1", 5.0, 0.0),
+        (3, "0", 6.0, 0.0),
+    ]
     assert [each.place for each in standings(tournament)] == [1, 1, 3, 4]
     assert [each.entrant for each in standings(tournament, 1)][:2] == [1, 2]
 
@@ -61,7 +76,10 @@ def test_two_who_are_level_are_parted_by_their_game() -> None:
 def test_rounds_without_a_game_count_as_somebody_as_strong_as_oneself() -> None:
     tournament = played(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}
-    assert (found[3].halves, found[3].buchholz) == (3, 3 + 3)  # the bye, and player 1 with three halves
+    assert (found[3].halves, found[3].buchholz) == (
+        3,
+        3 + 3,
+    )  # the bye, and player 1 with three halves
     assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
     absent = played(2, "1-2:+")
     assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}

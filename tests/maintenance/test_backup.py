@@ -56,13 +56,17 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
         album.keep(game, f"{game}.0", b"picture")
     (folder / "lenses.json").write_text("{}")
     (folder / "choices.json").write_text('{"last": "scouts"}')
-    (folder / "settings.toml").write_text(f'state_dir = "{folder}" # here\n[table]\ntheme = "dark"\n')
+    (folder / "settings.toml").write_text(
+        f'state_dir = "{folder}" # here\n[table]\ntheme = "dark"\n'
+    )
     return settings
 
 
 def saved(settings: Settings, photographs: bool = True) -> bytes:
     target = io.BytesIO()
-    make_backup(settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target)
+    make_backup(
+        settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target
+    )
     return target.getvalue()
 
 
@@ -112,7 +116,9 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         key = journal.key("host")
     stage(new, content)
     assert is_staged(new)
-    assert not (tmp_path / "new" / "settings.toml").exists(), "nothing is replaced before the next start"
+    assert not (tmp_path / "new" / "settings.toml").exists(), (
+        "nothing is replaced before the next start"
+    )
     assert apply(new) == (
         "The backup is restored. 2 games and 2 photographs. Also restored: the names of the players, the settings, "
         "the lens data and the last choices. What was here before is in the folder before-restore."
@@ -123,13 +129,17 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         assert journal.key("host") == key, "keys stay those of this installation"
         assert journal.restore().seats == {}, "nobody here has a token of those seats"
     text = (tmp_path / "new" / "settings.toml").read_text()
-    assert read_settings(text) == Settings(state_dir=new.state_dir, table=read_settings("[table]\ntheme='dark'").table)
+    assert read_settings(text) == Settings(
+        state_dir=new.state_dir, table=read_settings("[table]\ntheme='dark'").table
+    )
     assert "# here" in text
     assert PhotographFolder(new.photographs_path).games() == (1, 2)
     assert apply(new) == "", "done once"
 
 
-def test_a_wrong_folder_or_option_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_folder_or_option_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "kept.zip"
     assert main(["backup", "--state-dir", str(tmp_path / "nowhere"), str(target)]) == 1
     assert capsys.readouterr().err == (
@@ -255,11 +265,17 @@ INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record"
     [
         (without("backup.json"), "not a backup"),
         (without("games.jsonl"), "no games"),
-        (with_file("journal.sqlite", b"SQLite format 3"), "made by version 1.0: restore it with that version"),
+        (
+            with_file("journal.sqlite", b"SQLite format 3"),
+            "made by version 1.0: restore it with that version",
+        ),
         (with_file("../evil", b""), "not a backup: it holds ../evil"),
         (with_file("photographs/1/../../evil.jpg", b""), "not a backup"),
         (with_file("backup.json", b"{"), "not a backup of this program"),
-        (with_file("settings.toml", b"[web]\nport = 'x'"), "settings in this backup cannot be used"),
+        (
+            with_file("settings.toml", b"[web]\nport = 'x'"),
+            "settings in this backup cannot be used",
+        ),
         (with_file("lenses.json", b"{"), "lenses.json in this backup is damaged"),
         (with_file("games.jsonl", b"rubbish" * 1000), "damaged"),
         (with_file("games.jsonl", b"[" * 100_000), "damaged"),
@@ -268,20 +284,32 @@ INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record"
         (with_line('{"line":"removed","game":"1; DROP TABLE entries"}'), "damaged"),
         (with_line('{"line":"removed","game":99999999999999999999}'), "damaged"),
         (with_line('{"line":"run","run":7,"ahead_s":1e999,"is_right":1}'), "damaged"),
-        (with_line(f'{{"line":"forgotten","salt":"{"A" * 200}","mark":"AAAA","game":1}}'), "damaged"),
+        (
+            with_line(f'{{"line":"forgotten","salt":"{"A" * 200}","mark":"AAAA","game":1}}'),
+            "damaged",
+        ),
         (with_line(INPUT.replace("900", "1")), "damaged"),
         (with_line(INPUT.replace('"pause"', '"no such record"')), "damaged"),
         (
             with_line(
                 INPUT.replace(
-                    '"pause","by":"host","now_s":1', f'"take_seat","seat":"south","nonce":"","name":"{"A" * 25}"'
+                    '"pause","by":"host","now_s":1',
+                    f'"take_seat","seat":"south","nonce":"","name":"{"A" * 25}"',
                 )
             ),
             "24 printable",
         ),
-        (with_line(INPUT.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')), "too long"),
+        (
+            with_line(INPUT.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')),
+            "too long",
+        ),
         (without_beginnings, "cannot be continued"),
-        (with_file("backup.json", b'{"format":9,"version":"9","at":1,"games":1,"photographs":0}'), "has format 9"),
+        (
+            with_file(
+                "backup.json", b'{"format":9,"version":"9","at":1,"games":1,"photographs":0}'
+            ),
+            "has format 9",
+        ),
     ],
 )
 def test_what_is_no_good_is_refused_and_nothing_is_changed(
@@ -305,7 +333,12 @@ def test_what_is_no_good_is_refused_and_nothing_is_changed(
 def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     here = fill(tmp_path)
     content = saved(here)
-    for broken in (content[: len(content) // 2], b"", b"PK", content[:300] + b"\0" * 50 + content[350:]):
+    for broken in (
+        content[: len(content) // 2],
+        b"",
+        b"PK",
+        content[:300] + b"\0" * 50 + content[350:],
+    ):
         with pytest.raises(Malformed):
             stage(here, broken)
     assert not is_staged(here)
@@ -379,7 +412,9 @@ def test_an_installation_names_its_settings(
     assert main(["backup", str(file)]) == 0
     assert "2 games" in capsys.readouterr().out
     assert file.stat().st_mode & 0o777 == 0o600, "names, and the password of the network"
-    assert main(["backup", str(file), "--state-dir", str(tmp_path / "other")]) == 1, "a folder that is named goes first"
+    assert main(["backup", str(file), "--state-dir", str(tmp_path / "other")]) == 1, (
+        "a folder that is named goes first"
+    )
     monkeypatch.setattr(Path, "exists", lambda path: (_ for _ in ()).throw(PermissionError()))
     assert main(["backup", str(file)]) == 1
     assert "use sudo, or --state-dir with a folder of your own" in capsys.readouterr().err
@@ -387,7 +422,9 @@ def test_an_installation_names_its_settings(
     assert games_of(settings) == [1, 2]
 
 
-def test_the_number_of_games_and_inputs_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_games_and_inputs_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = fill(tmp_path)
     content = saved(here)
     for name in ("MAX_ROWS", "MAX_GAME_INPUTS", "MAX_GAME_BYTES", "MAX_LINE_BYTES"):

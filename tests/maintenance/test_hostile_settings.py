@@ -47,8 +47,39 @@ BY_HAND = {
 }
 
 NUMBERS = (
-    *("-1", "0", "1", "2", "27", "28", "200", "65535", "65536", "1e300", "-1e300", "1e-300", "5e-324", "0.001", "0,5"),
-    *("nan", "inf", "-inf", "9" * 190, "1_000", "0x10", "٣", "1e", "--1", "yes", "", " ", "\0", "1;2"),
+    *(
+        "-1",
+        "0",
+        "1",
+        "2",
+        "27",
+        "28",
+        "200",
+        "65535",
+        "65536",
+        "1e300",
+        "-1e300",
+        "1e-300",
+        "5e-324",
+        "0.001",
+        "0,5",
+    ),
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "9" * 190,
+        "1_000",
+        "0x10",
+        "٣",
+        "1e",
+        "--1",
+        "yes",
+        "",
+        " ",
+        "\0",
+        "1;2",
+    ),
 )
 TEXTS = (
     *(
@@ -82,8 +113,31 @@ TEXTS = (
         "${HOME}",
         "%s%n",
     ),
-    *("{0}", "{{x}}", "<script>", "a#b", "#", "+", "a/+/b", "$SYS", "a//b", "//", "..", "../../etc/passwd", "/etc"),
-    *("/dev/zero", "/dev/video0", "/proc/kmsg", "/proc/self/mem", "~root", "~nobody-here/x", "usb:", "usb:/dev/zero"),
+    *(
+        "{0}",
+        "{{x}}",
+        "<script>",
+        "a#b",
+        "#",
+        "+",
+        "a/+/b",
+        "$SYS",
+        "a//b",
+        "//",
+        "..",
+        "../../etc/passwd",
+        "/etc",
+    ),
+    *(
+        "/dev/zero",
+        "/dev/video0",
+        "/proc/kmsg",
+        "/proc/self/mem",
+        "~root",
+        "~nobody-here/x",
+        "usb:",
+        "usb:/dev/zero",
+    ),
     *(
         "usb:99999999999999999999",
         "usb:../../x",
@@ -105,7 +159,18 @@ TEXTS = (
         "localhost:99999",
         "a" * 63 + ".b",
     ),
-    *("xn--a", "..", "(a+)+$", "(?:a|a)*b" + "a" * 60, "12345678", "1" * 63, "1" * 64, "22:00", "24:00", "99:99"),
+    *(
+        "xn--a",
+        "..",
+        "(a+)+$",
+        "(?:a|a)*b" + "a" * 60,
+        "12345678",
+        "1" * 63,
+        "1" * 64,
+        "22:00",
+        "24:00",
+        "99:99",
+    ),
 )
 VALUES = {
     FieldKind.PIN: (*NUMBERS, "a"),
@@ -120,7 +185,10 @@ VALUES = {
 
 
 def rows() -> list[SettingRow]:
-    return [*(row for part in sections() for row in part.rows), *(row for pad in pad_rows().values() for row in pad)]
+    return [
+        *(row for part in sections() for row in part.rows),
+        *(row for pad in pad_rows().values() for row in pad),
+    ]
 
 
 def post(place: Kept, **fields: str) -> int:
@@ -131,9 +199,13 @@ def post(place: Kept, **fields: str) -> int:
 def typed_into(row: SettingRow) -> tuple[str, ...]:
     """All of its table; of the many pins, which are all alike, and of what is only shown, some."""
     values = VALUES[row.kind]
-    if row.key in BY_HAND or (row.kind is FieldKind.PIN and row.key not in ("panel.buzzer", "panel.south.up")):
+    if row.key in BY_HAND or (
+        row.kind is FieldKind.PIN and row.key not in ("panel.buzzer", "panel.south.up")
+    ):
         return tuple(
-            value for value in values if value in ("-1", "27", "28", "nan", "\0", "/etc", "evil.com", "1.2.3.4")
+            value
+            for value in values
+            if value in ("-1", "27", "28", "nan", "\0", "/etc", "evil.com", "1.2.3.4")
         )
     return (*values, *(row.typed(value) for value, _ in row.choices))
 
@@ -143,14 +215,18 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """What the page's door takes of all that is typed, by key, as the file says it then."""
     found: dict[str, list[Any]] = {}
     with pytest.MonkeyPatch.context() as patch, kept(tmp_path_factory.mktemp("hostile")) as place:
-        patch.setattr("os.fsync", lambda _: None)  # no power is cut here, and a thousand of them take a minute
+        patch.setattr(
+            "os.fsync", lambda _: None
+        )  # no power is cut here, and a thousand of them take a minute
         patch.setattr(
             "web.routes.owner.settings.render_template", lambda *_, **__: ""
         )  # the next test draws such pages
         for row in rows():
             for text in typed_into(row):
                 status = post(place, **{row.key: text})
-                assert status in (200, 400, 413), f"{row.key} = {text[:50]!r} is answered by {status}"
+                assert status in (200, 400, 413), (
+                    f"{row.key} = {text[:50]!r} is answered by {status}"
+                )
                 if not place.path.exists():
                     continue
                 value = flat(place.upkeep.on_file()[0])[row.key]
@@ -166,7 +242,11 @@ def test_what_leads_to_files_and_addresses_is_not_the_pages(taken: dict[str, lis
     assert {row.key for row in rows() if row.page is False} == BY_HAND
     assert set(all_keys()) == {row.key for row in rows()} | LAMPS_ACTIVE_LOW
     assert not BY_HAND & set(taken)
-    assert {value.partition(":")[0] for value in taken["camera.source"]} == {"none", "usb", "picamera"}
+    assert {value.partition(":")[0] for value in taken["camera.source"]} == {
+        "none",
+        "usb",
+        "picamera",
+    }
     assert not any("/" in value or "." in value for value in taken["camera.source"])
     assert len(taken) > 40, "otherwise this test tries nothing"
 
@@ -195,14 +275,21 @@ def batches(taken: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_the_service_comes_up_with_all_that_was_taken(taken: dict[str, list[Any]], tmp_path: Path) -> None:
+def test_the_service_comes_up_with_all_that_was_taken(
+    taken: dict[str, list[Any]], tmp_path: Path
+) -> None:
     tried: list[dict[str, Any]] = []
     for batch in batches(taken):
         if not all(changed_alone(key, value) for key, value in batch.items()) or batch in tried:
             continue  # two that belong together, such as quiet hours
         tried.append(batch)
         folder = tmp_path / str(len(tried))
-        here: dict[str, Any] = {"state_dir": str(folder), "web.host": "127.0.0.1", "web.port": 0, "voice.by": "off"}
+        here: dict[str, Any] = {
+            "state_dir": str(folder),
+            "web.host": "127.0.0.1",
+            "web.port": 0,
+            "voice.by": "off",
+        }
         if batch.get("panel.enabled") == "yes":  # without pins that ends a start, on purpose
             here["panel.enabled"] = "auto"
         settings = changed(Settings(), {**batch, **here})
@@ -232,7 +319,9 @@ def changed_alone(key: str, value: object) -> bool:
     ids=lambda each: f"{each.camera.source[:20]} {each.mqtt.ca_file}".strip(),
 )
 @pytest.mark.timeout(60)
-def test_what_is_written_by_hand_does_not_hang_the_start_either(settings: Settings, tmp_path: Path) -> None:
+def test_what_is_written_by_hand_does_not_hang_the_start_either(
+    settings: Settings, tmp_path: Path
+) -> None:
     web, voice = WebSettings(host="127.0.0.1", port=0), VoiceSettings(by="off")
     parts = {name: getattr(settings, name) for name in settings.__struct_fields__}
     settings = Settings(**{**parts, "state_dir": str(tmp_path), "web": web, "voice": voice})
@@ -253,9 +342,14 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
             ("web.names", "evil.com"),
             ("mqtt.ca_file", "/x"),
         ):
-            answer = place.host.post("/api/settings/change", json={"values": {key: text, "web.viewers": "30"}})
+            answer = place.host.post(
+                "/api/settings/change", json={"values": {key: text, "web.viewers": "30"}}
+            )
             assert answer.status_code == 400
-            assert "Written into the file by hand, or given on the command line." in answer.get_data(as_text=True)
+            assert (
+                "Written into the file by hand, or given on the command line."
+                in answer.get_data(as_text=True)
+            )
         assert place.path.read_text() == ours
         with pytest.raises(ConfigError, match="by hand"):
             place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.on_file()[1])
@@ -286,16 +380,23 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
         "0.0.0.0",
         ("table.lan",),
     )
-    assert (got.mqtt, got.web.viewers, got.camera.fps) == (MqttSettings(), 30, 5.0), "all others are the backup's"
+    assert (got.mqtt, got.web.viewers, got.camera.fps) == (MqttSettings(), 30, 5.0), (
+        "all others are the backup's"
+    )
 
 
 def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
     with kept(
-        tmp_path, '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n'
+        tmp_path,
+        '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
     ) as place:
         place.upkeep.reset(False)
         got = place.upkeep.on_file()[0]
-        assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (("table.lan",), "/etc/ssl/house.pem", 64)
+        assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (
+            ("table.lan",),
+            "/etc/ssl/house.pem",
+            64,
+        )
 
 
 # ---- the last settings that worked -----------------------------------------------------------------------------------
@@ -366,18 +467,35 @@ def test_a_folder_that_cannot_be_written_keeps_nobody_from_playing(tmp_path: Pat
 
 def saved(service: Running, **fields: str) -> tuple[int, str]:
     client = Client(service.url)
-    client.send("/host", f"key={service.host_key}".encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+    client.send(
+        "/host",
+        f"key={service.host_key}".encode(),
+        {"Content-Type": "application/x-www-form-urlencoded"},
+    )
     body = json.dumps({"values": {key.replace("__", "."): value for key, value in fields.items()}})
-    status, answer, _ = client.send("/api/settings/change", body.encode(), {"Content-Type": "application/json"})
+    status, answer, _ = client.send(
+        "/api/settings/change", body.encode(), {"Content-Type": "application/json"}
+    )
     return status, answer.decode()
 
 
-def test_a_service_that_did_not_start_three_times_comes_up_with_the_settings_of_before(tmp_path: Path) -> None:
+def test_a_service_that_did_not_start_three_times_comes_up_with_the_settings_of_before(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "mine.toml"
     good = f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\nport = 0\n[voice]\nby = "off"\n'
     LastGoodSettings(file).succeeded(good.encode())
     file.write_text(f"{good}[panel]\nenabled = 'yes'\n")
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(file), "--camera", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "companion",
+        "play",
+        "--settings",
+        str(file),
+        "--camera",
+        "none",
+    ]
     for _ in range(3):
         failed = subprocess.run(command, capture_output=True, check=False, timeout=60)
         assert failed.returncode == 1
@@ -400,6 +518,8 @@ def test_settings_with_which_a_restart_fails_leave_those_of_before_in_use(tmp_pa
             except (OSError, HTTPException):
                 return ""
 
-        until("the pages tell it", lambda: "so the previous ones are in use" in view(), timeout_s=60)
+        until(
+            "the pages tell it", lambda: "so the previous ones are in use" in view(), timeout_s=60
+        )
     finally:
         service.close()

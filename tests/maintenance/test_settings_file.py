@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from companion.core.config import Settings, load_settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import SettingsFile, changed, edited_text, flat
-from companion.maintenance.settings.rows import FieldKind, SettingRow, all_keys, pad_rows, sections, works_at_once
+from companion.maintenance.settings.rows import (
+    FieldKind,
+    SettingRow,
+    all_keys,
+    pad_rows,
+    sections,
+    works_at_once,
+)
 from companion.maintenance.settings.words import WORDS
 
 OURS = """\
@@ -57,7 +64,9 @@ def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
         assert row.read(row.typed(row.default)) == row.default, row.key
         words = [words for _, words in row.choices]
         assert len(set(words)) == len(words)
-        assert row.kind is not FieldKind.CHOICE or row.default in [value for value, _ in row.choices]
+        assert row.kind is not FieldKind.CHOICE or row.default in [
+            value for value, _ in row.choices
+        ]
     assert works_at_once("table.theme")
     assert not works_at_once("web.port")
 
@@ -82,7 +91,11 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         ("table.theme", "pink", "Choose one"),
         ("camera.source", "", "This may not be empty."),
         ("wifi.name", 33 * "n", "Enter at most 32 characters."),
-        ("wifi.password", "clé secrète", "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."),
+        (
+            "wifi.password",
+            "clé secrète",
+            "Enter 8 to 63 letters, digits and signs without accents, or leave it empty.",
+        ),
         ("mqtt.topic", "a b", "Use letters, digits, _ and -, with slashes between."),
         ("quiet.from", "24:00", "Enter a time such as 22:00, or leave it empty."),
     ],
@@ -105,7 +118,9 @@ def test_one_value_changes_and_the_rest_stays_byte_for_byte(tmp_path: Path) -> N
     path = tmp_path / "settings.toml"
     assert edited(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
     assert edited(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
-    assert edited(path, OURS, panel__south__lamp_turn=17) == OURS.replace("lamp_turn = 4", "lamp_turn = 17")
+    assert edited(path, OURS, panel__south__lamp_turn=17) == OURS.replace(
+        "lamp_turn = 4", "lamp_turn = 17"
+    )
     crlf = OURS.replace("\n", "\r\n")
     assert edited(path, crlf, table__theme="dark").count("dark") == 1
 
@@ -114,8 +129,12 @@ def test_a_new_value_stands_in_its_table_below_the_others(tmp_path: Path) -> Non
     path = tmp_path / "settings.toml"
     text = edited(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
     assert "fps = 10  # enough\nmains_hz = 60\n" in text
-    assert "# Pads: the small wiring\n[panel]\ndebounce_ms = 30\n\n[panel.south]\nready = 10\n" in text
-    assert text.endswith("# the end\n\n[web]\nport = 8081\n") or text.endswith("# the end\n[web]\nport = 8081\n")
+    assert (
+        "# Pads: the small wiring\n[panel]\ndebounce_ms = 30\n\n[panel.south]\nready = 10\n" in text
+    )
+    assert text.endswith("# the end\n\n[web]\nport = 8081\n") or text.endswith(
+        "# the end\n[web]\nport = 8081\n"
+    )
     assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
 
 
@@ -169,7 +188,9 @@ def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_pat
         file.read()
 
 
-def test_a_disk_that_refuses_is_told_and_the_old_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_refuses_is_told_and_the_old_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
@@ -179,13 +200,17 @@ def test_a_disk_that_refuses_is_told_and_the_old_file_stays(tmp_path: Path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(SystemTrouble, match=r"settings\.toml cannot be written \(No space left on device\)"):
+    with pytest.raises(
+        SystemTrouble, match=r"settings\.toml cannot be written \(No space left on device\)"
+    ):
         file.change({"web.port": 1}, seen)
     assert path.read_text() == OURS
     assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_nobody_else_reads_a_file_that_is_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_else_reads_a_file_that_is_being_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, modes = tmp_path / "settings.toml", []
     path.write_text("")
     path.chmod(0o600)
@@ -220,7 +245,9 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
         low = math.nextafter(row.low, math.inf) if row.is_above else row.low
         return st.floats(low, row.high, width=32 if row.low == row.high else 64)
     if row.kind in (FieldKind.WHOLE, FieldKind.PIN):
-        return st.integers(int(row.low), int(row.high)) if row.kind is FieldKind.WHOLE else st.just("")
+        return (
+            st.integers(int(row.low), int(row.high)) if row.kind is FieldKind.WHOLE else st.just("")
+        )
     if row.key == "bots.engines":
         return st.sampled_from([[], ["Ada=/opt/ada --fast"], ["B. o=/x 'two words'", "C=y"]])
     if row.key == "web.proxies":
@@ -236,9 +263,9 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
 PAIRS = ("web.certificate", "web.key")
 """Neither is right without the other."""
 changes = st.lists(
-    st.sampled_from([row for row in ROWS.values() if row.kind is not FieldKind.TIME and row.key not in PAIRS]).flatmap(
-        lambda row: st.tuples(st.just(row.key), value_of(row))
-    ),
+    st.sampled_from(
+        [row for row in ROWS.values() if row.kind is not FieldKind.TIME and row.key not in PAIRS]
+    ).flatmap(lambda row: st.tuples(st.just(row.key), value_of(row))),
     min_size=1,
     max_size=4,
 ).map(dict)
@@ -249,11 +276,15 @@ starts = st.sampled_from(
 
 
 @given(starts, changes)
-def test_any_change_says_exactly_what_it_should_and_loses_no_remark(text: str, wanted: dict[str, Any]) -> None:
+def test_any_change_says_exactly_what_it_should_and_loses_no_remark(
+    text: str, wanted: dict[str, Any]
+) -> None:
 
     before = read_settings(text)
     after = changed(before, wanted)
-    written = edited_text(text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v})
+    written = edited_text(
+        text, after, {k: v for k, v in wanted.items() if flat(before).get(k) != v}
+    )
     assert written is not None
     assert read_settings(written) == after
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
@@ -271,7 +302,9 @@ def test_a_byte_order_mark_stops_nothing(tmp_path: Path) -> None:
     assert load_settings(path).web.port == 8765
 
 
-def test_a_file_with_a_retired_setting_is_still_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_a_retired_setting_is_still_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics",))
     path = tmp_path / "settings.toml"
     old = OURS + "[metrics]\nport = 9\n"

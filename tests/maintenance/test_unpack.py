@@ -38,9 +38,19 @@ def stage(here: Settings, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["lenses.json", "choices.json", "settings.toml", "backup.json", "photographs/1/1.0.jpg", "games.jsonl"]
+    "name",
+    [
+        "lenses.json",
+        "choices.json",
+        "settings.toml",
+        "backup.json",
+        "photographs/1/1.0.jpg",
+        "games.jsonl",
+    ],
 )
-def test_a_member_has_a_limit_of_its_own(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_has_a_limit_of_its_own(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = fill(tmp_path, games=1)
     content = changed(saved(here), name, bytes(ZEROS))
     monkeypatch.setitem(stage_limits(), "games.jsonl", ZEROS - 1)
@@ -104,9 +114,13 @@ def test_the_number_of_members_is_limited_before_they_are_listed(
 ) -> None:
     here = fill(tmp_path, games=1)
     names = 60_000
-    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0)
+    entry = struct.pack(
+        "<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0
+    )
     directory = b"".join(entry + f"{number:06d}".encode() for number in range(names))
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, names % 65_536, names % 65_536, len(directory), 0, 0)
+    end = struct.pack(
+        "<4s4H2LH", b"PK\x05\x06", 0, 0, names % 65_536, names % 65_536, len(directory), 0, 0
+    )
     tracemalloc.start()
     try:
         with pytest.raises(Malformed, match="more than 20000 files"):
@@ -138,16 +152,29 @@ class Bomb(NamedTuple):
 
 def png(width: int, height: int) -> bytes:
     def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">L", len(content)) + kind + content + struct.pack(">L", zlib.crc32(kind + content))
+        return (
+            struct.pack(">L", len(content))
+            + kind
+            + content
+            + struct.pack(">L", zlib.crc32(kind + content))
+        )
 
     head = struct.pack(">2L5B", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zeros(width + 1, height)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zeros(width + 1, height))
+        + chunk(b"IEND", b"")
+    )
 
 
 def zeros(width: int, height: int) -> bytes:
     """What `zlib.compress` makes of as many rows of zeros, without a pass over all of them."""
     packer = zlib.compressobj(9)
-    start, row = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH), packer.compress(bytes(width))
+    start, row = (
+        packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH),
+        packer.compress(bytes(width)),
+    )
     row += packer.flush(zlib.Z_FULL_FLUSH)
     checksum = struct.pack(">L", (width * height % 65_521) << 16 | 1)
     return start + row * height + packer.flush()[:-4] + checksum
@@ -156,9 +183,21 @@ def zeros(width: int, height: int) -> bytes:
 BOMBS = (
     Bomb("png", png(20_000, 20_000)),
     Bomb("pgm", b"P5\n30000 30000\n255\n" + bytes(100)),
-    Bomb("bmp", b"BM" + struct.pack("<LHHLLllHHLLllLL", 0, 0, 0, 54, 40, 30_000, 30_000, 1, 24, 0, 0, 0, 0, 0, 0)),
-    Bomb("jpg", b"\xff\xd8\xff\xc0\x00\x0b\x08" + struct.pack(">2H", 60_000, 60_000) + b"\x01\x01\x11\x00\xff\xd9"),
-    Bomb("webp", b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (16_000).to_bytes(3, "little") * 2 + bytes(8)),
+    Bomb(
+        "bmp",
+        b"BM"
+        + struct.pack("<LHHLLllHHLLllLL", 0, 0, 0, 54, 40, 30_000, 30_000, 1, 24, 0, 0, 0, 0, 0, 0),
+    ),
+    Bomb(
+        "jpg",
+        b"\xff\xd8\xff\xc0\x00\x0b\x08"
+        + struct.pack(">2H", 60_000, 60_000)
+        + b"\x01\x01\x11\x00\xff\xd9",
+    ),
+    Bomb(
+        "webp",
+        b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (16_000).to_bytes(3, "little") * 2 + bytes(8),
+    ),
 )
 
 

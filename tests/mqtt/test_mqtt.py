@@ -52,7 +52,9 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
     session = session_of(companion.table)
     for seat in sorted(session.awaited):
         action = session.playing.random_action(session.state, seat, rng)
-        companion.table.hand_in(seat, session.moment, session.playing.format(action), salt="5a175a175a17")
+        companion.table.hand_in(
+            seat, session.moment, session.playing.format(action), salt="5a175a175a17"
+        )
 
 
 def is_cleared(companion: Companion, folder: Path) -> bool:
@@ -85,16 +87,29 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
                 table.confirm("host", view.moment, view.turn.stage, force=True)
             tell(companion)
             now = table.view()
-            sign = (now.phase.value, now.turn.number, now.turn.title, now.sign.text, sorted(now.sign.seats))
+            sign = (
+                now.phase.value,
+                now.turn.number,
+                now.turn.title,
+                now.sign.text,
+                sorted(now.sign.seats),
+            )
             signs += [sign] if signs[-1:] != [sign] else []
         ear.sync()
-        heard = [json.loads(payload) for topic, payload, _ in ear.heard if topic == "tabletop/state"]
-        words = [(each["phase"], each["turn"], each["step"], each["sign"], each["waiting_for"]) for each in heard]
+        heard = [
+            json.loads(payload) for topic, payload, _ in ear.heard if topic == "tabletop/state"
+        ]
+        words = [
+            (each["phase"], each["turn"], each["step"], each["sign"], each["waiting_for"])
+            for each in heard
+        ]
         assert words[-len(signs) :] == signs
         outcome = table.view().match.outcome
         assert outcome
         assert told_of(ear, "state")["result"] == outcome.reason
-        assert told_of(ear, "turn")["seat"] == (next(iter(outcome.winners)) if outcome.winners else "none")
+        assert told_of(ear, "turn")["seat"] == (
+            next(iter(outcome.winners)) if outcome.winners else "none"
+        )
         own = [payload for topic, payload, _ in ear.heard if topic.startswith("tabletop/")]
         assert len(own) > 200
         for payload in own:
@@ -115,7 +130,10 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
     games = []
     for number, text in enumerate(texts):
         clock = FakeClock()
-        folder, mqtt = tmp_path / str(number), mqtt_settings(broker.port, names=True, staff=True, pause=True)
+        folder, mqtt = (
+            tmp_path / str(number),
+            mqtt_settings(broker.port, names=True, staff=True, pause=True),
+        )
         with Ear(broker.port) as ear, told_table(folder, mqtt, clock) as companion:
             until("the connection", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Viewer(companion))
@@ -125,14 +143,19 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
                 clock.advance(1)
                 tell(companion)
             ear.sync()
-            games.append([(topic, payload) for topic, payload, retained in ear.heard if not retained])
+            games.append(
+                [(topic, payload) for topic, payload, retained in ear.heard if not retained]
+            )
     first, second = ([each for each in game if each[0] != "mark"] for game in games)
     assert first == second
     assert len(first) > 12
 
 
 def test_names_are_told_only_where_the_setting_says_so(tmp_path: Path, broker: Broker) -> None:
-    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, names=True)) as companion:
+    with (
+        Ear(broker.port) as ear,
+        told_table(tmp_path, mqtt_settings(broker.port, names=True)) as companion,
+    ):
         companion.table.take_seat(Seat.NORTH, "Jonas")
         tell(companion)
         ear.sync()
@@ -143,7 +166,9 @@ def test_names_are_told_only_where_the_setting_says_so(tmp_path: Path, broker: B
 # ---- clocks ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_running_clock_is_told_once_and_says_when_it_runs_out(tmp_path: Path, broker: Broker) -> None:
+def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
+    tmp_path: Path, broker: Broker
+) -> None:
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
     with Ear(broker.port) as ear, told_table(tmp_path, mqtt, clock) as companion:
@@ -162,7 +187,10 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(tmp_path: Path, 
         ear.sync()
         assert len([topic for topic, _, _ in ear.heard if topic == "tabletop/clock"]) == heard
         ear.say("tabletop/paused/set", b"ON")
-        until("the clock stops", lambda: (companion.table.step(), companion.table.view().time.clock)[1].paused)  # type: ignore[union-attr]  # a clock is there
+        until(
+            "the clock stops",
+            lambda: (companion.table.step(), companion.table.view().time.clock)[1].paused,
+        )  # type: ignore[union-attr]  # a clock is there
         tell(companion)
         ear.sync()
         stopped = told_of(ear, "clock")
@@ -198,7 +226,9 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
             assert commands == {"cafe/table3/staff/set", "cafe/table3/paused/set"}
             before = len([topic for topic, _, _ in ear.heard if topic == where])
             ear.say("homeassistant/status", b"online")
-            ear.wait_for(lambda heard: len([topic for topic, _, _ in heard if topic == where]) > before)
+            ear.wait_for(
+                lambda heard: len([topic for topic, _, _ in heard if topic == where]) > before
+            )
         ear.sync()
         assert ear.last("cafe/table3/availability") == b"offline"
 
@@ -214,7 +244,9 @@ def test_switching_it_off_clears_the_broker(tmp_path: Path, broker: Broker) -> N
     mqtt = mqtt_settings(broker.port, topic="gone")
     with told_table(tmp_path, mqtt) as companion:
         tell(companion)
-        off = msgspec.structs.replace(companion.settings, mqtt=msgspec.structs.replace(mqtt, enabled=False))
+        off = msgspec.structs.replace(
+            companion.settings, mqtt=msgspec.structs.replace(mqtt, enabled=False)
+        )
         companion.use(off)
         until("the broker is cleared", lambda: is_cleared(companion, tmp_path))
         assert companion.broker.sentence == ""
@@ -227,14 +259,18 @@ def test_another_topic_leaves_nothing_under_the_old_one(tmp_path: Path, broker: 
         tell(companion)
     kept = json.loads((tmp_path / "mqtt.json").read_text())
     assert "homeassistant/device/old/config" in kept["topics"]
-    with told_table(tmp_path, mqtt_settings(broker.port, topic="new", home_assistant=False)) as companion:
+    with told_table(
+        tmp_path, mqtt_settings(broker.port, topic="new", home_assistant=False)
+    ) as companion:
         tell(companion)
         with Ear(broker.port) as ear:
             topics = {topic for topic, _, _ in ear.heard}
     assert not [topic for topic in topics if "old" in topic]
     assert "new/state" in topics
     assert not [topic for topic in topics if "new" in topic and topic.startswith("homeassistant")]
-    off = MqttSettings(host="127.0.0.1", port=broker.port)  # by hand, while the companion did not run
+    off = MqttSettings(
+        host="127.0.0.1", port=broker.port
+    )  # by hand, while the companion did not run
     with told_table(tmp_path, off) as companion:
         until("the broker is cleared", lambda: is_cleared(companion, tmp_path))
     with Ear(broker.port) as ear:
@@ -245,13 +281,20 @@ def test_another_topic_leaves_nothing_under_the_old_one(tmp_path: Path, broker: 
 
 
 def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
-    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, staff=True)) as companion:
+    with (
+        Ear(broker.port) as ear,
+        told_table(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
+    ):
         bell = companion.broker.bell
         until("the bell is heard", lambda: bell.is_heard)
         bell.ring("south")
         tell(companion)
         ear.sync()
-        assert told_of(ear, "staff") == {"call": "called", "by": "south", "words": "The staff has been called."}
+        assert told_of(ear, "staff") == {
+            "call": "called",
+            "by": "south",
+            "words": "The staff has been called.",
+        }
         event = told_of(ear, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
         for rubbish in (b"", b"COMING", b"coming\0", b"x" * 5000, b"\xff\xfe", b'{"a":1}'):
@@ -271,7 +314,10 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
 
 
 def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
-    with Broker(tmp_path) as broker, told_table(tmp_path / "state", mqtt_settings(broker.port)) as companion:
+    with (
+        Broker(tmp_path) as broker,
+        told_table(tmp_path / "state", mqtt_settings(broker.port)) as companion,
+    ):
         tell(companion)
         broker.kill()
         until("the loss is noticed", lambda: not companion.broker.is_connected)
@@ -286,11 +332,18 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
         with Ear(broker.port) as ear:
             assert told_of(ear, "seats")["north"]["taken"] is True
             assert ear.last("tabletop/availability") == b"online"
-            assert {retained for topic, _, retained in ear.heard if topic == "tabletop/state"} == {True}
+            assert {retained for topic, _, retained in ear.heard if topic == "tabletop/state"} == {
+                True
+            }
 
 
-def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(tmp_path: Path, broker: Broker) -> None:
-    with Ear(broker.port) as ear, told_table(tmp_path, mqtt_settings(broker.port, topic="will")) as companion:
+def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
+    tmp_path: Path, broker: Broker
+) -> None:
+    with (
+        Ear(broker.port) as ear,
+        told_table(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
+    ):
         tell(companion)
         line = companion.broker.line
         assert line is not None
@@ -310,7 +363,10 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
         )
         word.write_text("secret\n")
         (found,) = examine_broker(mqtt)
-        assert (found.grade, found.text) == ("ok", f"Connected to the broker 127.0.0.1, port {broker.port}.")
+        assert (found.grade, found.text) == (
+            "ok",
+            f"Connected to the broker 127.0.0.1, port {broker.port}.",
+        )
         with told_table(tmp_path / "state", mqtt) as companion:
             tell(companion)
             page = companion.broker.sentence
@@ -320,7 +376,9 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
 def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> None:
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=house"
+    words = (
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=house"
+    )
     files = [
         "-addext",
         "subjectAltName=IP:127.0.0.1",
@@ -339,7 +397,9 @@ def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> 
         with told_table(tmp_path / "state", mqtt) as companion:
             tell(companion)
             assert companion.broker.is_connected
-        (found,) = examine_broker(mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem")))
+        (found,) = examine_broker(
+            mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem"))
+        )
         assert found.text.endswith("none.pem cannot be read: No such file or directory.")
 
 
@@ -362,7 +422,12 @@ def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Pat
 
         def rubbish() -> None:
             answers = iter(
-                [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x20\xff\xff\xff\xff\xff", b"\x20\x03\x00\x00\x05", b"\0" * 99]
+                [
+                    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+                    b"\x20\xff\xff\xff\xff\xff",
+                    b"\x20\x03\x00\x00\x05",
+                    b"\0" * 99,
+                ]
             )
             while not ends.is_set():
                 connection, _ = listener.accept()
@@ -380,7 +445,8 @@ def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Pat
             words = until(
                 "it is said",
                 lambda: (
-                    companion.broker.sentence.startswith(("What answers", "The broker")) and companion.broker.sentence
+                    companion.broker.sentence.startswith(("What answers", "The broker"))
+                    and companion.broker.sentence
                 ),
             )
             ends.set()
@@ -389,11 +455,16 @@ def test_the_table_goes_on_in_front_of_a_broker_that_talks_rubbish(tmp_path: Pat
         assert "127.0.0.1" in words
 
 
-def test_a_broker_that_never_answers_keeps_nobody_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_never_answers_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "ANSWER_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with told_table(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
-            until("it is said", lambda: companion.broker.sentence == "The broker 127.0.0.1 does not answer.")
+            until(
+                "it is said",
+                lambda: companion.broker.sentence == "The broker 127.0.0.1 does not answer.",
+            )
             companion.table.new_game("outbuffered", seed=1)
             companion.step_keys()
         assert not companion.broker.is_connected
@@ -448,7 +519,10 @@ def test_two_tables_at_one_topic_say_so(tmp_path: Path, broker: Broker) -> None:
         with told_table(tmp_path / "b", mqtt) as second:
             for companion in (first, second):
                 until("it is said", lambda each=companion: not each.broker.is_well)
-                assert "Another table tells the broker under twice as well" in companion.broker.sentence
+                assert (
+                    "Another table tells the broker under twice as well"
+                    in companion.broker.sentence
+                )
         until("the other's absence is noticed", lambda: first.broker.is_well)
         tell(first)
         with Ear(broker.port) as ear:
@@ -488,7 +562,9 @@ def test_what_keeps_a_broker_away_is_said_in_words() -> None:
     assert "does not speak MQTT 5" in refusal("Unsupported protocol version", mqtt)
     assert refusal("Server busy", mqtt) == "The broker broker refuses the table: Server busy."
     assert "does not speak MQTT" in why_lost(ValueError("rubbish"), mqtt)
-    assert "Name or service not known" in why_lost(socket.gaierror(-2, "Name or service not known"), mqtt)
+    assert "Name or service not known" in why_lost(
+        socket.gaierror(-2, "Name or service not known"), mqtt
+    )
 
 
 @pytest.mark.parametrize("topic", ["a/#", "a/+/b", "/a", "a//b", "a b", "x" * 65])

@@ -58,7 +58,9 @@ def extras_of(name: str) -> Extras:
 
 def text_of(pdf: bytes) -> list[str]:
     """What stands on each page."""
-    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     return run.stdout.decode().split("\f")[:-1]
 
 
@@ -82,7 +84,9 @@ def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> Non
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_printed_word_is_translated(name: str, long_words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_printed_word_is_translated(
+    name: str, long_words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is printed is a sentence of the catalogue, or a line of one."""
     said: list[str] = []
     plain: list[str] = []
@@ -96,7 +100,11 @@ def test_every_printed_word_is_translated(name: str, long_words: str, monkeypatc
     kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
     join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
     whole = " ".join(" ".join(said).split())
-    strange = {text for text in plain if re.search("[A-Za-z]{3}", text) and " ".join(text.split()) not in whole}
+    strange = {
+        text
+        for text in plain
+        if re.search("[A-Za-z]{3}", text) and " ".join(text.split()) not in whole
+    }
     assert strange <= {"192.0.2.7:8080/join", "table.local:8080/join"}, strange
 
 
@@ -120,7 +128,9 @@ def test_no_word_stands_alone_in_a_last_line() -> None:
     assert broken("the lamp shines on it", width, 4.0) == ["the lamp shines", "on it"]
     assert broken("the lamp", text_width("lamp", 4.0), 4.0) == ["the", "lamp"]
     narrow = text_width("a very wide-ranging", 4.0)
-    assert broken("a very wide-ranging wide-ranging", narrow, 4.0)[-1] == "wide-ranging", "both have no room"
+    assert broken("a very wide-ranging wide-ranging", narrow, 4.0)[-1] == "wide-ranging", (
+        "both have no room"
+    )
 
 
 def test_unknown_languages_and_papers_are_refused() -> None:
@@ -166,7 +176,9 @@ def test_no_page_carries_a_marker_but_for_what_is_on_it(name: str, raw: dict[str
     options = game.options(raw)
     kit = game.kit(options)
     sheets, pages = pictures(kit, "a4", extras=game.extras(options))
-    for number, (page, names, kind) in enumerate(zip(pages, sheets.names, sheets.kinds, strict=True), start=1):
+    for number, (page, names, kind) in enumerate(
+        zip(pages, sheets.names, sheets.kinds, strict=True), start=1
+    ):
         found = {marker for marker, _ in markers_mm(page)}
         assert found <= allowed_on(kit, kind, names), f"page {number}, {kind}"
 
@@ -201,7 +213,12 @@ def test_the_codes_of_a_table_card_can_be_scanned_from_both_sides(paper: Paper) 
 @needs_poppler
 def test_a_table_card_without_wifi_has_the_addresses_to_type() -> None:
     text = text_of(join_card_pdf(ADDRESSES))[0]
-    for words in ("Sit down at the table", "192.0.2.7:8080/join", "table.local:8080/join", "South: 192.0.2.7:8080/s"):
+    for words in (
+        "Sit down at the table",
+        "192.0.2.7:8080/join",
+        "table.local:8080/join",
+        "South: 192.0.2.7:8080/s",
+    ):
         assert words in text
     assert "Wi-Fi" not in text
     with pytest.raises(Malformed, match="There is no address to print"):
@@ -235,7 +252,10 @@ def test_who_finds_the_press_busy_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_two_who_want_the_same_get_one_print() -> None:
     press, got = KitPrinter(GAMES), []
-    threads = [threading.Thread(target=lambda: got.append(press.kit("scouts", {}, "a4", "en"))) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: got.append(press.kit("scouts", {}, "a4", "en")))
+        for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -263,9 +283,14 @@ def test_what_was_printed_is_kept_before_the_next_turn() -> None:
 # ---- the commands ----------------------------------------------------------------------------------------------------
 
 
-def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_write_sheets_in_a_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for words, said in (
-        (("kit", "outbuffered", "--language", "es", "--spares", "1"), "print it at 100 %, on matt paper"),
+        (
+            ("kit", "outbuffered", "--language", "es", "--spares", "1"),
+            "print it at 100 %, on matt paper",
+        ),
         (("kit", "outbuffered", "--low-ink"), "print it at 100 %, on matt paper"),
         (("kit", "arena", "--board-only"), "one sheet of A2; print it at 100 %, on matt paper"),
         (("card", "192.0.2.7:8080"), "print it, and fold it along the dashes"),
@@ -276,12 +301,22 @@ def test_the_commands_write_sheets_in_a_language(tmp_path: Path, capsys: pytest.
         assert file.read_bytes().startswith(b"%PDF-")
 
 
-def test_the_commands_say_what_is_wrong_with_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_say_what_is_wrong_with_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     nowhere = tmp_path / "none" / "kit.pdf"
     assert main(["kit", "scouts", "-o", str(nowhere)]) == 1
-    assert capsys.readouterr().err == f"companion: {nowhere} cannot be written: No such file or directory\n"
+    assert (
+        capsys.readouterr().err
+        == f"companion: {nowhere} cannot be written: No such file or directory\n"
+    )
     assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(nowhere)]) == 1
-    assert capsys.readouterr().err == f"companion: {nowhere} cannot be read: No such file or directory\n"
+    assert (
+        capsys.readouterr().err
+        == f"companion: {nowhere} cannot be read: No such file or directory\n"
+    )
     (tmp_path / "map").write_bytes(b"\xff\xfe")
-    assert main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(tmp_path / "map")]) == 1
+    assert (
+        main(["kit", "arena", "-o", str(tmp_path / "k.pdf"), "--board", str(tmp_path / "map")]) == 1
+    )
     assert "is not text: a map is lines of . # s n S N" in capsys.readouterr().err

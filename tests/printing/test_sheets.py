@@ -52,7 +52,11 @@ from vision.simulation.printed import unpacked
 BOARDS = {
     "standard": ".Nn\n...\n...\nsS.",
     "walls": "..N.n\n.....\n#.#.#\n.....\ns.S..",
-    "large": "..N....n..\n" + "..........\n" * 2 + "..#....#..\n" + "..........\n" * 3 + "..s....S..",
+    "large": "..N....n..\n"
+    + "..........\n" * 2
+    + "..#....#..\n"
+    + "..........\n" * 3
+    + "..s....S..",
 }
 
 
@@ -71,11 +75,23 @@ def chequered() -> Kit:
         Face("ball", "ball", (50,), 3.0),
     )
     sides = dict(
-        zip(SEATS, (Side("white", "w", "#FFFFFF", "scout-s"), Side("black", "b", "#1B1814", "scout-n")), strict=True)
+        zip(
+            SEATS,
+            (Side("white", "w", "#FFFFFF", "scout-s"), Side("black", "b", "#1B1814", "scout-n")),
+            strict=True,
+        )
     )
     white, black = ("white scout", "white scout, flipped"), ("black scout", "black scout, flipped")
     board = Board("chequered", 8, 8, 25, 0, (4, 5, 6, 7))
-    return Kit("scouts", "Scouts", board, sides, faces, (white, white, black, black, ("ball",)), tag_mm=15.0)
+    return Kit(
+        "scouts",
+        "Scouts",
+        board,
+        sides,
+        faces,
+        (white, white, black, black, ("ball",)),
+        tag_mm=15.0,
+    )
 
 
 MANY_SQUARES = ("scouts", "arena", "kahmate")
@@ -106,7 +122,9 @@ def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Pap
     sheets, pages = printed(name, paper)
     assert len(pages) == sheets.pages == len(sheets.names)
     for page in pages:
-        assert sorted(page.shape) == pytest.approx([side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5)
+        assert sorted(page.shape) == pytest.approx(
+            [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5
+        )
         foot = page[int(-20 * PX_PER_MM) :, : int(109.5 * PX_PER_MM)].astype(float)
         darkness = 255 - foot
         bar = darkness[darkness.sum(axis=1).argmax()]
@@ -126,7 +144,9 @@ def test_the_standard_board_fits_one_page_with_true_corners(paper: Paper) -> Non
         assert sides == pytest.approx([board.corner_mm] * 4, abs=0.3)
         assert corners[0][1] < corners[3][1], "the upper edge points away from South"
         assert corners[0][0] < corners[1][0]
-    assert_distances({marker: corners.mean(axis=0) for marker, corners in found.items()}, board, 0.1)
+    assert_distances(
+        {marker: corners.mean(axis=0) for marker, corners in found.items()}, board, 0.1
+    )
 
 
 @needs_poppler
@@ -135,20 +155,33 @@ def test_the_standard_board_fits_one_page_with_true_corners(paper: Paper) -> Non
 def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None:
     seen = corners_when_joined(*board_pages(KITS[name], paper, *printed(name, paper)))
     board = KITS[name].board
-    assert sorted(marker for marker, _ in seen) == sorted(board.corners), "each whole, on one page only"
+    assert sorted(marker for marker, _ in seen) == sorted(board.corners), (
+        "each whole, on one page only"
+    )
     assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, board, 0.3)
 
 
 @needs_poppler
 @pytest.mark.parametrize(
     ("name", "spares"),
-    [("standard", 2), ("chequered", 1), ("scouts", 0), ("scouts", 1), ("arena", 1), ("kahmate", 0), ("kahmate", 1)],
+    [
+        ("standard", 2),
+        ("chequered", 1),
+        ("scouts", 0),
+        ("scouts", 1),
+        ("arena", 1),
+        ("kahmate", 0),
+        ("kahmate", 1),
+    ],
 )
 def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
     kit = KITS[name]
     sheets, pages = printed(name, "a4", spares)
     faces = Counter(face for names, _ in zip(sheets.names, pages, strict=True) for face in names)
-    assert all(faces[face] == (1 + spares) * times for face, times in Counter(f for p in kit.pieces for f in p).items())
+    assert all(
+        faces[face] == (1 + spares) * times
+        for face, times in Counter(f for p in kit.pieces for f in p).items()
+    )
     tags = [
         (marker, corners)
         for names, page in zip(sheets.names, pages, strict=True)
@@ -158,7 +191,9 @@ def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
     wanted = {marker for face in kit.faces for marker in face.markers}
     assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1 + spares)
     for _, corners in tags:
-        assert [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)] == pytest.approx([kit.tag_mm] * 4, abs=0.3)
+        assert [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)] == pytest.approx(
+            [kit.tag_mm] * 4, abs=0.3
+        )
 
 
 @needs_poppler
@@ -173,7 +208,9 @@ def test_markers_have_their_white_round_them(name: str) -> None:
             (left, top), (right, bottom) = corners.min(axis=0), corners.max(axis=0)
             for reach in (0.3, 0.55, 0.8):
                 ring = [round(v * PX_PER_MM) for v in (left - reach * module, top - reach * module)]
-                end = [round(v * PX_PER_MM) for v in (right + reach * module, bottom + reach * module)]
+                end = [
+                    round(v * PX_PER_MM) for v in (right + reach * module, bottom + reach * module)
+                ]
                 patch = page[ring[1] : end[1], ring[0] : end[0]]
                 border = np.concatenate([patch[0], patch[-1], patch[:, 0], patch[:, -1]])
                 assert border.min() > 200, (names, marker, reach)
@@ -233,7 +270,9 @@ def test_stones_are_printed_in_their_size_in_the_grey_of_stone() -> None:
 def test_letters_stand_on_every_side_and_in_the_picture(name: str, letters: str) -> None:
     """A standing player of Kahmate has its name instead on two sides; one that lies, and a robot, the letter on four."""
     pdf = kit_pdf(KITS[name])
-    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     pages = [page for page in run.stdout.decode().split("\f") if "mm high" in page]
     single = Counter(word for page in pages for word in page.split() if len(word) == 1)
     sides = {"arena": 4 + 4, "kahmate": 2 + 4 + 1}[
@@ -249,8 +288,12 @@ def test_letters_of_a_piece_that_lies_leave_its_thin_edge_whole() -> None:
     sheets, pages = printed("kahmate", "a4", 0)
     kit = KITS["kahmate"]
     lying = {marker for face in kit.faces if face.lies for marker in face.markers}
-    page = next(page for names, page in zip(sheets.names, pages, strict=True) if "blue big" in names)
-    found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page) if marker in lying}
+    page = next(
+        page for names, page in zip(sheets.names, pages, strict=True) if "blue big" in names
+    )
+    found = {
+        marker: corners.mean(axis=0) for marker, corners in markers_mm(page) if marker in lying
+    }
     assert len(found) == 12
     half = kit.tops_mm[next(face for face in kit.faces if face.lies).name][0] / 2 - 0.5
     for marker, (x, y) in found.items():
@@ -265,11 +308,15 @@ def test_letters_of_a_piece_that_lies_leave_its_thin_edge_whole() -> None:
 @needs_poppler
 def test_a_goal_is_tinted_between_the_corner_markers_only() -> None:
     sheets, pages = printed("kahmate", "a4", 0)
-    page = next(page for names, page in zip(sheets.names, pages, strict=True) if names == ("board A1",))
+    page = next(
+        page for names, page in zip(sheets.names, pages, strict=True) if names == ("board A1",)
+    )
     middles = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
     (left, y), (right, _) = (middles[marker] for marker in KITS["kahmate"].board.corners[:2])
     row = page[round((y + 8) * PX_PER_MM)]
-    tones = [int(row[round(x * PX_PER_MM)]) for x in (left + 14.5, left + 30, right - 30, right - 14.5)]
+    tones = [
+        int(row[round(x * PX_PER_MM)]) for x in (left + 14.5, left + 30, right - 30, right - 14.5)
+    ]
     assert tones[0] == tones[3] == 255
     assert all(200 < tone < 250 for tone in tones[1:3]), tones
 
@@ -277,13 +324,17 @@ def test_a_goal_is_tinted_between_the_corner_markers_only() -> None:
 @needs_poppler
 def test_pages_say_what_they_are() -> None:
     pdf = kit_pdf(KITS["large"])
-    run = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     pages = run.stdout.decode().split("\f")
     assert "Join the board, 6 pages" in pages[0]
     for note in KITS["large"].notes:
         assert note.split()[0] in pages[0]
     assert "board A1 of A1-B3" in pages[1]
-    assert "glue B1 on this edge" in " ".join(pages[1].split()) or "glue A2 on this edge" in pages[1]
+    assert (
+        "glue B1 on this edge" in " ".join(pages[1].split()) or "glue A2 on this edge" in pages[1]
+    )
     assert "board B3 of A1-B3" in pages[6]
     assert "purple robot" in pages[7]
     assert "id 20, 10 mm high" in pages[7]
@@ -305,7 +356,9 @@ def test_names_tell_what_is_on_each_page() -> None:
     sheets = kit_sheets(KITS["large"])[1]
     assert (sheets.pages, sheets.across, sheets.down) == (8, 2, 3)
     assert sheets.names[0] == ("instructions",)
-    assert [names[0] for names in sheets.names[1:7]] == [f"board {c}{r}" for r in (1, 2, 3) for c in "AB"]
+    assert [names[0] for names in sheets.names[1:7]] == [
+        f"board {c}{r}" for r in (1, 2, 3) for c in "AB"
+    ]
     assert sheets.names[7] == ("purple robot", "purple flag", "lime robot", "lime flag")
 
 
@@ -328,14 +381,19 @@ def test_unknown_paper_and_spares_are_refused() -> None:
 
 def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
     kit = KITS["standard"]
-    twice = Kit(kit.game, kit.title, kit.board, kit.sides, kit.faces, (("lime flag",), ("lime flag",)))
+    twice = Kit(
+        kit.game, kit.title, kit.board, kit.sides, kit.faces, (("lime flag",), ("lime flag",))
+    )
     with pytest.raises(ValueError, match="more pieces “lime flag” than markers"):
         kit_pdf(twice)
 
 
 def test_a_kit_without_pieces_is_a_board() -> None:
     kit = KITS["standard"]
-    assert kit_sheets(Kit("x", "X", kit.board, kit.sides, ()))[1].names == (("instructions",), ("board",))
+    assert kit_sheets(Kit("x", "X", kit.board, kit.sides, ()))[1].names == (
+        ("instructions",),
+        ("board",),
+    )
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
@@ -363,7 +421,9 @@ def test_any_board_is_cut_into_pages_that_fit_and_meet(
     tiling = tile_board(board, width, height, FOOT_MM)
     room = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
     whole = board_extent(board)
-    assert sum(w.core.width * w.core.height for w in tiling.windows) == pytest.approx(whole.width * whole.height)
+    assert sum(w.core.width * w.core.height for w in tiling.windows) == pytest.approx(
+        whole.width * whole.height
+    )
     for window in tiling.windows:
         assert window.printed.width <= room[0] + 1e-6
         assert window.printed.height <= room[1] + 1e-6
@@ -375,7 +435,8 @@ def test_any_board_is_cut_into_pages_that_fit_and_meet(
         pages = [
             w
             for w in tiling.windows
-            if w.printed.left < joint.x < w.printed.right and w.printed.bottom < joint.y < w.printed.top
+            if w.printed.left < joint.x < w.printed.right
+            and w.printed.bottom < joint.y < w.printed.top
         ]
         assert len(pages) >= 2, "a cross lies on both pages that it joins"
 
@@ -391,7 +452,9 @@ def test_outlines_of_markers_are_their_bits() -> None:
         image = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
         loops = [np.array(loop, np.float32) for loop in marker_outline(marker)]
         for row, column in product(range(MODULES), repeat=2):
-            inside = sum(cv2.pointPolygonTest(loop, (column + 0.5, row + 0.5), False) > 0 for loop in loops)
+            inside = sum(
+                cv2.pointPolygonTest(loop, (column + 0.5, row + 0.5), False) > 0 for loop in loops
+            )
             assert (inside % 2 == 1) == (image[row, column] == 0), (marker, row, column)
 
 
@@ -418,7 +481,9 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
     shown = Counter(name for names in sheets.names for name in names)
     assert shown["aid"] == 2
     assert shown["score sheet"] == 1 + (game == "scouts"), "one on each page that has room for it"
-    assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys("123456", 2 * (game == "kahmate"))
+    assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys(
+        "123456", 2 * (game == "kahmate")
+    )
     assert (shown["tiles"], shown["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
     south, north = (set(aid.points) for aid in extras_of(game).aids.values())
     assert set(extras_of(game).shared_points) == south & north
@@ -428,8 +493,12 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
 def test_order_tiles_that_the_camera_reads_come_with_how_they_are_used() -> None:
     kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
     pdf, sheets = kit_sheets(kit, KitStyle(), extras_of("outbuffered"))
-    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
-    page = run.stdout.decode().split("\f")[next(n for n, names in enumerate(sheets.names) if "walls" in names)]
+    run = subprocess.run(
+        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
+    )
+    page = run.stdout.decode().split("\f")[
+        next(n for n, names in enumerate(sheets.names) if "walls" in names)
+    ]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
 
@@ -437,7 +506,9 @@ def test_order_tiles_that_the_camera_reads_come_with_how_they_are_used() -> None
 @needs_poppler
 def test_strengths_below_zero_have_a_stroke_as_wide_as_the_plus() -> None:
     pdf = kit_pdf(KITS["kahmate"], extras=extras_of("kahmate"))
-    run = subprocess.run(["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     assert "–1" in run.stdout.decode()
     assert "-1" not in run.stdout.decode()
 
@@ -459,7 +530,11 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper,
     px_per_mm = dpi / 25.4
     for kind, page in zip(sheets.kinds, pages, strict=False):
         if kind in ("pieces", "extras", "places", "cards"):
-            room = page[int(MARGIN_MM * px_per_mm) : int(page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm)]
+            room = page[
+                int(MARGIN_MM * px_per_mm) : int(
+                    page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm
+                )
+            ]
             if kind == "places":  # beside each other
                 room = room.T
             inked = np.flatnonzero((room < 200).any(axis=1))
@@ -488,7 +563,9 @@ def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
     full = lean = 0.0
     for kind, page, lean_page in zip(sheets.kinds, pages, lean_pages, strict=False):
         if kind in ("pieces", "extras"):
-            assert {marker for marker, _ in markers_mm(lean_page)} == {marker for marker, _ in markers_mm(page)}
+            assert {marker for marker, _ in markers_mm(lean_page)} == {
+                marker for marker, _ in markers_mm(page)
+            }
             full, lean = full + (255.0 - page).sum(), lean + (255.0 - lean_page).sum()
     assert lean < 0.9 * full, "markers are black in both"
 
@@ -504,7 +581,8 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
 
 @needs_poppler
 @pytest.mark.parametrize(
-    ("game", "paper"), [("outbuffered", "a4"), ("scouts", "a2"), ("arena", "a2"), ("kahmate", "a2"), ("binmat", "a1")]
+    ("game", "paper"),
+    [("outbuffered", "a4"), ("scouts", "a2"), ("arena", "a2"), ("kahmate", "a2"), ("binmat", "a1")],
 )
 def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
@@ -512,7 +590,9 @@ def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> No
     pdf, sheets = kit_sheets(kit, KitStyle(paper, board_only=True), extras_of(game))
     assert (sheets.names, sheets.kinds) == ((("board",),), ("board",))
     (page,) = rastered(pdf, DPI)
-    assert sorted(page.shape) == pytest.approx([side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5)
+    assert sorted(page.shape) == pytest.approx(
+        [side * PX_PER_MM for side in SIZES_MM[paper]], abs=1.5
+    )
     found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
     assert sorted(found) == sorted(kit.board.corners)
     assert_distances(found, kit.board, 0.2)
@@ -533,11 +613,17 @@ def test_every_piece_is_read_as_it_is_printed(game: str) -> None:
     for face in kit.faces:
         width, depth = kit.tops_mm[face.name]
         for marker in face.markers:
-            assert tops[marker].shape[:2] == pytest.approx((depth * CUT_PX_PER_MM, width * CUT_PX_PER_MM), abs=2)
-            assert [found for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))] == [
-                marker
-            ]
+            assert tops[marker].shape[:2] == pytest.approx(
+                (depth * CUT_PX_PER_MM, width * CUT_PX_PER_MM), abs=2
+            )
+            assert [
+                found
+                for found, _ in markers_mm(cv2.cvtColor(framed(tops[marker]), cv2.COLOR_BGR2GRAY))
+            ] == [marker]
 
 
 def framed(top: Image) -> Image:
-    return np.asarray(cv2.copyMakeBorder(top, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=(200, 210, 210)), np.uint8)
+    return np.asarray(
+        cv2.copyMakeBorder(top, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=(200, 210, 210)),
+        np.uint8,
+    )

@@ -33,7 +33,15 @@ from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
-from companion.printing.kit_pages.sheets import BACK, MARGIN_MM, SIZES_MM, KitStyle, Paper, Sheets, kit_pdf
+from companion.printing.kit_pages.sheets import (
+    BACK,
+    MARGIN_MM,
+    SIZES_MM,
+    KitStyle,
+    Paper,
+    Sheets,
+    kit_pdf,
+)
 from companion.printing.tiling import tile_board
 
 FINE_DPI = 300
@@ -51,13 +59,24 @@ def invented() -> Kit:
     sides = dict(
         zip(
             SEATS,
-            (Side("defender", "ice", "#8ED6EA", "disc"), Side("attacker", "crimson", "#A8143C", "diamond")),
+            (
+                Side("defender", "ice", "#8ED6EA", "disc"),
+                Side("attacker", "crimson", "#A8143C", "diamond"),
+            ),
             strict=True,
         )
     )
     board = Board("lanes", 6, 2, 70, 2, (16, 17, 18, 19), depth_mm=208)
     deck = Deck(cards, {Seat.SOUTH: 0, Seat.NORTH: 1})
-    return Kit("patience", "Patience", board, sides, (), deck=deck, notes=("Three lanes begin with an open deck.",))
+    return Kit(
+        "patience",
+        "Patience",
+        board,
+        sides,
+        (),
+        deck=deck,
+        notes=("Three lanes begin with an open deck.",),
+    )
 
 
 INVENTED = invented()
@@ -95,23 +114,38 @@ def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
         x, y, along, up = deck.width_mm, deck.height_mm, np.array((1.0, 0.0)), np.array((0.0, -1.0))
     else:
         width, height = height, width
-        x, y, along, up = deck.height_mm, deck.width_mm, np.array((0.0, -1.0)), np.array((-1.0, 0.0))
+        x, y, along, up = (
+            deck.height_mm,
+            deck.width_mm,
+            np.array((0.0, -1.0)),
+            np.array((-1.0, 0.0)),
+        )
     first = np.array((width / 2 - 1.5 * x, height / 2 - 1.5 * y))
     corner = np.array((0.0, y)) if paper == "a4" else np.array((x, y))
-    return [(first + corner + (column * x, row * y), along, up) for row in range(3) for column in range(3)]
+    return [
+        (first + corner + (column * x, row * y), along, up)
+        for row in range(3)
+        for column in range(3)
+    ]
 
 
 def upright(page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI) -> Image:
     """The picture of one card, upright, ten pixels a mm."""
     corner, along, up = cell
-    source = np.array([corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner])
+    source = np.array(
+        [corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner]
+    )
     target = np.array([(0, 0), (deck.width_mm * 10, 0), (0, deck.height_mm * 10)])
-    turn = cv2.getAffineTransform((source * dpi / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32))
+    turn = cv2.getAffineTransform(
+        (source * dpi / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32)
+    )
     size = round(deck.width_mm * 10), round(deck.height_mm * 10)
     return np.asarray(cv2.warpAffine(page, turn, size, flags=cv2.INTER_LINEAR), np.uint8)
 
 
-def card_pages(kit: Kit, sheets: Sheets, pages: tuple[Image, ...]) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
+def card_pages(
+    kit: Kit, sheets: Sheets, pages: tuple[Image, ...]
+) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
     """The cards of every front, the front and the page behind it."""
     by_name = {card.name: card for card in deck_of(kit).cards}
     for (names, front), (_, back) in pairwise(zip(sheets.names, pages, strict=True)):
@@ -134,11 +168,15 @@ def test_both_markers_of_every_card_are_read_where_they_belong(name: str, paper:
         assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
         for card, (corner, along, up) in zip(cards, cells_mm(deck, paper), strict=False):
             right, top = deck.width_mm - inset, deck.height_mm - inset
-            square = np.array([(right - side, top), (right, top), (right, top - side), (right - side, top - side)])
+            square = np.array(
+                [(right - side, top), (right, top), (right, top - side), (right - side, top - side)]
+            )
             wanted = [square, np.array((deck.width_mm, deck.height_mm)) - square]
             for four in wanted:
                 places = corner + four[:, :1] * along + four[:, 1:] * up
-                off = min(np.abs(got - places).max() for marker, got in found if marker == card.marker)
+                off = min(
+                    np.abs(got - places).max() for marker, got in found if marker == card.marker
+                )
                 assert off < 0.1, (card.name, off)
             seen += 1
     assert seen == len(deck.cards)
@@ -150,10 +188,15 @@ def test_card_markers_have_their_white_round_them() -> None:
         for marker, corners in markers_mm(front):
             for reach in (0.3, 0.6, 0.95):
                 spread = reach * deck_of(INVENTED).marker_mm / 7
-                (left, top), (right, bottom) = corners.min(axis=0) - spread, corners.max(axis=0) + spread
+                (left, top), (right, bottom) = (
+                    corners.min(axis=0) - spread,
+                    corners.max(axis=0) + spread,
+                )
                 x0, y0, x1, y1 = (round(v * PX_PER_MM - 0.5) for v in (left, top, right, bottom))
                 ring = front[y0 : y1 + 1, x0 : x1 + 1]
-                assert min(ring[0].min(), ring[-1].min(), ring[:, 0].min(), ring[:, -1].min()) > 200, (marker, reach)
+                assert (
+                    min(ring[0].min(), ring[-1].min(), ring[:, 0].min(), ring[:, -1].min()) > 200
+                ), (marker, reach)
 
 
 def likeness(one: Image, other: Image) -> float:
@@ -167,7 +210,10 @@ def test_a_card_is_the_same_upside_down(paper: Paper) -> None:
     kit, sheets, pages = finely_printed(paper)
     deck = deck_of(kit)
     ((cards, front, _),) = card_pages(kit, sheets, pages)
-    index = slice(round(deck.inset_mm * 10), round((deck.inset_mm + deck.marker_mm) * 10)), slice(40, 420)
+    index = (
+        slice(round(deck.inset_mm * 10), round((deck.inset_mm + deck.marker_mm) * 10)),
+        slice(40, 420),
+    )
     for card, cell in zip(cards, cells_mm(deck, paper), strict=True):
         whole = upright(front, deck, cell, FINE_DPI)
         turned = np.ascontiguousarray(np.rot90(whole, 2))
@@ -210,14 +256,21 @@ def test_the_big_10_is_not_much_lower_than_the_other_values() -> None:
 @needs_poppler
 def test_cards_are_black_on_white_whatever_the_suit() -> None:
     run = subprocess.run(
-        ["pdftoppm", "-r", "60", "-f", "11", "-l", "27", "-"], input=kit_pdf(INVENTED), capture_output=True, check=True
+        ["pdftoppm", "-r", "60", "-f", "11", "-l", "27", "-"],
+        input=kit_pdf(INVENTED),
+        capture_output=True,
+        check=True,
     )
     pages = run.stdout.split(b"P6\n")[1:]
     assert len(pages) == 17
     for page in pages[::2]:
         size, _, pixels = page.split(b"\n", 2)
         width, height = map(int, size.split())
-        colours = np.frombuffer(pixels, np.uint8).reshape(height, width, 3)[: int(height - 16 * 60 / 25.4)].astype(int)
+        colours = (
+            np.frombuffer(pixels, np.uint8)
+            .reshape(height, width, 3)[: int(height - 16 * 60 / 25.4)]
+            .astype(int)
+        )
         assert (colours.max(axis=2) - colours.min(axis=2)).max() < 12
 
 
@@ -234,8 +287,20 @@ def test_cutting_marks_are_three_cards_apart_and_nothing_else_is_on_the_cuts(pap
     left, top = round(middle_x - 1.5 * x * px), round(middle_y - 1.5 * y * px)
     reach = round(0.2 * px)  # the ruler's words follow
     for band, pitch, start in (
-        (front[top + near : top + far, left - reach : round(left + 3 * x * px) + reach].min(axis=0), x, left - reach),
-        (front[top - reach : round(top + 3 * y * px) + reach, left + near : left + far].min(axis=1), y, top - reach),
+        (
+            front[top + near : top + far, left - reach : round(left + 3 * x * px) + reach].min(
+                axis=0
+            ),
+            x,
+            left - reach,
+        ),
+        (
+            front[top - reach : round(top + 3 * y * px) + reach, left + near : left + far].min(
+                axis=1
+            ),
+            y,
+            top - reach,
+        ),
     ):
         dark = np.flatnonzero(band < 200)
         lines = [group.mean() for group in np.split(dark, np.flatnonzero(np.diff(dark) > 2) + 1)]
@@ -253,7 +318,10 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
     edge = int((MARGIN_MM - 0.2) * PX_PER_MM)
     assert len(pages) == sheets.pages == 28
     for names, page in zip(sheets.names, pages, strict=True):
-        assert min(page[:edge].min(), page[-edge:].min(), page[:, :edge].min(), page[:, -edge:].min()) > 250, names
+        assert (
+            min(page[:edge].min(), page[-edge:].min(), page[:, :edge].min(), page[:, -edge:].min())
+            > 250
+        ), names
         bar = 255.0 - page[-round(13.2 * PX_PER_MM) : -edge, : int(109.5 * PX_PER_MM)]
         length = bar.sum(axis=1).max() / 255 / PX_PER_MM
         assert length == pytest.approx(100, abs=0.3), names
@@ -270,7 +338,9 @@ def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) ->
         assert not list(markers_mm(back))
         for turned in (back[:, ::-1], back[::-1]):
             for _, cell in zip(cards, cells_mm(deck, paper), strict=False):
-                assert upright(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2].max() < 120, "no white on a card"
+                assert upright(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2].max() < 120, (
+                    "no white on a card"
+                )
 
 
 @needs_poppler
@@ -299,13 +369,17 @@ def test_joined_lanes_keep_the_corners_in_place(paper: Paper) -> None:
     tiling, board = board_pages(kit, paper, sheets, pages)
     assert (tiling.across, tiling.down) == (3, 2)
     seen = corners_when_joined(tiling, board, FINE_DPI)
-    assert sorted(marker for marker, _ in seen) == sorted(kit.board.corners), "each whole, on one page only"
+    assert sorted(marker for marker, _ in seen) == sorted(kit.board.corners), (
+        "each whole, on one page only"
+    )
     assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, kit.board, 0.1)
 
 
 @needs_poppler
 @pytest.mark.parametrize(("page", "marker", "away"), [(1, 16, -1), (6, 18, 1)])
-def test_zones_have_the_first_card_and_an_arrow_away_from_their_seat(page: int, marker: int, away: int) -> None:
+def test_zones_have_the_first_card_and_an_arrow_away_from_their_seat(
+    page: int, marker: int, away: int
+) -> None:
     """On board A1 and C2: `away` is the direction from the seat's edge, downwards on the page."""
     board, deck = INVENTED.board, deck_of(INVENTED)
     sheets, pages = printed("invented", "a4")
@@ -318,12 +392,17 @@ def test_zones_have_the_first_card_and_an_arrow_away_from_their_seat(page: int, 
 
     def dark(across_mm: float, from_edge_mm: float) -> bool:
         """Whether something is printed that far right of the lane's middle and that far from the seat's edge."""
-        column, row = round((x + across_mm) * PX_PER_MM), round((y + away * from_edge_mm) * PX_PER_MM)
+        column, row = (
+            round((x + across_mm) * PX_PER_MM),
+            round((y + away * from_edge_mm) * PX_PER_MM),
+        )
         return bool(picture[row - 1 : row + 2, column - 1 : column + 2].min() < 160)
 
     assert all(dark(0, at) for at in range(100, 195, 5)), "a shaft"
     widths = {at: sum(dark(across, at) for across in range(-8, 9)) for at in (110, 191, 195, 199)}
-    assert widths[191] > widths[195] > widths[199] >= widths[110] - 2, "a head that ends away from the seat"
+    assert widths[191] > widths[195] > widths[199] >= widths[110] - 2, (
+        "a head that ends away from the seat"
+    )
     assert dark(10, deck.height_mm), "the outline of the first card"
     sides = [[dark(sign * deck.width_mm / 2, at / 2) for at in range(4, 170)] for sign in (-1, 1)]
     assert all(0.4 < np.mean(side) < 1 for side in sides), "dashed"
@@ -343,9 +422,15 @@ def test_places_for_piles_have_the_size_of_cards_and_the_pitch_of_lanes() -> Non
             ink = (pages[page] < 128).astype(np.uint8)
             outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
             boxes = [np.array(cv2.boundingRect(outline)) / PX_PER_MM for outline in outlines]
-            places = sorted(box[0] for box in boxes if np.allclose(box[2:], (deck.width_mm, deck.height_mm), atol=0.4))
+            places = sorted(
+                box[0]
+                for box in boxes
+                if np.allclose(box[2:], (deck.width_mm, deck.height_mm), atol=0.4)
+            )
             assert len(places) == count, (paper, sheets.names[page])
-            assert np.diff(places) == pytest.approx([INVENTED.board.pitch_mm] * (count - 1), abs=0.3)
+            assert np.diff(places) == pytest.approx(
+                [INVENTED.board.pitch_mm] * (count - 1), abs=0.3
+            )
 
 
 # ---- names and words ------------------------------------------------------------------------------------------------
@@ -359,15 +444,25 @@ def test_names_tell_what_is_on_each_page_of_a_deck(name: str, paper: Paper) -> N
         "instructions",
         *(f"board {column}{row}" for row in (1, 2) for column in "ABC"),
     ]
-    assert sheets.names[7] == tuple(f"lane {lane} {pile}" for lane in (0, 1, 2) for pile in ("deck", "discard"))
-    assert sheets.names[8] == tuple(f"lane {lane} {pile}" for lane in (3, 4, 5) for pile in ("deck", "discard"))
+    assert sheets.names[7] == tuple(
+        f"lane {lane} {pile}" for lane in (0, 1, 2) for pile in ("deck", "discard")
+    )
+    assert sheets.names[8] == tuple(
+        f"lane {lane} {pile}" for lane in (3, 4, 5) for pile in ("deck", "discard")
+    )
     assert sheets.names[9] == ("attacker deck", "attacker discard")
-    assert [card for names in sheets.names[10::2] for card in names] == [card.name for card in deck.cards]
+    assert [card for names in sheets.names[10::2] for card in names] == [
+        card.name for card in deck.cards
+    ]
     assert sheets.names[11::2] == ((BACK,) * 9,) * 9
 
 
 def test_a_deck_is_printed_once_whatever_the_spares() -> None:
-    assert kit_pdf(INVENTED) == kit_pdf(INVENTED, KitStyle(spares=1)) == kit_pdf(INVENTED, KitStyle(spares=9))
+    assert (
+        kit_pdf(INVENTED)
+        == kit_pdf(INVENTED, KitStyle(spares=1))
+        == kit_pdf(INVENTED, KitStyle(spares=9))
+    )
 
 
 def test_a_printed_deck_is_vectors() -> None:
@@ -378,7 +473,9 @@ def test_a_printed_deck_is_vectors() -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
     pdf = kit_pdf(INVENTED, KitStyle(paper))
-    run = subprocess.run(["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     pages = [" ".join(page.split()) for page in run.stdout.decode().split("\f")]
     for words in (
         "Join the board, 6 pages",
@@ -413,7 +510,9 @@ def test_no_camera_takes_the_pictures_on_the_instructions_for_cards(paper: Paper
 
 
 @given(width=st.integers(40, 90), height=st.integers(60, 130), paper=st.sampled_from(PAPERS))
-def test_any_cards_stand_in_the_middle_of_a_page_within_its_margins(width: int, height: int, paper: Paper) -> None:
+def test_any_cards_stand_in_the_middle_of_a_page_within_its_margins(
+    width: int, height: int, paper: Paper
+) -> None:
     deck = Deck(deck_of(INVENTED).cards, deck_of(INVENTED).zones, width_mm=width, height_mm=height)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, 6.4)
     page = SIZES_MM[paper][:: -1 if grid.landscape else 1]
@@ -440,7 +539,9 @@ def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
 
 def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
     deck = deck_of(INVENTED)
-    with pytest.raises(Malformed, match="Cards of 300 x 400 mm do not fit the paper: make them smaller"):
+    with pytest.raises(
+        Malformed, match="Cards of 300 x 400 mm do not fit the paper: make them smaller"
+    ):
         card_grid(replace(deck, width_mm=300, height_mm=400), SIZES_MM["a4"], MARGIN_MM, 6.4)
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
         pile_parts(INVENTED, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
@@ -452,20 +553,30 @@ def test_no_line_of_the_instructions_runs_under_a_picture(language: str) -> None
     """The first picture is the widest: a pile for each kind of sheet, with its page numbers below."""
     game = GAMES["binmat"]
     pdf = kit_pdf(game.kit(game.options({})), KitStyle(language=language))
-    run = subprocess.run(["pdftotext", "-l", "1", "-bbox", "-", "-"], input=pdf, capture_output=True, check=True)
+    run = subprocess.run(
+        ["pdftotext", "-l", "1", "-bbox", "-", "-"], input=pdf, capture_output=True, check=True
+    )
     told = run.stdout.decode()
-    found = re.findall(r'xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="[\d.]+">([^<]*)<', told)
+    found = re.findall(
+        r'xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="[\d.]+">([^<]*)<', told
+    )
     words = [(float(left), float(top), float(right), word) for left, top, right, word in found]
     piles = [(left, top) for left, top, _, word in words if re.fullmatch(r"\d+-\d+", word)]
     edge, below = min(left for left, _ in piles), min(top for _, top in piles)
-    beside = [word for left, top, right, word in words if below - 60 < top < below and left < edge < right + 3]
+    beside = [
+        word
+        for left, top, right, word in words
+        if below - 60 < top < below and left < edge < right + 3
+    ]
     assert len(piles) >= 3
     assert beside == []
 
 
 def test_notes_that_do_not_fit_the_instructions_are_a_defect_of_the_kit() -> None:
     notes = ("Three lanes begin with an open deck, the other three with a hidden one.",) * 20
-    with pytest.raises(ValueError, match="the notes in the kit of patience do not fit the page of instructions"):
+    with pytest.raises(
+        ValueError, match="the notes in the kit of patience do not fit the page of instructions"
+    ):
         kit_pdf(replace(INVENTED, notes=notes))
 
 

@@ -28,14 +28,18 @@ def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
         for _ in range(60):
             clock.advance(0.02)
             companion.step_keys()
-            lit |= {name for name, is_lit in companion.simulation.hands.view().lamps.items() if is_lit}
+            lit |= {
+                name for name, is_lit in companion.simulation.hands.view().lamps.items() if is_lit
+            }
         assert len(lit) == 8
         assert not any(companion.simulation.hands.view().lamps.values())
     companion.close()
 
 
 def test_it_says_what_it_found(tmp_path: Path) -> None:
-    off = settings(tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none"))
+    off = settings(
+        tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none")
+    )
     with Companion(off, simulate=False, clock=FakeClock(), threads=False) as companion:
         assert companion.found[0].startswith("No pads: The panel is switched off")
         assert companion.found[1] == "No camera: switched off in the settings."
@@ -57,7 +61,9 @@ def test_addresses_for_phones() -> None:
     assert addresses("0.0.0.0")
 
 
-def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ready, opened = threading.Event(), threading.Event()
 
     class Slow:
@@ -70,11 +76,15 @@ def test_pages_do_not_wait_for_a_camera_that_takes_its_time(tmp_path: Path, monk
             raise CameraError("It is broken")
 
     monkeypatch.setattr("companion.service.board_watch.CameraOpener", Slow)
-    quiet = settings(tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no"))
+    quiet = settings(
+        tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
+    )
     with Companion(quiet, simulate=False) as companion:
         assert companion.found[1] == "The camera is being opened; the pages work already."
         assert opened.wait(20)
-        with urllib.request.urlopen(f"http://127.0.0.1:{companion.server.port}/", timeout=20) as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{companion.server.port}/", timeout=20
+        ) as answer:
             assert answer.status == 200
         version = companion.table.version
         ready.set()

@@ -88,7 +88,9 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
     built = House(bus, tmp_path)
 
     def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
-        panel, built.hands = simulated_panel(settings, clock, on_press, threads=False, on_release=on_release)
+        panel, built.hands = simulated_panel(
+            settings, clock, on_press, threads=False, on_release=on_release
+        )
         return panel
 
     monkeypatch.setattr("companion.service.app.open_panel", open_panel)
@@ -138,13 +140,23 @@ def unmuddle(house: House) -> None:
 
 
 TROUBLES = [
-    pytest.param(unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"),
+    pytest.param(
+        unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"
+    ),
     pytest.param(silence, speak, "gives no picture: close other programs that use it", id="silent"),
     pytest.param(cover, uncover, "The camera sees only black: take off the lens cap", id="black"),
     pytest.param(
-        freeze, thaw, "The camera usb:0 has sent the same picture for 15 s: unplug it and plug it in", id="frozen"
+        freeze,
+        thaw,
+        "The camera usb:0 has sent the same picture for 15 s: unplug it and plug it in",
+        id="frozen",
     ),
-    pytest.param(muddle, unmuddle, "in the format H264, which is not read here: choose a camera that", id="format"),
+    pytest.param(
+        muddle,
+        unmuddle,
+        "in the format H264, which is not read here: choose a camera that",
+        id="format",
+    ),
 ]
 
 
@@ -202,7 +214,9 @@ def test_a_number_that_changes_while_unplugged_does_no_harm(house: House) -> Non
 
 def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> None:
     house.settings = Settings(
-        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="auto")
+        state_dir=house.settings.state_dir,
+        web=house.settings.web,
+        camera=CameraSettings(source="auto"),
     )
     house.bus.plug(0, house.webcam).busy = True
     with house.open() as companion:
@@ -215,9 +229,13 @@ def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> No
         assert house.camera["state"] == "sees_board"
 
 
-def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(house: House) -> None:
+def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
+    house: House,
+) -> None:
     house.settings = Settings(
-        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="auto")
+        state_dir=house.settings.state_dir,
+        web=house.settings.web,
+        camera=CameraSettings(source="auto"),
     )
     with house.open():
         house.frames(20)
@@ -264,7 +282,9 @@ def test_in_the_dark_the_camera_exposes_longer_and_says_so(house: House) -> None
     house.webcam.light = 0.25
     with house.open():
         house.frames(120)
-        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 1000, "100 ms, a frame at 10 a second"
+        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 1000, (
+            "100 ms, a frame at 10 a second"
+        )
         sentence = "The camera sees the board. It is dark: the camera exposes longer"
         assert house.camera == {"state": "sees_board", "sentence": sentence}
         assert sentence in house.page
@@ -294,10 +314,14 @@ def test_the_simulated_table_offers_no_other_camera(tmp_path: Path) -> None:
         assert (tmp_path / "lenses.json").exists() is False
 
 
-def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pi = PiHost(monkeypatch)
     house.settings = Settings(
-        state_dir=house.settings.state_dir, web=house.settings.web, camera=CameraSettings(source="picamera")
+        state_dir=house.settings.state_dir,
+        web=house.settings.web,
+        camera=CameraSettings(source="picamera"),
     )
     with house.open():
         house.frames(2)

@@ -125,7 +125,9 @@ def test_an_order_by_phone_counts_and_the_tiles_of_that_seat_do_not(tmp_path: Pa
         ("other's", "Purple: tile 1 is not yours"),
     ],
 )
-def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(fault: str, words: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(
+    fault: str, words: str, tmp_path: Path
+) -> None:
     with room(tmp_path) as at:
         at.begin()
         at.world.lay_tiles(NORTH, "LIS")
@@ -133,9 +135,17 @@ def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(fault: str, words: 
         assert at.world.rows
         first, second, *third = at.world.rows.laid[SOUTH]
         if fault == "askew":
-            at.world.rows.laid[SOUTH] = (first, second, LaidTile(SOUTH, "D", third[0].x_mm, third[0].y_mm, 45.0))
+            at.world.rows.laid[SOUTH] = (
+                first,
+                second,
+                LaidTile(SOUTH, "D", third[0].x_mm, third[0].y_mm, 45.0),
+            )
         if fault == "other's":
-            at.world.rows.laid[SOUTH] = (LaidTile(NORTH, "U", first.x_mm, first.y_mm), second, *third)
+            at.world.rows.laid[SOUTH] = (
+                LaidTile(NORTH, "U", first.x_mm, first.y_mm),
+                second,
+                *third,
+            )
         at.world.hold_hand(None)
         at.ready()
         at.look()
@@ -200,11 +210,18 @@ def everything(at: Room) -> dict[str, object]:
     board = eye.board()
     frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled()}
     lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled()}
-    tints = {look.number: look.frame.colours().tobytes() for look in eye.settled() if look.frame.colours}
+    tints = {
+        look.number: look.frame.colours().tobytes() for look in eye.settled() if look.frame.colours
+    }
     with zipfile.ZipFile(io.BytesIO(at.companion.bundle())) as bundle:
         pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}
-    views = {str(viewer): json.dumps(plain_view(at.table.view(viewer)), default=str) for viewer in (None, *SEATS)}
-    photographs = {moment: at.companion.album.photograph(1, moment) for moment in at.companion.album.moments(1)}
+    views = {
+        str(viewer): json.dumps(plain_view(at.table.view(viewer)), default=str)
+        for viewer in (None, *SEATS)
+    }
+    photographs = {
+        moment: at.companion.album.photograph(1, moment) for moment in at.companion.album.moments(1)
+    }
     return {
         "live": eye.picture(),
         "board": board.picture if board else None,

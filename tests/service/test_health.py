@@ -18,7 +18,13 @@ from service import Client, until
 from companion.cli import main
 from companion.cli.doctor import ask_service
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, PanelSettings, Settings, TableSettings, WebSettings
+from companion.core.config import (
+    CameraSettings,
+    PanelSettings,
+    Settings,
+    TableSettings,
+    WebSettings,
+)
 from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
 from companion.core.kit import Seat
@@ -63,7 +69,9 @@ def test_whoever_is_silent_for_longer_than_its_bound_is_late() -> None:
     assert vitals.late() == {"table": 6.0}
     vitals.beat("table")
     clock.advance(40.0)
-    assert vitals.late() == {"table": 40.0, "camera": 46.0}, "a loop that never began is late as well"
+    assert vitals.late() == {"table": 40.0, "camera": 46.0}, (
+        "a loop that never began is late as well"
+    )
     assert vitals.ages() == {"table": 40.0, "camera": 46.0, "lamps": 46.0}
 
 
@@ -86,12 +94,17 @@ def test_a_table_is_heard_after_every_round_whatever_went_wrong(
     assert "OperationalError" in caplog.text
 
 
-def test_every_loop_of_a_running_service_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_loop_of_a_running_service_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("companion.service.health.PULSE_S", 0.05)
     with Companion(settings(tmp_path), simulate=True) as companion:
         begun = dict(companion.vitals.heard_s)
         assert set(begun) == {TABLE, JOURNAL, CAMERA}
-        until("a beat of each", lambda: all(companion.vitals.heard_s[name] > begun[name] for name in begun))
+        until(
+            "a beat of each",
+            lambda: all(companion.vitals.heard_s[name] > begun[name] for name in begun),
+        )
         assert companion.vitals.late() == {}
         client = Client(f"http://127.0.0.1:{companion.server.port}")
         assert client.get("/health")["late"] == {}
@@ -104,9 +117,13 @@ def test_nobody_is_waited_for_where_nothing_runs_by_itself(tmp_path: Path) -> No
         assert CAMERA not in companion.vitals.ages()
 
 
-def test_a_journal_that_does_not_answer_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_that_does_not_answer_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with house(tmp_path) as (companion, clock):
-        health = ServiceHealth(companion, companion.health.machine, None)  # listens, and is never started
+        health = ServiceHealth(
+            companion, companion.health.machine, None
+        )  # listens, and is never started
 
         def broken(_: str) -> float:
             raise sqlite3.OperationalError("disk I/O error")
@@ -121,7 +138,10 @@ def test_a_journal_that_does_not_answer_is_late(tmp_path: Path, monkeypatch: pyt
         assert (state.status, state.journal) == (Status.FAILING, "silent")
         assert set(state.late) == {TABLE, JOURNAL}
         texts = [each.text for each in health.examine() if each.topic == "service"]
-        assert texts[0] == "The table does not answer for 11 s: restart the companion; the game is kept."
+        assert (
+            texts[0]
+            == "The table does not answer for 11 s: restart the companion; the game is kept."
+        )
         health.close()
         health.close()
 
@@ -134,7 +154,12 @@ def test_a_companion_without_anything_is_well(tmp_path: Path) -> None:
         clock.advance(61.5)
         companion.health.look()
         state = companion.health.state()
-        assert (state.status, state.journal, state.camera, state.pins) == (Status.OK, "ok", "none", "none")
+        assert (state.status, state.journal, state.camera, state.pins) == (
+            Status.OK,
+            "ok",
+            "none",
+            "none",
+        )
         assert state.uptime_s == 61.5
         assert companion.health.line() == ""
 
@@ -159,7 +184,9 @@ def test_games_that_are_kept_in_memory_only_are_told_on_every_page(tmp_path: Pat
 
 
 def set_camera(companion: Companion, state: CameraState) -> None:
-    companion.table.camera_is(CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable"))
+    companion.table.camera_is(
+        CameraStatus(state, "The camera USB has sent no picture for 3 s: check its cable")
+    )
     companion.table.step()
 
 
@@ -176,7 +203,9 @@ def test_a_camera_in_trouble_is_degraded(tmp_path: Path) -> None:
             assert (now.camera, now.status, now.pins) == (told, status, "ok")
 
 
-def test_a_camera_that_hangs_is_asked_after_at_every_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_camera_that_hangs_is_asked_after_at_every_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     monkeypatch.setattr(Watcher, "tell_stall", lambda _: asked.append("the camera"))
     with house(tmp_path, simulate=True) as (companion, _):
@@ -184,10 +213,15 @@ def test_a_camera_that_hangs_is_asked_after_at_every_look(tmp_path: Path, monkey
     assert asked == ["the camera"]
 
 
-def test_pins_that_cannot_be_used_are_degraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pins_that_cannot_be_used_are_degraded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with house(tmp_path, simulate=True) as (companion, _):
         monkeypatch.setattr(Panel, "problems", ("Pin 5 is taken: stop the other program.",))
-        assert (companion.health.state().pins, companion.health.state().status) == ("trouble", Status.DEGRADED)
+        assert (companion.health.state().pins, companion.health.state().status) == (
+            "trouble",
+            Status.DEGRADED,
+        )
         assert [e.text for e in companion.health.examine() if e.topic == "pins"] == [
             "Pin 5 is taken: stop the other program."
         ]
@@ -202,14 +236,23 @@ def test_pins_that_cannot_be_used_are_degraded(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_a_disk_that_is_full_or_read_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, writable: bool, journal: str, status: Status
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free: int,
+    writable: bool,
+    journal: str,
+    status: Status,
 ) -> None:
     with house(tmp_path) as (companion, _):
         monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
         monkeypatch.setattr("companion.diagnostics.machine.is_writable", lambda _: writable)
         companion.health.look()
         state = companion.health.state()
-        assert (state.journal, state.status, state.disk_free_mb) == (journal, status, free // 1_000_000)
+        assert (state.journal, state.status, state.disk_free_mb) == (
+            journal,
+            status,
+            free // 1_000_000,
+        )
 
 
 def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: Path) -> None:
@@ -219,10 +262,16 @@ def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: P
         with pytest.raises(JournalError):
             companion.journal.note_clock("1.1", 1.0)
         companion.health.look()
-        assert (companion.health.state().journal, companion.health.state().status) == ("unwritable", Status.FAILING)
+        assert (companion.health.state().journal, companion.health.state().status) == (
+            "unwritable",
+            Status.FAILING,
+        )
         database.connection.execute("PRAGMA query_only=OFF")
         companion.health.look()
-        assert (companion.health.state().journal, companion.health.state().status) == ("ok", Status.OK)
+        assert (companion.health.state().journal, companion.health.state().status) == (
+            "ok",
+            Status.OK,
+        )
 
 
 def test_a_journal_that_was_replaced_is_not_well(tmp_path: Path) -> None:
@@ -273,7 +322,16 @@ def test_the_doctor_of_a_running_service_asks_its_own_camera_and_pins(tmp_path: 
     with house(tmp_path, simulate=True) as (companion, clock):
         set_camera(companion, CameraState.TROUBLE)
         found = {each.topic: each for each in companion.health.examine()}
-        assert set(found) >= {"camera", "pins", "voice", "disk", "clock", "journal", "network", "versions"}
+        assert set(found) >= {
+            "camera",
+            "pins",
+            "voice",
+            "disk",
+            "clock",
+            "journal",
+            "network",
+            "versions",
+        }
         assert found["camera"].grade is Grade.WARN
         assert found["camera"].text.endswith("has sent no picture for 3 s: check its cable.")
         assert found["pins"].text == "The panel is simulated."
@@ -292,7 +350,9 @@ def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [record.log_fields for record in caplog.records if hasattr(record, "log_fields")]
 
 
-def test_start_games_and_refusals_are_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_start_games_and_refusals_are_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     with house(tmp_path) as (companion, _):
         companion.table.take_seat(Seat.SOUTH, "Mara-5ecret")
@@ -341,7 +401,9 @@ def test_without_the_host_key_it_tells_less(
     _, found = served
     told = ask_service(Settings(state_dir=str(tmp_path / "elsewhere"), web=found.web, **OFF))
     assert told is not None
-    assert told[0].text.endswith("Its journal cannot be read from here, so it tells no more: use sudo.")
+    assert told[0].text.endswith(
+        "Its journal cannot be read from here, so it tells no more: use sudo."
+    )
     assert "camera" not in {each.topic for each in told}
 
 
@@ -363,7 +425,9 @@ def test_a_file_that_goes_while_the_doctor_looks_is_no_error(
     companion, _ = served
     glob = Path.glob
     monkeypatch.setattr(
-        Path, "glob", lambda self, pattern: [*glob(self, pattern), self / "gone"] if "journal" in pattern else []
+        Path,
+        "glob",
+        lambda self, pattern: [*glob(self, pattern), self / "gone"] if "journal" in pattern else [],
     )
     is_file = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda self: self.name == "gone" or is_file(self))
@@ -371,7 +435,10 @@ def test_a_file_that_goes_while_the_doctor_looks_is_no_error(
 
 
 def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
-    assert ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9))) is None
+    assert (
+        ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9)))
+        is None
+    )
 
 
 def test_who_listens_and_says_nothing_is_no_companion_and_costs_few_seconds(tmp_path: Path) -> None:
@@ -398,7 +465,8 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 @pytest.mark.parametrize(
-    ("free", "status", "worst_of_all"), [(10**10, 0, "note"), (3 * 10**8, 3, "warn"), (10**8, 1, "fail")]
+    ("free", "status", "worst_of_all"),
+    [(10**10, 0, "note"), (3 * 10**8, 3, "warn"), (10**8, 1, "fail")],
 )
 def test_its_exit_status_is_for_scripts(
     tmp_path: Path,
@@ -408,7 +476,9 @@ def test_its_exit_status_is_for_scripts(
     status: int,
     worst_of_all: str,
 ) -> None:
-    monkeypatch.setattr("companion.cli.doctor.Machine", lambda: Machine(tmp_path / "root", lambda _: ""))
+    monkeypatch.setattr(
+        "companion.cli.doctor.Machine", lambda: Machine(tmp_path / "root", lambda _: "")
+    )
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, free))
     (tmp_path / "settings.toml").write_text(
         '[camera]\nsource = "none"\n[panel]\nenabled = "no"\n[web]\nhost = "127.0.0.1"\nport = 0\n'
@@ -419,7 +489,9 @@ def test_its_exit_status_is_for_scripts(
     assert {"topic", "grade", "text"} == set(told["findings"][0])
     got, text = command(capsys, "--state-dir", str(tmp_path))
     assert got == status
-    assert [line.split()[1] for line in text.splitlines()] == [each["topic"] for each in told["findings"]]
+    assert [line.split()[1] for line in text.splitlines()] == [
+        each["topic"] for each in told["findings"]
+    ]
 
 
 def test_the_worst_of_nothing_is_well() -> None:

@@ -45,7 +45,9 @@ def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
     assert len(password) == 12
     assert "@" not in (tmp_path / PROFILE).read_text()
     assert os.stat(tmp_path / PROFILE).st_mode & 0o777 == 0o600
-    assert (tmp_path / HOTSPOT_NAMES_FILE).read_text() == "address=/table.lan/10.42.0.1\naddress=/table/10.42.0.1\n"
+    assert (
+        tmp_path / HOTSPOT_NAMES_FILE
+    ).read_text() == "address=/table.lan/10.42.0.1\naddress=/table/10.42.0.1\n"
     found = load_settings(settings)
     assert (found.wifi.name, found.wifi.password, found.web.port) == ("Our table", password, 9000)
     assert settings.read_text().startswith("# mine\n")
@@ -84,10 +86,14 @@ def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Pat
     with pytest.raises(NoHotspot, match="The hotspot cannot be opened: no Wi-Fi device"):
         Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
     assert not settings.exists()
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "else it would be tried at every start"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], (
+        "else it would be tried at every start"
+    )
 
 
-def test_another_name_that_network_manager_refuses_leaves_the_hotspot_as_it_was(tmp_path: Path) -> None:
+def test_another_name_that_network_manager_refuses_leaves_the_hotspot_as_it_was(
+    tmp_path: Path,
+) -> None:
     settings, commands = tmp_path / "settings.toml", Commands(10, "no Wi-Fi device")
     Hotspot(settings, tmp_path, Commands()).open("Table")
     files = (settings, tmp_path / PROFILE, tmp_path / HOTSPOT_NAMES_FILE)
@@ -176,7 +182,9 @@ CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
     ],
     ids=["home", "no way out", "hotspot", "hotspot and cable", "two networks", "VPN", "VPN alone"],
 )
-def test_phones_are_sent_where_they_can_get(own: list[InterfaceAddress], routed: str, first: list[str]) -> None:
+def test_phones_are_sent_where_they_can_get(
+    own: list[InterfaceAddress], routed: str, first: list[str]
+) -> None:
     found = addresses("0.0.0.0", lambda: own, lambda: routed)
     assert found[: len(first)] == first
     assert found[-1].endswith(".local")

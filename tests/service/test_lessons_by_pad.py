@@ -21,7 +21,9 @@ def at(tmp_path: Path) -> Iterator[PadRoom]:
 def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     at.begin("binmat")
     assert at.sign() == "Defender: give the order on a phone"
-    assert str(at.table.view().sign.small) == "A pad cannot give it: go on by phone, at the same seat."
+    assert (
+        str(at.table.view().sign.small) == "A pad cannot give it: go on by phone, at the same seat."
+    )
     moment = at.table.view().moment
     at.press(Seat.SOUTH, "a", "ready")
     assert at.table.view().moment == moment, "no key of a pad is taken for an order"

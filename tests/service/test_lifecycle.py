@@ -23,7 +23,9 @@ def told(service: Client) -> str:
 
 
 def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--game", "outbuffered", "--port", str(free_port())) as service:
+    with running(
+        tmp_path, "--simulate", "--game", "outbuffered", "--port", str(free_port())
+    ) as service:
         client, settings = Client(service.url), tmp_path / "settings.toml"
         good = settings.read_text()
 
@@ -35,7 +37,10 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
 
         settings.write_text(good + "theme = 3\n")
         service.begin_anew()
-        until("the old settings in use", lambda: "The new settings cannot be used, so the previous ones are" in seen())
+        until(
+            "the old settings in use",
+            lambda: "The new settings cannot be used, so the previous ones are" in seen(),
+        )
         assert client.get("/api/view")["game"] == "outbuffered", "the game goes on"
         settings.write_text(good)
         (tmp_path / READY).mkdir()

@@ -39,7 +39,9 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
     yield root
-    for handler in [each for each in root.handlers if type(each) in (SystemJournal, logging.StreamHandler)]:
+    for handler in [
+        each for each in root.handlers if type(each) in (SystemJournal, logging.StreamHandler)
+    ]:
         root.removeHandler(handler)
         handler.close()
     root.setLevel(level)
@@ -61,8 +63,12 @@ def fields_of(sent: bytes) -> dict[str, str]:
     return found
 
 
-def record(message: str, *values: object, level: int = logging.WARNING, **fields: object) -> logging.LogRecord:
-    made = logging.LogRecord("web.routes.health", level, "web/routes/health.py", 1, message, values, None)
+def record(
+    message: str, *values: object, level: int = logging.WARNING, **fields: object
+) -> logging.LogRecord:
+    made = logging.LogRecord(
+        "web.routes.health", level, "web/routes/health.py", 1, message, values, None
+    )
     made.__dict__.update(log_fields("slow", **fields) if fields else {})
     return made
 
@@ -72,7 +78,9 @@ def failed() -> logging.LogRecord:
     try:
         raise ValueError(SECRET)
     except ValueError:
-        return logging.LogRecord("table", logging.ERROR, "x.py", 1, "An input failed", (), sys.exc_info())
+        return logging.LogRecord(
+            "table", logging.ERROR, "x.py", 1, "An input failed", (), sys.exc_info()
+        )
 
 
 def test_a_line_has_its_priority_and_fields() -> None:
@@ -88,7 +96,9 @@ def test_a_line_has_its_priority_and_fields() -> None:
     }
 
 
-@pytest.mark.parametrize(("level", "priority"), [(10, "7"), (20, "6"), (30, "4"), (40, "3"), (50, "2"), (25, "6")])
+@pytest.mark.parametrize(
+    ("level", "priority"), [(10, "7"), (20, "6"), (30, "4"), (40, "3"), (50, "2"), (25, "6")]
+)
 def test_priorities_are_those_of_syslog(level: int, priority: str) -> None:
     assert fields_of(datagram(record("x", level=level)))["PRIORITY"] == priority
 
@@ -110,7 +120,11 @@ def test_what_the_system_says_is_told() -> None:
         open("/nowhere/at/all")  # noqa: SIM115 - it never opens
     except OSError:
         made = logging.LogRecord("x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info())
-    assert PlainLines().format(made).startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
+    assert (
+        PlainLines()
+        .format(made)
+        .startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
+    )
     journal_error = JournalError("The input D7 could not be saved")
     made.exc_info = JournalError, journal_error, None
     assert "D7" not in PlainLines().format(made)
@@ -136,9 +150,13 @@ def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -
     handler.handle(record("after the end"))
 
 
-def test_a_line_of_others_that_does_not_fit_stops_nobody_and_shows_nothing(journal: socket.socket) -> None:
+def test_a_line_of_others_that_does_not_fit_stops_nobody_and_shows_nothing(
+    journal: socket.socket,
+) -> None:
     foreign = record("%d of %s", SECRET)
-    assert PlainLines().format(foreign) == "WARNING A line that cannot be written: health.py, line 1"
+    assert (
+        PlainLines().format(foreign) == "WARNING A line that cannot be written: health.py, line 1"
+    )
     handler = SystemJournal()
     handler.handle(foreign)
     handler.close()
@@ -189,7 +207,9 @@ def test_under_systemd_lines_go_to_its_journal(
 
 
 @pytest.mark.parametrize("stream", ["", "1:2", "not:numbers", "7"])
-def test_elsewhere_they_go_to_the_console(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+def test_elsewhere_they_go_to_the_console(
+    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
     monkeypatch.setenv("JOURNAL_STREAM", stream)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     fresh.handlers.clear()
@@ -210,7 +230,9 @@ def test_who_listens_already_is_left_alone(fresh: logging.Logger) -> None:
     assert fresh.handlers == before
 
 
-def test_a_thread_that_dies_is_logged_without_words(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_dies_is_logged_without_words(
+    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stderr", console := io.StringIO())
     fresh.handlers.clear()
     logs.begin(verbose=False)
@@ -222,11 +244,15 @@ def test_a_thread_that_dies_is_logged_without_words(fresh: logging.Logger, monke
     thread.start()
     thread.join(5)
     said = console.getvalue()
-    assert said.startswith("CRITICAL The thread eye has died event=thread_died of=eye\nValueError\n")
+    assert said.startswith(
+        "CRITICAL The thread eye has died event=thread_died of=eye\nValueError\n"
+    )
     assert "UDS" not in said
 
 
-def test_the_web_servers_own_complaint_names_no_address(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_web_servers_own_complaint_names_no_address(
+    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stderr", console := io.StringIO())
     fresh.handlers.clear()
     logs.begin(verbose=False)

@@ -28,7 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(folder: Path) -> Iterator[Running]:
-    with running(folder, "--settings", str(folder / "owner.toml"), "--state-dir", str(folder), "--simulate") as service:
+    with running(
+        folder, "--settings", str(folder / "owner.toml"), "--state-dir", str(folder), "--simulate"
+    ) as service:
         yield service
 
 
@@ -41,7 +43,9 @@ def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: Runnin
     assert "damaged" not in "".join(service.said)
 
 
-def test_settings_that_no_longer_exist_are_told_and_stop_nothing(service: Running, folder: Path) -> None:
+def test_settings_that_no_longer_exist_are_told_and_stop_nothing(
+    service: Running, folder: Path
+) -> None:
     for name in ("[web] metrics", "[table] demonstration_minutes", "[panel] brightness"):
         told = f"{name} is no longer used: remove it from the settings file."
         assert told in service.said
@@ -74,7 +78,9 @@ def test_a_replay_shows_its_steps(service: Running, number: int) -> None:
     assert "<svg" in page.decode()
 
 
-def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(service: Running, folder: Path) -> None:
+def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(
+    service: Running, folder: Path
+) -> None:
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:
         assert journal.games() == [1, 2, 3, 4, 5, 6]

@@ -74,7 +74,9 @@ def test_a_folder_of_frames_is_the_camera_of_a_whole_game(tmp_path: Path) -> Non
         for turn, (purple, lime) in enumerate(WINNING, start=1):
             until(
                 f"turn {turn}",
-                lambda turn=turn: (v := south.get("/api/view"))["phase"] == "orders" and v["turn"] == turn,
+                lambda turn=turn: (
+                    (v := south.get("/api/view"))["phase"] == "orders" and v["turn"] == turn
+                ),
             )
             moment = south.get("/api/view")["moment"]
             south.post("/api/seat/south/hand-in", moment=moment, action=purple, salt="a1")
@@ -96,10 +98,14 @@ def test_a_still_set_up_is_accepted_in_a_room_as_there_are(tmp_path: Path) -> No
     room = Room(light=0.4, noise=6.0, quality=30, bands=0.05, flicker=0.03, jitter=0.01)
     clean, sensor = world.render_luma(), Sensor(room, 1)
     for number in range(50):
-        cv2.imwrite(str(frames / f"{number:04d}.png"), sensor.frame(clean), [cv2.IMWRITE_PNG_COMPRESSION, 1])
+        cv2.imwrite(
+            str(frames / f"{number:04d}.png"), sensor.frame(clean), [cv2.IMWRITE_PNG_COMPRESSION, 1]
+        )
         for again in range(1, 20):
             (frames / f"{50 * again + number:04d}.png").hardlink_to(frames / f"{number:04d}.png")
-    with running(tmp_path, "--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0") as service:
+    with running(
+        tmp_path, "--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0"
+    ) as service:
         south, north = Client(service.url), Client(service.url)
         south.post("/api/seat/south/take", name="")
         north.post("/api/seat/north/take", name="")
@@ -108,7 +114,9 @@ def test_a_still_set_up_is_accepted_in_a_room_as_there_are(tmp_path: Path) -> No
 
 def test_a_camera_that_cannot_be_read_is_said_and_play_goes_on(tmp_path: Path) -> None:
     missing = tmp_path / "missing.png"
-    with running(tmp_path, "--camera", str(missing), "--game", "outbuffered", "--port", "0") as service:
+    with running(
+        tmp_path, "--camera", str(missing), "--game", "outbuffered", "--port", "0"
+    ) as service:
         client = Client(service.url)
         assert any(str(missing) in line for line in service.said)
         view = client.get("/api/view")
@@ -141,7 +149,9 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
         settings = str(tmp_path / "settings.toml")
         second = command("play", "--settings", settings, "--simulate", "--port", "0")
         assert second.returncode == 1
-        assert re.fullmatch(r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr)
+        assert re.fullmatch(
+            r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr
+        )
         other = command(
             "play",
             "--state-dir",
@@ -153,7 +163,10 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
             str(service.port),
         )
         assert other.returncode == 1
-        assert other.stderr == f"companion: Port {service.port} is in use: choose another one with --port\n"
+        assert (
+            other.stderr
+            == f"companion: Port {service.port} is in use: choose another one with --port\n"
+        )
         assert Client(service.url).get("/health")["ok"] is True
 
 
@@ -180,14 +193,22 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
             "argument --port: 'eighty' is not a port: give a whole number from 0 to 65535",
         ),
         (("play", "--port", "70000"), 2, "'70000' is not a port"),
-        (("play", "--fps", "0"), 2, "argument --fps: '0' is not a frame rate: give a number above 0, 60 at most"),
+        (
+            ("play", "--fps", "0"),
+            2,
+            "argument --fps: '0' is not a frame rate: give a number above 0, 60 at most",
+        ),
         (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
         (("kit", "chess", "-o", "x.pdf"), 2, "invalid choice"),
         (("kit", "outbuffered", "-o", "/nowhere/kit.pdf"), 1, "/nowhere/kit.pdf"),
         (("kit", "outbuffered", "-o", "kit.pdf", "--board", "/nowhere.txt"), 1, "/nowhere.txt"),
         (("replay", "99", "--state-dir", "/nowhere"), 1, "no companion's journal at /nowhere"),
         (("replay", "/nowhere.json"), 1, "cannot be read"),
-        (("selfplay", "--game", "outbuffered", "--games", "-1"), 2, "argument --games: '-1' is not a whole number"),
+        (
+            ("selfplay", "--game", "outbuffered", "--games", "-1"),
+            2,
+            "argument --games: '-1' is not a whole number",
+        ),
         (("read", "/nowhere.png", "--dictionary", "DICT_9X9"), 1, "DICT_9X9"),
     ],
 )
@@ -236,7 +257,12 @@ def test_read_prints_what_it_sees_and_what_it_could_not_read(tmp_path: Path) -> 
     run = command("read", str(tmp_path))
     assert run.returncode == 0
     good, bad = (json.loads(line) for line in run.stdout.splitlines())
-    assert good["layout"] == {"a1": "purple robot", "b1": "purple flag", "b4": "lime flag", "c4": "lime robot"}
+    assert good["layout"] == {
+        "a1": "purple robot",
+        "b1": "purple flag",
+        "b4": "lime flag",
+        "c4": "lime robot",
+    }
     found = {marker["id"] for marker in good["markers"]}
     assert found >= {20, 21, 22, 23}
     assert len(found & {0, 1, 2, 3}) >= 3, "one corner is read only once the board is found"
@@ -278,7 +304,9 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
         client.post("/api/seat/south/resign")
     told = command("replay", "1", "--state-dir", str(tmp_path))
     said = told.stdout.splitlines()
-    assert said == ["Purple resigns.", "Photographs, written out by --photographs DIR: Set-up"], told.stderr
+    assert said == ["Purple resigns.", "Photographs, written out by --photographs DIR: Set-up"], (
+        told.stderr
+    )
     file = tmp_path / "game.json"
     file.write_text(command("replay", "1", "--state-dir", str(tmp_path), "--json").stdout)
     assert command("replay", str(file)).stdout == "Purple resigns.\n"
@@ -305,7 +333,9 @@ def test_it_ends_whenever_it_is_told_also_with_open_streams(tmp_path: Path) -> N
         folder = tmp_path / str(number)
         folder.mkdir()
         with running(folder, "--simulate", "--port", "0") as service:
-            streams = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)]
+            streams = [
+                http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)
+            ]
             for stream in streams[:number]:
                 stream.request("GET", "/live/table")
                 stream.getresponse().readline()

@@ -60,7 +60,9 @@ def last_picture(parts: dict[str, bytes]) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(parts[name], np.uint8), cv2.IMREAD_GRAYSCALE))
 
 
-def test_it_holds_findings_versions_log_and_frames(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_holds_findings_versions_log_and_frames(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     with simulated(tmp_path) as (companion, clock):
         begun(companion, clock, "outbuffered")
@@ -73,7 +75,9 @@ def test_it_holds_findings_versions_log_and_frames(tmp_path: Path, caplog: pytes
 
 def test_without_a_camera_it_has_no_frames(tmp_path: Path) -> None:
     camera = CameraSettings(source="none")
-    settings = Settings(state_dir=str(tmp_path), camera=camera, web=WebSettings(host="127.0.0.1", port=0))
+    settings = Settings(
+        state_dir=str(tmp_path), camera=camera, web=WebSettings(host="127.0.0.1", port=0)
+    )
     with Companion(settings, simulate=False, clock=FakeClock(), threads=False) as companion:
         parts = parts_of(companion.bundle())
     assert set(parts) == {"findings.txt", "log.txt", "frames.txt"}
@@ -89,8 +93,20 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         rounds(companion, clock)
         told = b"".join(parts_of(companion.bundle()).values())
         nonces = [companion.table.seat_nonce(seat) or "?" for seat in Seat]
-        keys = [companion.host_key, *(companion.journal.key(name).hex() for name in ("host", "signing", "chance"))]
-    for secret in ("USL", salt, "987654321", "Marabella", "Jonathan", str(tmp_path), *nonces, *keys):
+        keys = [
+            companion.host_key,
+            *(companion.journal.key(name).hex() for name in ("host", "signing", "chance")),
+        ]
+    for secret in (
+        "USL",
+        salt,
+        "987654321",
+        "Marabella",
+        "Jonathan",
+        str(tmp_path),
+        *nonces,
+        *keys,
+    ):
         assert secret.encode() not in told, secret
 
 
@@ -104,7 +120,9 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
     for order in ("UUU", "RSI"):
         with simulated(tmp_path / order) as (companion, clock):
             begun(companion, clock, "outbuffered")
-            companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5)
+            companion.table.hand_in(
+                Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5
+            )
             rounds(companion, clock)
             bundles.append(parts_of(companion.bundle()))
     for parts in bundles:
@@ -167,12 +185,16 @@ def test_the_last_lines_of_the_program_are_kept() -> None:
     assert (kept[0][20:], kept[-1][20:]) == ("WARNING line 5", f"WARNING line {MAX_LINES + 4}")
 
 
-def test_the_command_saves_the_running_services_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_saves_the_running_services_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with simulated(tmp_path) as (companion, clock):
         begun(companion, clock, "outbuffered")
         file = tmp_path / "support.zip"
         port = str(companion.server.port)
-        assert main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]) == 0
+        assert (
+            main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]) == 0
+        )
     assert any(name.endswith(".png") for name in parts_of(file.read_bytes()))
     assert "Look into it before you send it" in capsys.readouterr().out
 

@@ -59,7 +59,11 @@ def ear(tmp_path: Path) -> Iterator[Ear]:
 
 def environment(ear: Ear, folder: Path, every_us: int = 150_000) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
-    return {"NOTIFY_SOCKET": str(ear.path), "RUNTIME_DIRECTORY": str(folder), "WATCHDOG_USEC": str(every_us)}
+    return {
+        "NOTIFY_SOCKET": str(ear.path),
+        "RUNTIME_DIRECTORY": str(folder),
+        "WATCHDOG_USEC": str(every_us),
+    }
 
 
 def companion_in(folder: Path) -> Companion:
@@ -84,7 +88,9 @@ def test_without_systemd_nothing_is_said_and_nothing_is_missing(tmp_path: Path) 
 
 
 def test_nobody_listens_any_more(tmp_path: Path) -> None:
-    manager = Manager({"NOTIFY_SOCKET": str(tmp_path / "gone"), "RUNTIME_DIRECTORY": str(tmp_path / "away")})
+    manager = Manager(
+        {"NOTIFY_SOCKET": str(tmp_path / "gone"), "RUNTIME_DIRECTORY": str(tmp_path / "away")}
+    )
     manager.tell(READY="1")
     manager.show(Word.FAULT)
     assert not manager.switch_off(), "where nothing can be asked nobody is told that it was"
@@ -92,7 +98,9 @@ def test_nobody_listens_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("pid", "is_meant"), [("", True), ("own", True), ("1", False)])
 def test_the_watchdog_of_another_process_is_not_fed(pid: str, is_meant: bool) -> None:
-    manager = Manager({"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": str(os.getpid()) if pid == "own" else pid})
+    manager = Manager(
+        {"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": str(os.getpid()) if pid == "own" else pid}
+    )
     assert manager.watchdog_s == (20.0 if is_meant else None)
 
 
@@ -117,7 +125,11 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
         companion.vitals.late = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
         with ManagerNotifier(companion, Manager(environment(ear, run))):
             until("food", lambda: len(ear.heard("WATCHDOG")) >= 3)
-            assert ear.said[0] == {"READY": "1", "WATCHDOG": "1", "STATUS": companion.table.view().sign.text}
+            assert ear.said[0] == {
+                "READY": "1",
+                "WATCHDOG": "1",
+                "STATUS": companion.table.view().sign.text,
+            }
             assert (run / "lamp").read_text() == "ready"
             silent["table"] = 12.0
             until("the fault", lambda: "Not alive: table, silent for 12 s" in ear.heard("STATUS"))
@@ -140,7 +152,10 @@ def test_a_table_without_words_is_fed_all_the_same(
     def fail(_: Companion) -> str:
         raise ValueError(order)
 
-    with companion_in(tmp_path) as companion, ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
+    with (
+        companion_in(tmp_path) as companion,
+        ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))),
+    ):
         monkeypatch.setattr(systemd, "status_of", fail)
         until("the failure", lambda: systemd.WORDLESS in ear.heard("STATUS"))
         fed = len(ear.heard("WATCHDOG"))
@@ -167,7 +182,12 @@ def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ea
 
         with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
             threading.Thread(target=hang_on).start()
-            until("the silence", lambda: any(status.startswith("Not alive: table") for status in ear.heard("STATUS")))
+            until(
+                "the silence",
+                lambda: any(
+                    status.startswith("Not alive: table") for status in ear.heard("STATUS")
+                ),
+            )
             hang.set()
             until("the sign again", lambda: not ear.heard("STATUS")[-1].startswith("Not alive"))
 
@@ -176,30 +196,54 @@ def test_the_status_follows_the_game_and_holds_no_secret(tmp_path: Path, ear: Ea
     with companion_in(tmp_path) as companion:
         with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
             companion.table.new_game("outbuffered")
-            until("the game", lambda: any(status.startswith("Outbuffered: ") for status in ear.heard("STATUS")))
+            until(
+                "the game",
+                lambda: any(status.startswith("Outbuffered: ") for status in ear.heard("STATUS")),
+            )
         told = " ".join(ear.heard("STATUS"))
         for secret in (companion.host_key, companion.journal.key("signing").hex()):
             assert secret not in told
 
 
 def test_pages_that_do_not_answer_are_not_ready() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(SystemTrouble, match="do not answer"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as deaf,
+        pytest.raises(SystemTrouble, match="do not answer"),
+    ):
         until_answered(deaf.getsockname()[1], "127.0.0.1", answer_s=0.05)
 
 
 def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, ear: Ear) -> None:
     run = tmp_path / "run"
     settings = tmp_path / "settings.toml"
-    settings.write_text(f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\n[camera]\nsource = "none"\n')
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings), "--port", "0"]
+    settings.write_text(
+        f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\n[camera]\nsource = "none"\n'
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "companion",
+        "play",
+        "--settings",
+        str(settings),
+        "--port",
+        "0",
+    ]
 
     def begin(*more: str) -> subprocess.Popen[bytes]:
         told = environment(ear, run, 3_000_000)
-        return subprocess.Popen([*command, *more], env={**os.environ, **told}, stdout=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [*command, *more], env={**os.environ, **told}, stdout=subprocess.DEVNULL
+        )
 
     process = begin("--game", "outbuffered")
     try:
-        until("the game", lambda: ear.heard("STATUS")[-1:] and ear.heard("STATUS")[-1].startswith("Outbuffered: "))
+        until(
+            "the game",
+            lambda: (
+                ear.heard("STATUS")[-1:] and ear.heard("STATUS")[-1].startswith("Outbuffered: ")
+            ),
+        )
         assert ear.heard("READY") == ["1"]
         assert (run / "lamp").read_text() == "ready"
         process.send_signal(signal.SIGSTOP)  # all of it hangs: nothing feeds the watchdog any more
@@ -228,7 +272,16 @@ def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
     settings.write_text(f'state_dir = "{tmp_path}"\n')
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "companion", "play", "--settings", str(settings), "--host", "127.0.0.1"]
+        command = [
+            sys.executable,
+            "-m",
+            "companion",
+            "play",
+            "--settings",
+            str(settings),
+            "--host",
+            "127.0.0.1",
+        ]
         done = subprocess.run(
             [*command, "--port", port],
             env={**os.environ, **environment(ear, tmp_path / "run")},
@@ -242,5 +295,10 @@ def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
 
 
 def test_the_client_of_a_service_under_systemd_sees_pages(tmp_path: Path, ear: Ear) -> None:
-    with companion_in(tmp_path) as companion, ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
-        assert Client(f"http://127.0.0.1:{companion.server.port}").get("/api/view")["phase"] == "lobby"
+    with (
+        companion_in(tmp_path) as companion,
+        ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))),
+    ):
+        assert (
+            Client(f"http://127.0.0.1:{companion.server.port}").get("/api/view")["phase"] == "lobby"
+        )

@@ -23,7 +23,11 @@ from companion.service.systemd import POWER_FILE
 from web.templating.template_cache import CompiledTemplates
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
-UNITS = sorted(path.name for path in SYSTEMD.iterdir() if path.suffix in (".service", ".path") and path.stem != "avahi")
+UNITS = sorted(
+    path.name
+    for path in SYSTEMD.iterdir()
+    if path.suffix in (".service", ".path") and path.stem != "avahi"
+)
 MOST_EXPOSED = {
     "companion.service": 2.0,
     "companion-lamp.service": 2.0,
@@ -32,7 +36,9 @@ MOST_EXPOSED = {
 }
 """By `systemd-analyze security`, 0 to 10. docs/security.md says why a browser cannot be closed further."""
 UNKNOWN_TO_252 = {"RestartSteps", "RestartMaxDelaySec"}
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
+needs_systemd = pytest.mark.skipif(
+    not shutil.which("systemd-analyze"), reason="systemd is not installed"
+)
 
 
 class Unit(configparser.RawConfigParser):
@@ -67,7 +73,11 @@ def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
     for unit in UNITS:  # with programs that are there: what is wrong then is the unit's own
         text = (SYSTEMD / unit).read_text()
         (tmp_path / unit).write_text(
-            re.sub(r"(?m)^(ExecStart=)(/usr/lib/tabletop\S+|/usr/bin/cage)", rf"\1{sys.executable}", text)
+            re.sub(
+                r"(?m)^(ExecStart=)(/usr/lib/tabletop\S+|/usr/bin/cage)",
+                rf"\1{sys.executable}",
+                text,
+            )
         )
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / name)]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
@@ -77,7 +87,9 @@ def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
 
 def test_nothing_waits_for_a_network() -> None:
     for name in UNITS:
-        assert "network" not in (SYSTEMD / name).read_text().replace("for a network", "").replace("no network", "")
+        assert "network" not in (SYSTEMD / name).read_text().replace("for a network", "").replace(
+            "no network", ""
+        )
         unit = Unit(name)["Unit"]
         for key in ("After", "Wants", "Requires", "BindsTo"):
             assert "network" not in unit.get(key, ""), f"{name}: {key}"
@@ -85,7 +97,11 @@ def test_nothing_waits_for_a_network() -> None:
 
 def test_the_watchdog_is_fed_often_enough_and_no_right_can_be_gained() -> None:
     service = Unit("companion.service")["Service"]
-    assert (service["Type"], service["NotifyAccess"], service["Restart"]) == ("notify", "main", "on-failure")
+    assert (service["Type"], service["NotifyAccess"], service["Restart"]) == (
+        "notify",
+        "main",
+        "on-failure",
+    )
     assert int(service["WatchdogSec"]) >= 10
     assert service["NoNewPrivileges"] == "yes"
     assert service["CapabilityBoundingSet"] == ""
@@ -112,8 +128,14 @@ def test_the_table_screen_has_what_compositor_and_browser_need() -> None:
     assert "ProtectHome" not in service, "it takes /run/user away"
     assert "-/run/user" in service["ReadWritePaths"].split()
     assert set(service["InaccessiblePaths"].split()) >= {"-/home", "-/var/lib/tabletop-companion"}
-    assert f"\nEnvironment=PORT={WebSettings().port}\n" in (SYSTEMD / "companion-kiosk.service").read_text()
-    assert "http://127.0.0.1:${PORT}/?screen&kiosk" in (SYSTEMD / "companion-kiosk.service").read_text()
+    assert (
+        f"\nEnvironment=PORT={WebSettings().port}\n"
+        in (SYSTEMD / "companion-kiosk.service").read_text()
+    )
+    assert (
+        "http://127.0.0.1:${PORT}/?screen&kiosk"
+        in (SYSTEMD / "companion-kiosk.service").read_text()
+    )
 
 
 def test_folders_are_those_that_the_program_means() -> None:
@@ -124,7 +146,10 @@ def test_folders_are_those_that_the_program_means() -> None:
 
 
 def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [re.findall(r"(?m)^ExecStart=.*/bin/companion (\w+)", (SYSTEMD / name).read_text()) for name in UNITS]
+    found = [
+        re.findall(r"(?m)^ExecStart=.*/bin/companion (\w+)", (SYSTEMD / name).read_text())
+        for name in UNITS
+    ]
     commands = {command for each in found for command in each}
     assert commands == {"play", "lamp"}
     for command in commands:
@@ -134,7 +159,11 @@ def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFix
 
 
 def test_groups_and_users_of_the_units_are_made() -> None:
-    made = {line.split()[1] for line in (SYSTEMD / "companion.sysusers").read_text().splitlines() if line[:1] in "gu"}
+    made = {
+        line.split()[1]
+        for line in (SYSTEMD / "companion.sysusers").read_text().splitlines()
+        if line[:1] in "gu"
+    }
     for name in UNITS:
         unit = Unit(name)
         if unit.has_section("Service"):
@@ -153,11 +182,27 @@ def test_the_name_in_the_network_leads_to_the_pages() -> None:
 def test_pages_and_clock_come_up_without_any_network(tmp_path: Path) -> None:
     """In a network of its own where not even the machine's talk to itself is up, as before any driver has begun."""
     apart = ["unshare", "--net", "--map-root-user"] if os.geteuid() else ["unshare", "--net"]
-    if not shutil.which("unshare") or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("no network of its own can be had here")
     settings = tmp_path / "settings.toml"
-    settings.write_text(f'state_dir = "{tmp_path}"\n[camera]\nsource = "none"\n[voice]\nby = "off"\n')
-    command = [*apart, sys.executable, "-u", "-m", "companion", "play", "--settings", str(settings), "--port", "8080"]
+    settings.write_text(
+        f'state_dir = "{tmp_path}"\n[camera]\nsource = "none"\n[voice]\nby = "off"\n'
+    )
+    command = [
+        *apart,
+        sys.executable,
+        "-u",
+        "-m",
+        "companion",
+        "play",
+        "--settings",
+        str(settings),
+        "--port",
+        "8080",
+    ]
     process = subprocess.Popen([*command, "--game", "binmat"], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -173,9 +218,19 @@ def test_pages_and_clock_come_up_without_any_network(tmp_path: Path) -> None:
             "o = r.build_opener(r.ProxyHandler({}));"
             "print(o.open('http://127.0.0.1:8080/api/view', timeout=10).read().decode())"
         )
-        inside = ["nsenter", "--net", "--target", str(process.pid), *(["--user"] if os.geteuid() else [])]
-        asked = subprocess.run([*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False)
-        assert json.loads(asked.stdout)["game"] == "binmat", "once the interface comes up the pages are there"
+        inside = [
+            "nsenter",
+            "--net",
+            "--target",
+            str(process.pid),
+            *(["--user"] if os.geteuid() else []),
+        ]
+        asked = subprocess.run(
+            [*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False
+        )
+        assert json.loads(asked.stdout)["game"] == "binmat", (
+            "once the interface comes up the pages are there"
+        )
     finally:
         process.terminate()
         assert process.wait(20) == 0
@@ -213,6 +268,8 @@ def test_where_nothing_can_be_kept_pages_come_all_the_same(tmp_path: Path) -> No
     (tmp_path / "file").write_text("no folder")
     cache = CompiledTemplates(tmp_path / "file")
     assert (
-        Environment(loader=DictLoader({"a": "page"}), bytecode_cache=cache, autoescape=True).get_template("a").render()
+        Environment(loader=DictLoader({"a": "page"}), bytecode_cache=cache, autoescape=True)
+        .get_template("a")
+        .render()
         == "page"
     )

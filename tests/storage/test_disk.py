@@ -39,14 +39,17 @@ def type_much(played: Played, turns: int = 60) -> None:
         played.table.take_back(Seat.SOUTH, played.table.view().moment)
 
 
-def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_go_on(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_go_on(
+    tmp_path: Path,
+) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
         journal = journal_of(played.table)
         fill_disk(journal)
         with pytest.raises(
-            JournalError, match=r"could not be saved \(database or disk is full\): nothing has changed\. Free"
+            JournalError,
+            match=r"could not be saved \(database or disk is full\): nothing has changed\. Free",
         ):
             type_much(played)
         told = played.table.view(Seat.SOUTH)
@@ -80,10 +83,15 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
         return space.look()
 
     assert (level(900), space.sentence) == (DiskLevel.PLENTY, "")
-    assert space.reserve.stat().st_blocks * 512 >= RESERVE_BYTES, "it takes room, it is not only as long"
+    assert space.reserve.stat().st_blocks * 512 >= RESERVE_BYTES, (
+        "it takes room, it is not only as long"
+    )
     assert level(63) == DiskLevel.SHORT
     told = space.sentence
-    assert told == "The disk is almost full: no photographs are taken. Remove old games or other files."
+    assert (
+        told
+        == "The disk is almost full: no photographs are taken. Remove old games or other files."
+    )
     assert (space.has_room, space.may_begin) == (False, True)
     assert level(70) == DiskLevel.SHORT, "it does not change its mind with every file"
     assert space.sentence == told, "nor does it say each file"
@@ -99,7 +107,10 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
     assert level(37) == DiskLevel.FULL, "no room for the reserve"
     assert level(39) == DiskLevel.SHORT
     assert space.reserve.exists()
-    assert Space(tmp_path / "no-folder" / "journal.sqlite", free=lambda _: 10**9).look() == DiskLevel.FULL
+    assert (
+        Space(tmp_path / "no-folder" / "journal.sqlite", free=lambda _: 10**9).look()
+        == DiskLevel.FULL
+    )
 
 
 def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
@@ -126,7 +137,9 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         played.table.rematch()
 
 
-def test_what_the_table_does_by_itself_waits_for_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_table_does_by_itself_waits_for_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tries = 0
 
     def full(*_: object) -> None:
@@ -164,7 +177,11 @@ def a_house(
         journal, clock = journal_of(played.table), played.clock
         album = PhotographFolder(folder / "photographs")
         history = History(
-            journal, folder / "history", clock, on_table=lambda: played.table.progress().number, album=album
+            journal,
+            folder / "history",
+            clock,
+            on_table=lambda: played.table.progress().number,
+            album=album,
         )
         with Housekeeping(
             played.table,
@@ -179,7 +196,9 @@ def a_house(
 def play_games(played: Played, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
     for _ in range(games):
         played.begin()
-        album.keep(played.table.progress().number, f"{played.table.progress().number}.1", b"picture")
+        album.keep(
+            played.table.progress().number, f"{played.table.progress().number}.1", b"picture"
+        )
         played.table.abandon()
         played.clock.advance(apart_s)
 
@@ -280,7 +299,10 @@ def test_a_file_gives_back_what_old_games_took(tmp_path: Path) -> None:
 def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     made_journal(path, games=5)
-    changed(path, "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)")
+    changed(
+        path,
+        "UPDATE entries SET at = at + 1 WHERE id = (SELECT MIN(id) + 2 FROM entries WHERE game = 2)",
+    )
     with a_house(path.parent) as (played, house, _, history):
         assert played.table.view().devices.notices == ()
         played.table.abandon()
@@ -288,7 +310,9 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         played.wait(QUIET_S + 1)
         house.step()
         played.table.step()
-        assert played.table.view().devices.notices == ("Games damaged on the disk: 2. All others are intact.",)
+        assert played.table.view().devices.notices == (
+            "Games damaged on the disk: 2. All others are intact.",
+        )
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 

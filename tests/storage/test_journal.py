@@ -50,7 +50,11 @@ def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
         with Journal(state / "journal.sqlite") as journal:
             journal.key("host")
             names = {"journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"}
-            modes = {each.name: each.stat().st_mode & 0o777 for each in state.iterdir() if each.name in names}
+            modes = {
+                each.name: each.stat().st_mode & 0o777
+                for each in state.iterdir()
+                if each.name in names
+            }
             assert modes == dict.fromkeys(names, 0o600)
             left = Path(f"{path}-wal")
             shutil.copyfile(state / "journal.sqlite", path)
@@ -78,11 +82,15 @@ def test_a_new_key_is_kept_on_a_full_disk_too(path: Path) -> None:
         database_of(journal).execute(
             f"PRAGMA max_page_count={database_of(journal).execute('PRAGMA page_count').fetchone()[0]}"
         )
-        with pytest.raises(JournalError, match="The new key cannot be saved: database or disk is full"):
+        with pytest.raises(
+            JournalError, match="The new key cannot be saved: database or disk is full"
+        ):
             journal.renew_key("host", 20_000)
 
         journal.database.on_full = lambda: True  # there was something, and it was not enough
-        with pytest.raises(JournalError, match="The new key cannot be saved: database or disk is full"):
+        with pytest.raises(
+            JournalError, match="The new key cannot be saved: database or disk is full"
+        ):
             journal.renew_key("host", 20_000)
 
         def give_up() -> bool:
@@ -117,13 +125,17 @@ def test_runs_of_older_versions_date_without_a_checksum(path: Path) -> None:
     changed(path, "DELETE FROM facts")
     changed(path, "UPDATE runs SET ahead_s = ahead_s + 4096")
     with Journal(path) as journal:
-        assert {entry.at - entry.now_s for entry in journal.entries()} == {1_700_000_000.0 - 10.0 + 4096.0}
+        assert {entry.at - entry.now_s for entry in journal.entries()} == {
+            1_700_000_000.0 - 10.0 + 4096.0
+        }
 
 
 # ---- formats ---------------------------------------------------------------------------------------------------------
 
 
-def next_format(monkeypatch: pytest.MonkeyPatch, step: str = "CREATE TABLE later (id INTEGER PRIMARY KEY)") -> None:
+def next_format(
+    monkeypatch: pytest.MonkeyPatch, step: str = "CREATE TABLE later (id INTEGER PRIMARY KEY)"
+) -> None:
     """Have this program be one whose format is newer by one."""
     monkeypatch.setattr(format, "FORMAT", FORMAT + 1)
     monkeypatch.setattr(opening, "FORMAT", FORMAT + 1)
@@ -138,7 +150,9 @@ def forget_the_schema() -> Iterator[None]:
     format._our_schema.cache_clear()
 
 
-def test_a_newer_format_leaves_a_copy_that_is_never_overwritten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_leaves_a_copy_that_is_never_overwritten(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_journal(path)
     before = rows(path)
     path.with_name("journal.format-2.sqlite").write_bytes(b"of an earlier upgrade")
@@ -156,14 +170,18 @@ def test_a_newer_format_leaves_a_copy_that_is_never_overwritten(path: Path, monk
     assert copy.stat().st_mode & 0o777 == 0o600
     assert path.with_name("journal.format-2.sqlite").read_bytes() == b"of an earlier upgrade"
     format._our_schema.cache_clear()
-    with pytest.raises(JournalError, match="has format 3, this program reads 2: update the program"):
+    with pytest.raises(
+        JournalError, match="has format 3, this program reads 2: update the program"
+    ):
         Journal(path)
     copy.replace(path)
     with Journal(path) as journal:
         assert journal.games() == [1, 2, 3], "whoever goes back has the games of before"
 
 
-def test_a_migration_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_fails_leaves_the_old_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_journal(path)
     before = rows(path)
     with monkeypatch.context() as patch:
@@ -177,7 +195,9 @@ def test_a_migration_that_fails_leaves_the_old_file(path: Path, monkeypatch: pyt
         assert journal.games() == [1, 2, 3]
 
 
-def test_without_room_for_the_copy_nothing_is_migrated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_for_the_copy_nothing_is_migrated(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_journal(path)
     content = path.read_bytes()
 
@@ -195,9 +215,14 @@ def test_without_room_for_the_copy_nothing_is_migrated(path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("version", "words"),
-    [(7, "has format 7, this program reads 2: update the program"), (1, "start version 1.0.0 once, then this one")],
+    [
+        (7, "has format 7, this program reads 2: update the program"),
+        (1, "start version 1.0.0 once, then this one"),
+    ],
 )
-def test_a_file_of_another_format_is_refused_and_nothing_is_touched(path: Path, version: int, words: str) -> None:
+def test_a_file_of_another_format_is_refused_and_nothing_is_touched(
+    path: Path, version: int, words: str
+) -> None:
     made_journal(path)
     changed(path, "DROP TABLE facts")
     changed(path, f"PRAGMA user_version={version}")
@@ -236,7 +261,9 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
 def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path) -> None:
     made_journal(path)
     last = [row[0] for row in rows(path) if row[1] == 3]
-    changed(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")  # North's second order
+    changed(
+        path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}"
+    )  # North's second order
     with playing(path.parent) as played:
         view = played.table.view()
         assert "kept, what cannot be read is in journal.damaged.sqlite." in view.devices.notices[0]
@@ -262,7 +289,9 @@ def test_inputs_that_are_gone_from_the_end_are_counted(path: Path) -> None:
         assert "The end of game 3 was damaged: 2 inputs are lost" in journal.notice
 
 
-def test_inputs_beyond_those_that_were_counted_are_no_loss_and_who_sat_where_has_no_number(path: Path) -> None:
+def test_inputs_beyond_those_that_were_counted_are_no_loss_and_who_sat_where_has_no_number(
+    path: Path,
+) -> None:
     made_journal(path)
     changed(path, "UPDATE ends SET entries = 1 WHERE game = 3")
     changed(path, "DELETE FROM entries WHERE game = 0")
@@ -277,7 +306,9 @@ def test_a_game_whose_beginning_is_lost_leaves_its_number_behind(path: Path, gam
     made_journal(path, games)
     changed(path, f"DELETE FROM entries WHERE game = {games}")
     with playing(path.parent) as played:
-        assert f"Other games that have lost inputs: {games}." in played.table.view().devices.notices[0]
+        assert (
+            f"Other games that have lost inputs: {games}." in played.table.view().devices.notices[0]
+        )
         assert played.table.view().phase is Phase.LOBBY
         played.table.new_game("outbuffered")
         assert played.table.progress().number == games + 1
@@ -290,7 +321,9 @@ def test_damage_to_the_index_alone_loses_nothing(path: Path) -> None:
         played.finish_stages()
         whole = played.table.view()
     with closing(sqlite3.connect(path)) as db:
-        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries_game'").fetchone()
+        (root,) = db.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'entries_game'"
+        ).fetchone()
     content, page = bytearray(path.read_bytes()), slice((root - 1) * 4096, root * 4096)
     content[page] = before[page]
     path.write_bytes(content)
@@ -305,7 +338,11 @@ def leaves(path: Path, content: bytes) -> list[int]:
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
     places = range(root * 4096, len(content), 4096)
-    return [place for place in places if content[place] == 13 and b"hand_in" in content[place : place + 4096]]
+    return [
+        place
+        for place in places
+        if content[place] == 13 and b"hand_in" in content[place : place + 4096]
+    ]
 
 
 def test_games_beside_the_damage_stay(path: Path) -> None:
@@ -337,7 +374,9 @@ def test_an_input_whose_number_has_become_nought_does_not_lead_in_a_circle(path:
     pages = leaves(path, content)
     last, broken = pages[-3], pages[-2]
     cells = int.from_bytes(content[last + 3 : last + 5], "big")
-    cell = last + int.from_bytes(content[last + 4 + 2 * cells :][:2], "big")  # the last one but one is told last
+    cell = last + int.from_bytes(
+        content[last + 4 + 2 * cells :][:2], "big"
+    )  # the last one but one is told last
     number = cell + (1 if content[cell] < 128 else 2)  # behind the length of what follows
     assert content[number] >= 128, "it has two bytes"
     content[number : number + 2] = b"\x80\x00"
@@ -357,13 +396,16 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
     with closing(sqlite3.connect(path)) as db, db:
         pause = (1, 1.0, 1, 1.0, msgspec.json.encode(Pause("host", 1.0)), b"")
         db.executemany(
-            "INSERT INTO entries (game, at, run, now_s, record, link) VALUES (?, ?, ?, ?, ?, ?)", [pause] * 900
+            "INSERT INTO entries (game, at, run, now_s, record, link) VALUES (?, ?, ?, ?, ?, ?)",
+            [pause] * 900,
         )
         database.link_all(db)
         key = db.execute("SELECT value FROM keys").fetchall()
         (last_root,) = db.execute("SELECT MAX(rootpage) FROM sqlite_master").fetchone()
     content = bytearray(path.read_bytes())
-    kind, holds = {"entries": (13, b"take_seat"), "entries_game": (10, b""), "keys": (10, b"host")}[table]  # leaves
+    kind, holds = {"entries": (13, b"take_seat"), "entries_game": (10, b""), "keys": (10, b"host")}[
+        table
+    ]  # leaves
     pages = range(last_root * 4096 if table == "entries_game" else 0, len(content), 4096)
     bad = next(at for at in pages if content[at] == kind and holds in content[at : at + 4096])
     content[bad : bad + 4096] = b"\xff" * 4096
@@ -383,7 +425,10 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
 
 def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path) -> None:
     made_journal(path)
-    changed(path, "UPDATE entries SET link = CAST(x'ff00fe' AS TEXT) WHERE id = (SELECT MAX(id) - 1 FROM entries)")
+    changed(
+        path,
+        "UPDATE entries SET link = CAST(x'ff00fe' AS TEXT) WHERE id = (SELECT MAX(id) - 1 FROM entries)",
+    )
     with Journal(path) as journal:
         assert journal.notice.startswith("The journal was damaged.")
         assert all(journal.check(game) for game in (0, *journal.games()))
@@ -419,7 +464,9 @@ def test_what_passes_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
             journal.check(1)
         patch.undo()
         journal.checkpoint()
-        assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, "a reader holds no input up"
+        assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, (
+            "a reader holds no input up"
+        )
     monkeypatch.setattr(opening, "BUSY_MS", 100)
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -472,10 +519,14 @@ def test_flips_in_the_log_are_told(path: Path) -> None:
     broken[32 + 24 + 100] ^= 1  # in the first frame: SQLite reads nothing of what follows
     Path(f"{path}-wal").write_bytes(broken)
     with Journal(path) as journal:
-        assert journal.notice == ("The end of the journal was damaged: the last inputs may be lost. Compare the board.")
+        assert journal.notice == (
+            "The end of the journal was damaged: the last inputs may be lost. Compare the board."
+        )
 
 
-def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_power_cut_while_rescuing_loses_nothing_more(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_journal(path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) - 4096] + bytes(4096))
@@ -484,7 +535,9 @@ def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(recovery, "sync_folder", cut)  # after the old file was renamed, before the new one is
+        patch.setattr(
+            recovery, "sync_folder", cut
+        )  # after the old file was renamed, before the new one is
         with pytest.raises(KeyboardInterrupt):
             Journal(path)
     assert not path.exists()
@@ -496,7 +549,9 @@ def test_a_power_cut_while_rescuing_loses_nothing_more(path: Path, monkeypatch: 
 @settings(max_examples=15)
 @example(kind="bits", seed=1553607)  # in a row of `runs`, which dates inputs
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
-def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(kept: Path, kind: str, seed: int) -> None:
+def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(
+    kept: Path, kind: str, seed: int
+) -> None:
     content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()
     damaged, damaged_log = damage(kind, content, log, Random(seed))
     assert problems_after(kept, damaged, damaged_log, kind not in UNSEEN) == [], (kind, seed)
@@ -516,7 +571,9 @@ def test_a_digest_that_became_text_is_damage_and_not_an_error(kept: Path, tmp_pa
     path = tmp_path / "journal.sqlite"
     path.write_bytes((kept / "made.sqlite").read_bytes())
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("UPDATE entries SET link = CAST(x'ff8168' AS TEXT) WHERE id = (SELECT max(id) FROM entries)")
+        db.execute(
+            "UPDATE entries SET link = CAST(x'ff8168' AS TEXT) WHERE id = (SELECT max(id) FROM entries)"
+        )
     with Journal(path) as journal:
         assert "1 input are lost" in journal.notice
         assert all(journal.check(game) for game in journal.games())

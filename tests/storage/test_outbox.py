@@ -56,7 +56,12 @@ def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -
     play_a_turn(table)
     told = messages(journal)
     assert [record.entry for record in told] == [entry.id for entry in journal.entries()]
-    assert [record.what for record in told if record.game][:4] == ["new_game", "begin", "hand_in", "hand_in"]
+    assert [record.what for record in told if record.game][:4] == [
+        "new_game",
+        "begin",
+        "hand_in",
+        "hand_in",
+    ]
     last = told[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, table.table.view().moment)
     assert all(read_record(encoded(record)) == record for record in told)

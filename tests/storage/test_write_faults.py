@@ -57,14 +57,20 @@ def test_the_folder_says_what_sqlite_does_not(
 @pytest.mark.parametrize(
     ("code", "fault", "todo"),
     [
-        (sqlite3.SQLITE_IOERR_FSYNC, WriteFault.BROKEN, "The disk reports errors: save a backup now"),
+        (
+            sqlite3.SQLITE_IOERR_FSYNC,
+            WriteFault.BROKEN,
+            "The disk reports errors: save a backup now",
+        ),
         (sqlite3.SQLITE_READONLY, WriteFault.FORBIDDEN, "may not write to"),
         (sqlite3.SQLITE_BUSY, WriteFault.BUSY, "Another program is using"),
         (sqlite3.SQLITE_CORRUPT, WriteFault.DAMAGED, "The journal is damaged"),
         (sqlite3.SQLITE_FULL, WriteFault.FULL, "Free some space"),
     ],
 )
-def test_only_a_full_disk_gives_its_reserve_up(path: Path, code: int, fault: WriteFault, todo: str) -> None:
+def test_only_a_full_disk_gives_its_reserve_up(
+    path: Path, code: int, fault: WriteFault, todo: str
+) -> None:
     def refuse(_: sqlite3.Connection) -> None:
         raise sqlite_error(code)
 
@@ -122,7 +128,9 @@ def remove_log(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [remove, replace_by_another, rename, remove_log])
-def test_a_file_that_is_gone_takes_no_input_and_all_games_are_saved(tmp_path: Path, change: object) -> None:
+def test_a_file_that_is_gone_takes_no_input_and_all_games_are_saved(
+    tmp_path: Path, change: object
+) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         played.begin()
@@ -131,7 +139,10 @@ def test_a_file_that_is_gone_takes_no_input_and_all_games_are_saved(tmp_path: Pa
         change(journal.path)  # type: ignore[operator] # one of those above
         moment = played.table.view().moment
         for _ in range(2):
-            with pytest.raises(JournalError, match=r"was removed or replaced.*All games so far are in journal-saved\."):
+            with pytest.raises(
+                JournalError,
+                match=r"was removed or replaced.*All games so far are in journal-saved\.",
+            ):
                 played.table.hand_in(Seat.SOUTH, moment, "UUS", "x" * 64)
         assert played.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
         assert "removed or replaced" in played.table.view().devices.notices[0]

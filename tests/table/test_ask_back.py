@@ -120,7 +120,9 @@ def test_the_move_that_would_go_is_shown(tmp_path: Path) -> None:
         to_second_move(place)
         place.table.ask_back(Seat.NORTH, place.table.view().moment)
         view = place.table.view(Seat.SOUTH)
-        assert [(str(each.origin), str(each.target)) for each in view.board.back_moves] == [("a2", "a1")]
+        assert [(str(each.origin), str(each.target)) for each in view.board.back_moves] == [
+            ("a2", "a1")
+        ]
         assert view.sign.text == "Black wants the last move back"
         assert place.table.view(Seat.NORTH).sign.text == "Waiting for white"
 

@@ -59,8 +59,20 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "a number as moment": (HAND_IN, b'{"moment": 1, "action": "DDD"}', JSON, 400, "moment"),
     "plain text": (HAND_IN, order(), {"Content-Type": "text/plain"}, 415, ""),
     "an oversize body": (HAND_IN, b"x" * 20_000, JSON, 413, ""),
-    "a form": (HAND_IN, b"action=DDD", {"Content-Type": "application/x-www-form-urlencoded"}, 415, ""),
-    "nothing to take back": ("/api/seat/north/take-back", b'{"moment": "1.1"}', JSON, 409, "nothing to take back"),
+    "a form": (
+        HAND_IN,
+        b"action=DDD",
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        415,
+        "",
+    ),
+    "nothing to take back": (
+        "/api/seat/north/take-back",
+        b'{"moment": "1.1"}',
+        JSON,
+        409,
+        "nothing to take back",
+    ),
     "a taken seat": ("/api/seat/south/take", b'{"name": "Eve"}', JSON, 409, "South is taken"),
     "a step that is not there": (
         "/api/seat/north/confirm",
@@ -69,8 +81,20 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
         409,
         "",
     ),
-    "a negative step": ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": -1, "force": true}', JSON, 409, ""),
-    "a game while one is on": ("/api/seat/north/start", b'{"game": "outbuffered"}', JSON, 409, "A game is on"),
+    "a negative step": (
+        "/api/seat/north/confirm",
+        b'{"moment": "1.1", "stage": -1, "force": true}',
+        JSON,
+        409,
+        "",
+    ),
+    "a game while one is on": (
+        "/api/seat/north/start",
+        b'{"game": "outbuffered"}',
+        JSON,
+        409,
+        "A game is on",
+    ),
     "a rematch in the middle": ("/api/seat/north/rematch", b"{}", JSON, 409, "not over"),
     "the host's word without the key": ("/api/host/undo", b"{}", JSON, 403, "host"),
     "a wrong host key": ("/api/host/abandon", b"{}", JSON | {"X-Host-Key": "aaaaa-aaaaa"}, 403, ""),
@@ -83,9 +107,24 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "no such key": ("/workbench/press", b'{"button": "south_jump"}', JSON, 404, ""),
 }
 HOST_CASES: dict[str, tuple[str, bytes, int, str]] = {
-    "no such game": ("/api/host/new-game", b'{"game": "chess", "options": {}}', 400, "choose one of"),
-    "no such option": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"wind": 1}}', 400, "wind"),
-    "a bad board": ("/api/host/new-game", b'{"game": "outbuffered", "options": {"board": "sS"}}', 400, "exactly one"),
+    "no such game": (
+        "/api/host/new-game",
+        b'{"game": "chess", "options": {}}',
+        400,
+        "choose one of",
+    ),
+    "no such option": (
+        "/api/host/new-game",
+        b'{"game": "outbuffered", "options": {"wind": 1}}',
+        400,
+        "wind",
+    ),
+    "a bad board": (
+        "/api/host/new-game",
+        b'{"game": "outbuffered", "options": {"board": "sS"}}',
+        400,
+        "exactly one",
+    ),
     "a huge board": (
         "/api/host/new-game",
         json.dumps({"game": "outbuffered", "options": {"board": ("." * 90 + "\n") * 90}}).encode(),
@@ -112,25 +151,38 @@ class Room:
     def state(self) -> tuple[object, ...]:
         """Everything that a wrong input must leave alone."""
         view, own = self.north.get("/api/view"), self.companion.table.view(Seat.SOUTH)
-        return {key: value for key, value in view.items() if key != "version"}, own.own.sealed, own.sign
+        return (
+            {key: value for key, value in view.items() if key != "version"},
+            own.own.sealed,
+            own.sign,
+        )
 
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    settings = Settings(state_dir=str(tmp_path_factory.mktemp("room")), web=WebSettings(host="127.0.0.1", port=0))
+    settings = Settings(
+        state_dir=str(tmp_path_factory.mktemp("room")), web=WebSettings(host="127.0.0.1", port=0)
+    )
     with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
         yield Room(companion)
 
 
 def look(
-    room: Room, answer: tuple[int, bytes, Mapping[str, str]], status: int, words: str, before: tuple[object, ...]
+    room: Room,
+    answer: tuple[int, bytes, Mapping[str, str]],
+    status: int,
+    words: str,
+    before: tuple[object, ...],
 ) -> None:
     got, body, headers = answer
     text = body.decode()
     assert got == status, text
     assert words in text
     assert text, "a refusal says something"
-    assert not headers["Content-Type"].startswith("application/json") or json.loads(text)["error"]["message"]
+    assert (
+        not headers["Content-Type"].startswith("application/json")
+        or json.loads(text)["error"]["message"]
+    )
     for forbidden in ("Traceback", SECRET, SALT):
         assert forbidden not in text + str(headers)
     assert room.state() == before
@@ -163,7 +215,12 @@ def test_a_name_that_cannot_be_shown_is_refused_and_nobody_sits(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     "name",
-    ["\U0001f469\u200d\U0001f680 Mara", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "W" * 24, "a\u0301\u0323"],
+    [
+        "\U0001f469\u200d\U0001f680 Mara",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "W" * 24,
+        "a\u0301\u0323",
+    ],
 )
 def test_a_name_of_any_script_and_of_joined_emoji_is_taken(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:

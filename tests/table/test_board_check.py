@@ -43,7 +43,9 @@ def layout(**stacks: str) -> Layout:
 
 def reading(unknown: str = "", quiet: bool = True, **seen: str) -> Reading:
     hidden = frozenset(sq(text) for text in unknown.split())
-    return Reading({sq(square): face for square, face in seen.items()}, hidden, quiet=quiet, game="outbuffered")
+    return Reading(
+        {sq(square): face for square, face in seen.items()}, hidden, quiet=quiet, game="outbuffered"
+    )
 
 
 STILL = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "lime flag"}
@@ -66,8 +68,12 @@ def test_what_has_not_moved_may_be_hidden() -> None:
     hidden = reading("b4", a1="purple robot", b3="lime robot")
     assert agrees(after, hidden, before)
     assert not agrees(after, hidden), "in a set-up everything must be seen"
-    assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), "what has moved must be seen"
-    assert not agrees(after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before)
+    assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
+        "what has moved must be seen"
+    )
+    assert not agrees(
+        after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before
+    )
 
 
 def test_what_lay_below_what_has_gone_may_be_hidden() -> None:
@@ -75,7 +81,9 @@ def test_what_lay_below_what_has_gone_may_be_hidden() -> None:
     after = layout(g4="pink regular", e6="pink big, ball")
     assert agrees(after, reading("g4", e6="ball"), before)
     assert not agrees(after, reading(e6="ball"), before), "the piece is missed"
-    assert not agrees(after, reading("e6", g4="pink regular"), before), "where the ball went is not seen"
+    assert not agrees(after, reading("e6", g4="pink regular"), before), (
+        "where the ball went is not seen"
+    )
 
 
 def test_hand_moves_follow_stacks() -> None:
@@ -91,7 +99,9 @@ def test_hand_moves_follow_stacks() -> None:
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
     assert not hand_moves(KIT, before, after, left_behind)[0].done, "the flag was forgotten"
     covered = reading("b3 c4", b2="purple robot", c3="lime robot")
-    assert not any(move.done for move in hand_moves(KIT, before, after, covered)), "a hand is over where they were"
+    assert not any(move.done for move in hand_moves(KIT, before, after, covered)), (
+        "a hand is over where they were"
+    )
 
 
 def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> None:
@@ -99,7 +109,9 @@ def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> 
     before = layout(g7="pink fast turned over, ball", b2="blue big turned over")
     after = layout(g7="pink fast, ball", b2="blue big")
     assert turned_below(before, after) == {sq("g7")}, "the other one can be seen"
-    seen = Reading({sq("g7"): "ball", sq("b2"): "blue big"}, frozenset(), quiet=True, game="kahmate")
+    seen = Reading(
+        {sq("g7"): "ball", sq("b2"): "blue big"}, frozenset(), quiet=True, game="kahmate"
+    )
     assert agrees(after, seen, before), "as far as a picture goes"
     done = {move.target: move.done for move in hand_moves(kit, before, after, seen)}
     assert done == {sq("g7"): False, sq("b2"): True}
@@ -119,10 +131,14 @@ def test_of_equal_pieces_that_are_hidden_so_many_are_remembered_as_are_not_seen(
     both = remembered(reading("a1 c1", e1="pink regular"), board)
     assert both == dict.fromkeys(map(sq, ("a1", "c1", "e1")), "pink regular")
     one = remembered(reading("a1 c1", e1="pink regular", g1="pink regular"), board)
-    assert one == dict.fromkeys(map(sq, ("a1", "e1", "g1")), "pink regular"), "one of the two is seen elsewhere"
+    assert one == dict.fromkeys(map(sq, ("a1", "e1", "g1")), "pink regular"), (
+        "one of the two is seen elsewhere"
+    )
 
 
-def test_of_equal_pieces_the_one_that_keeps_its_face_goes_its_way_and_the_other_turns_over() -> None:
+def test_of_equal_pieces_the_one_that_keeps_its_face_goes_its_way_and_the_other_turns_over() -> (
+    None
+):
     kit = game_named("kahmate").kit(game_named("kahmate").options({}))
     front, back = _two_sides(kit)
     before, after = layout(a1=front, c1=back), layout(e1=back, g1=back)
@@ -132,7 +148,9 @@ def test_of_equal_pieces_the_one_that_keeps_its_face_goes_its_way_and_the_other_
 
 def _two_sides(kit: Kit) -> tuple[str, str]:
     """A piece that can be turned over: its two faces."""
-    return next((kit.kind(face.name), face.name) for face in kit.faces if kit.kind(face.name) != face.name)
+    return next(
+        (kit.kind(face.name), face.name) for face in kit.faces if kit.kind(face.name) != face.name
+    )
 
 
 def test_setting_up_and_clearing_are_moves_too() -> None:
@@ -148,11 +166,21 @@ def test_setting_up_and_clearing_are_moves_too() -> None:
             "Purple robot expected on a1, seen on a2: move it back.",
             "Move the purple robot a2 to a1",
         ),
-        ({"a1": None}, "Purple robot is missing on a1: put it there.", "Put the purple robot on a1"),
-        ({"c4": "purple flag", "b1": None}, "Purple flag expected on b1, seen on c4: move it back.", ""),
+        (
+            {"a1": None},
+            "Purple robot is missing on a1: put it there.",
+            "Put the purple robot on a1",
+        ),
+        (
+            {"c4": "purple flag", "b1": None},
+            "Purple flag expected on b1, seen on c4: move it back.",
+            "",
+        ),
     ],
 )
-def test_a_wrong_piece_is_named_with_its_way_back(seen: dict[str, str | None], text: str, sign: str) -> None:
+def test_a_wrong_piece_is_named_with_its_way_back(
+    seen: dict[str, str | None], text: str, sign: str
+) -> None:
     squares = {square: face for square, face in (STILL | seen).items() if face}
     found = problems(KIT, START, START, reading(**squares))
     assert text in [problem.text for problem in found]
@@ -173,16 +201,24 @@ def test_on_the_way_nothing_is_wrong() -> None:
     assert problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
     assert problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot")) == ()
     wrong = problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
-    assert [problem.text for problem in wrong] == ["Purple robot expected on a2, seen on b2: move it to a2."]
+    assert [problem.text for problem in wrong] == [
+        "Purple robot expected on a2, seen on b2: move it to a2."
+    ]
     assert wrong[0].home == sq("a2")
     swapped = problems(KIT, START, after, reading(**lifted, a2="lime robot", c3="purple robot"))
-    assert {problem.square: problem.home for problem in swapped} == {sq("a2"): sq("c3"), sq("c3"): sq("a2")}
+    assert {problem.square: problem.home for problem in swapped} == {
+        sq("a2"): sq("c3"),
+        sq("c3"): sq("a2"),
+    }
 
 
 def test_a_stack_may_come_apart_on_the_way() -> None:
     before = layout(b3="lime flag, purple robot", b1="purple flag", c4="lime robot")
     after = layout(b2="lime flag, purple robot", b1="purple flag", c4="lime robot")
-    assert problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot")) == ()
+    assert (
+        problems(KIT, before, after, reading(b3="lime flag", b1="purple flag", c4="lime robot"))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,11 +250,16 @@ def test_a_ball_lies_above_or_below_its_player() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     board = layout(b5="blue regular, ball", e5="blue regular")
-    outcomes = [("run", (layout(b7="blue regular, ball", e5="blue regular"),)), ("kick", (board | layout(b7="ball"),))]
+    outcomes = [
+        ("run", (layout(b7="blue regular, ball", e5="blue regular"),)),
+        ("kick", (board | layout(b7="ball"),)),
+    ]
     look = reading(b7="blue regular", e5="blue regular")
     assert explain(game, Seat.SOUTH, look, outcomes, Before(kit, board)) == "run"
     left = reading(b7="blue regular", e5="blue regular", b5="ball")
-    assert explain(game, Seat.SOUTH, left, outcomes, Before(kit, board)) is None, "it was left behind"
+    assert explain(game, Seat.SOUTH, left, outcomes, Before(kit, board)) is None, (
+        "it was left behind"
+    )
 
 
 def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() -> None:
@@ -228,7 +269,9 @@ def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() ->
     after = layout(d6="blue fast, ball")
     assert problems(kit, before, after, reading(d6="blue fast")) == (), "the ball lies below"
     (astray,) = problems(kit, after, after, reading(e6="blue fast", d6="ball"))
-    assert astray.text == "Blue fast expected on d6, seen on e6: move it back.", "also what belongs below"
+    assert astray.text == "Blue fast expected on d6, seen on e6: move it back.", (
+        "also what belongs below"
+    )
     assert problems(kit, before, after, reading()) == (), "both in the hand"
     assert problems(kit, before, after, reading(d6="ball")) == (), "the ball has not been lifted"
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
@@ -252,10 +295,14 @@ def test_a_piece_that_would_lie_on_one_that_looks_the_same_is_told_by_its_marker
     outcomes = [(scouts.parse(text), layouts) for text, layouts in outcomes]
     before = Before(kit, board, {a3: 20, a4: 21})
     hidden = replace(reading("a5", a3=full, a4=plain), game="scouts", markers={a3: 20, a4: 22})
-    assert explain(scouts, Seat.NORTH, hidden, outcomes, before) is None, "the piece lies on a5, where nothing is seen"
+    assert explain(scouts, Seat.NORTH, hidden, outcomes, before) is None, (
+        "the piece lies on a5, where nothing is seen"
+    )
     shown = replace(hidden, markers={a3: 21, a4: 22})
     assert explain(scouts, Seat.NORTH, shown, outcomes, before) == scouts.parse("a4-a3")
-    assert explain(scouts, Seat.NORTH, shown, outcomes, replace(before, markers={a4: 21})) == scouts.parse("a4-a3")
+    assert explain(
+        scouts, Seat.NORTH, shown, outcomes, replace(before, markers={a4: 21})
+    ) == scouts.parse("a4-a3")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +336,10 @@ def test_explain_finds_the_one_play() -> None:
     before = Before(toy.kit(toy.options({})), toy.expected(state) or {})
     seen = reading(a3="white counter", b1="black counter")
     assert explain(toy, Seat.SOUTH, seen, outcomes, before) == 2
-    assert explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes, before) is None
+    assert (
+        explain(toy, Seat.SOUTH, reading(a5="white counter", b1="black counter"), outcomes, before)
+        is None
+    )
     with pytest.raises(Ambiguous) as asked:
         explain(toy, Seat.SOUTH, seen, [*outcomes, (1, outcomes[1][1])], before)
     assert asked.value.choices == ("2", "1")

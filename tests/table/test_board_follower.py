@@ -31,7 +31,9 @@ def lay(layout: Layout, **changes: tuple[str, ...] | None) -> dict[Square, tuple
     return {square: faces for square, faces in changed.items() if changes.get(str(square), faces)}
 
 
-def see(played: Played, layout: Layout, quiet: bool = True, after_s: float = 0.1, hidden: str = "") -> None:
+def see(
+    played: Played, layout: Layout, quiet: bool = True, after_s: float = 0.1, hidden: str = ""
+) -> None:
     """Some time later the camera sees this."""
     played.clock.advance(after_s)
     played.show(layout, hidden, quiet, "scouts")
@@ -54,7 +56,9 @@ def begin(played: Played, **options: object) -> None:
 
 def left_s(played: Played, seat: Seat) -> float:
     clock = played.table.view().time.clocks[seat]
-    return round(clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s(), 3)
+    return round(
+        clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s(), 3
+    )
 
 
 def press(played: Played, seat: Seat) -> None:
@@ -134,7 +138,10 @@ def test_the_machines_move_and_no_play_behind_it_are_put_back(played: Played) ->
     board = now(played)
     machine_moves(played, "c1-c2")
     moment = played.table.view().moment
-    for wrong in (lay(board, c10=None, c9=BLACK), lay(board, c1=None, c2=WHITE, c10=None, c7=BLACK)):
+    for wrong in (
+        lay(board, c10=None, c9=BLACK),
+        lay(board, c1=None, c2=WHITE, c10=None, c7=BLACK),
+    ):
         see(played, wrong)
         assert (played.table.view().moment, played.table.view().phase) == (moment, Phase.STAGES)
         assert played.table.view().board.problems
@@ -166,7 +173,9 @@ def test_of_two_mistakes_the_first_is_told_and_both_once_and_no_play_counts_whil
     view = played.table.view()
     assert (len(view.board.problems), view.sign.text) == (2, view.board.problems[0].sign)
     wrong = [signal for signal in played.signals if signal.cue is Cue.BOARD_WRONG]
-    assert [signal.seats for signal in wrong] == [view.sign.seats] == [{NORTH}], "who is asked, hears it"
+    assert [signal.seats for signal in wrong] == [view.sign.seats] == [{NORTH}], (
+        "who is asked, hears it"
+    )
     see(played, board)
     played.table.pause("host")
     see(played, lay(board, c1=None, c2=WHITE))
@@ -181,7 +190,9 @@ def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     assert (view.moment, view.board.problems, view.board.why_not) == (moment, (), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
     see(played, lay(now(played), c10=None))
-    assert played.table.view().board.problems[0].text == "Black scout is missing on c10: put it there."
+    assert (
+        played.table.view().board.problems[0].text == "Black scout is missing on c10: put it there."
+    )
 
 
 def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Played) -> None:
@@ -189,7 +200,10 @@ def test_a_piece_that_is_missed_may_lie_where_the_camera_does_not_see(played: Pl
     see(played, lay(now(played), e10=None), hidden="e7")
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
-    assert sign.small == "Is the black scout on e7, where the camera cannot see it? Then straighten it."
+    assert (
+        sign.small
+        == "Is the black scout on e7, where the camera cannot see it? Then straighten it."
+    )
 
 
 def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) -> None:
@@ -199,7 +213,10 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     see(played, lay(whole, e10=None), hidden="e10 e9")
     sign = played.table.view().sign
     assert sign.text == "Put the black scout on e10"
-    assert sign.small == "The camera cannot see e10 now: straighten the piece there, or take your hand away."
+    assert (
+        sign.small
+        == "The camera cannot see e10 now: straighten the piece there, or take your hand away."
+    )
     assert not live_of(played.table).shows(whole), "nothing is ticked off by that"
     see(played, whole)
     assert played.table.view().board.problems == ()
@@ -245,7 +262,9 @@ def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str
     ids = {sq(square): marker for square, marker in markers.items()}
     hidden = frozenset(map(sq, unknown.split()))
     seen = {square: face for square, face in tops(layout).items() if square not in hidden}
-    reading = Reading(seen, hidden, quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids)
+    reading = Reading(
+        seen, hidden, quiet=True, game="scouts", at_s=played.clock.monotonic_s(), markers=ids
+    )
     played.table.saw(reading)
     played.table.step()
 
@@ -308,7 +327,9 @@ def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
     view = played.table.view()
     assert view.match.log[-1].startswith("1. White lays its boulder")
     see(played, lay(now(played), c5=None, c6=None, e5=boulder, e6=boulder))
-    assert [str(problem.square) for problem in played.table.view().board.problems] == ["d5"], "one piece, one sentence"
+    assert [str(problem.square) for problem in played.table.view().board.problems] == ["d5"], (
+        "one piece, one sentence"
+    )
 
 
 def tap(played: Played, *texts: str) -> None:
@@ -321,7 +342,9 @@ def tap(played: Played, *texts: str) -> None:
             played.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
-def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes_on(played: Played) -> None:
+def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes_on(
+    played: Played,
+) -> None:
     begin(played)
     tap(played, "c1-c2", ".")
     for rank in range(2, 9):
@@ -338,7 +361,10 @@ def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes
     assert played.table.view().phase is Phase.ORDERS
     assert now(played)[sq("b10")] == ("white scout with intel",)
     see(played, lay(now(played), b10=WHITE))
-    assert played.table.view().board.problems[0].text == "White scout with intel expected on b10: turn the piece over."
+    assert (
+        played.table.view().board.problems[0].text
+        == "White scout with intel expected on b10: turn the piece over."
+    )
 
 
 # ---- the chess clock ---------------------------------------------------------------------------------------------
@@ -380,7 +406,9 @@ def test_the_clock_is_pressed_by_pad_table_button_phone_or_screen(played: Played
     assert played.table.view().sign.seats == {NORTH}
 
 
-def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(played: Played) -> None:
+def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(
+    played: Played,
+) -> None:
     begin(played)
     board = lay(now(played), c1=None, c2=WHITE)
     see(played, now(played), quiet=False, after_s=30)
@@ -455,7 +483,9 @@ def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Pl
     begin(played, seconds=180)
     alarms: list[tuple[float, str]] = []
     played.table.connect(
-        on_alarms=lambda due: alarms.__setitem__(slice(None), [(a.at_s, a.signal.cue.value) for a in due])
+        on_alarms=lambda due: alarms.__setitem__(
+            slice(None), [(a.at_s, a.signal.cue.value) for a in due]
+        )
     )
     start_s = played.clock.monotonic_s()
     heard = [(round(at_s - start_s), cue) for at_s, cue in alarms]
@@ -466,7 +496,9 @@ def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Pl
     ]
     before = list(alarms)
     see(played, lay(now(played), c1=None, c2=WHITE), after_s=160)
-    assert [alarm for alarm in alarms if alarm not in before] == [], "a play does not ring the clock anew"
+    assert [alarm for alarm in alarms if alarm not in before] == [], (
+        "a play does not ring the clock anew"
+    )
 
 
 def test_a_restart_brings_both_times_back_stopped(tmp_path: Path) -> None:

@@ -16,12 +16,18 @@ ROUNDS = (
     "h2-h1 f2-f1xg1 4/4"
 )
 """South's fast piece is turned over with the ball on g2, and stands up there."""
-PLACES = {Seat.SOUTH: "R@h2 R@d2 B@c2 T@f2 F@g2 S@e2", Seat.NORTH: "R@c11 R@a10 B@f10 T@e10 F@h10 S@b11"}
+PLACES = {
+    Seat.SOUTH: "R@h2 R@d2 B@c2 T@f2 F@g2 S@e2",
+    Seat.NORTH: "R@c11 R@a10 B@f10 T@e10 F@h10 S@b11",
+}
 
 
 def pass_stages(played: Played, until: str = "") -> None:
     """By the host's word, up to a stage."""
-    while (view := played.table.view()).phase in (Phase.SETUP, Phase.STAGES) and view.turn.title != (until or None):
+    while (view := played.table.view()).phase in (
+        Phase.SETUP,
+        Phase.STAGES,
+    ) and view.turn.title != (until or None):
         played.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 

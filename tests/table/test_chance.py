@@ -12,7 +12,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from chance_tools import NORTHS, SOUTHS, dealt, next_commitment, place_pieces, recomputed, to_placing
+from chance_tools import (
+    NORTHS,
+    SOUTHS,
+    dealt,
+    next_commitment,
+    place_pieces,
+    recomputed,
+    to_placing,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_of, session_of
@@ -61,20 +69,35 @@ def begin(place: Place, game: str, **body: Any) -> None:
 
 
 @given(HEX, st.one_of(st.none(), HEX), st.one_of(st.none(), HEX))
-def test_the_seed_is_what_outsiders_compute(secret: str, south: str | None, north: str | None) -> None:
+def test_the_seed_is_what_outsiders_compute(
+    secret: str, south: str | None, north: str | None
+) -> None:
     parts = {seat: value for seat, value in zip(SEATS, (south, north), strict=True) if value}
-    fair = FairChance(commitment_of(secret), secret, {seat: Contribution(v, "phone") for seat, v in parts.items()})
-    commitment, seed = recomputed({"secret": secret, "contributions": {str(s): v for s, v in parts.items()}})
+    fair = FairChance(
+        commitment_of(secret), secret, {seat: Contribution(v, "phone") for seat, v in parts.items()}
+    )
+    commitment, seed = recomputed(
+        {"secret": secret, "contributions": {str(s): v for s, v in parts.items()}}
+    )
     assert (fair.commitment, f"{fair.seed:064x}") == (commitment, seed)
     assert list(fair.faults(fair.seed)) == []
 
 
 @given(HEX, HEX, HEX, st.integers(0, 2))
-def test_each_part_changes_the_seed_and_every_forgery_is_named(one: str, other: str, third: str, part: int) -> None:
+def test_each_part_changes_the_seed_and_every_forgery_is_named(
+    one: str, other: str, third: str, part: int
+) -> None:
     texts = [one, other, third]
-    changed = [("0" if text[0] != "0" else "1") + text[1:] if at == part else text for at, text in enumerate(texts)]
+    changed = [
+        ("0" if text[0] != "0" else "1") + text[1:] if at == part else text
+        for at, text in enumerate(texts)
+    ]
     true, forged = (
-        FairChance(commitment_of(one), s, {Seat.SOUTH: Contribution(a, "phone"), Seat.NORTH: Contribution(b, "phone")})
+        FairChance(
+            commitment_of(one),
+            s,
+            {Seat.SOUTH: Contribution(a, "phone"), Seat.NORTH: Contribution(b, "phone")},
+        )
         for s, a, b in (texts, changed)
     )
     assert true.seed != forged.seed
@@ -99,14 +122,20 @@ def test_the_commitment_is_published_before_the_game(place: Place) -> None:
     assert told["opened"] is None
     assert told["words"] == "The table was bound to its chance before the game began."
     place.table.resign(Seat.SOUTH)
-    assert view_of(place)["chance"]["opened"] is None, "cards lie hidden: the resignation may be taken back"
+    assert view_of(place)["chance"]["opened"] is None, (
+        "cards lie hidden: the resignation may be taken back"
+    )
     assert south.post("/api/seat/south/disclose", json={}).status_code == 200
     opened = view_of(place)["chance"]["opened"]
     assert recomputed(opened) == (commitment, opened["seed"])
     assert opened["faults"] == []
     state = session_of(place.table).state
-    assert [card for deck in state.decks for card in deck] == dealt(opened["seed"]), "the deal that was played"
-    assert place.browser().post("/api/host/undo", json={}, headers=HOST).status_code == 409, "it is over for good"
+    assert [card for deck in state.decks for card in deck] == dealt(opened["seed"]), (
+        "the deal that was played"
+    )
+    assert place.browser().post("/api/host/undo", json={}, headers=HOST).status_code == 409, (
+        "it is over for good"
+    )
 
 
 def test_the_next_game_has_a_secret_of_its_own(place: Place) -> None:
@@ -165,12 +194,16 @@ CHANNELS = ("/", "/watch", "/host", "/api/view", "/history", "/api/history", "/h
 
 def everything(place: Place, browsers: tuple[Any, ...]) -> list[str]:
     return [
-        f"{path} {browser.get(path, headers=HOST).get_data(as_text=True)}" for browser in browsers for path in CHANNELS
+        f"{path} {browser.get(path, headers=HOST).get_data(as_text=True)}"
+        for browser in browsers
+        for path in CHANNELS
     ]
 
 
 @pytest.mark.parametrize("game", ["binmat", "kahmate"])
-def test_secret_and_seed_are_nowhere_before_the_end(place: Place, game: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_secret_and_seed_are_nowhere_before_the_end(
+    place: Place, game: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("DEBUG")
     south, north, _ = both_sit(place)
     lobby = journal_of(place.table).key("chance").hex()
@@ -188,7 +221,9 @@ def test_secret_and_seed_are_nowhere_before_the_end(place: Place, game: str, cap
         assert not [text[:40] for text in seen if hidden in text]
 
 
-def test_games_that_differ_only_in_the_secret_look_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_that_differ_only_in_the_secret_look_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def played(number: int) -> list[str]:
         monkeypatch.setattr(Journal, "renew_key", _with_key(bytes([number]) * 32))
         monkeypatch.setattr("secrets.token_urlsafe", lambda _: "nonce")
@@ -201,7 +236,10 @@ def test_games_that_differ_only_in_the_secret_look_the_same(tmp_path: Path, monk
             seen += everything(place, (south, north, place.browser()))
             shown = " ".join(commitment[at : at + 4] for at in range(0, 16, 4))
             groups = "".join(f"<span>{commitment[at : at + 4]}</span>" for at in range(0, 64, 4))
-            return [text.replace(commitment, "C").replace(shown, "C").replace(groups, "C") for text in seen]
+            return [
+                text.replace(commitment, "C").replace(shown, "C").replace(groups, "C")
+                for text in seen
+            ]
 
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
@@ -211,7 +249,9 @@ def test_games_that_differ_only_in_the_secret_look_the_same(tmp_path: Path, monk
 
 def _with_key(value: bytes) -> Any:
     def renew(journal: Journal, name: str, length: int = 32) -> bytes:
-        journal.database.write(lambda db: db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value)))
+        journal.database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value))
+        )
         return value
 
     return renew
@@ -227,7 +267,9 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     place_pieces(place)
     first = session_of(place.table)
     place.table.undo()
-    assert session_of(place.table).tick > first.tick, "what was given for the turn that was taken back is for no other"
+    assert session_of(place.table).tick > first.tick, (
+        "what was given for the turn that was taken back is for no other"
+    )
     to_placing(place)
     place_pieces(place)
     assert session_of(place.table).state == first.state
@@ -266,12 +308,22 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("game", "body", "words"), CHOSEN)
-def test_a_chosen_chance_is_announced_everywhere(place: Place, game: str, body: dict[str, Any], words: str) -> None:
+def test_a_chosen_chance_is_announced_everywhere(
+    place: Place, game: str, body: dict[str, Any], words: str
+) -> None:
     south, north, _ = both_sit(place)
     begin(place, game, **body)
     to_placing(place)
-    places = [(place.browser(), path) for path in ("/", "/watch", "/api/view", "/host", "/history", "/api/history")]
-    places += [(south, "/seat/south"), (north, "/seat/north"), (north, "/api/seat/north/view"), (south, "/history/1")]
+    places = [
+        (place.browser(), path)
+        for path in ("/", "/watch", "/api/view", "/host", "/history", "/api/history")
+    ]
+    places += [
+        (south, "/seat/south"),
+        (north, "/seat/north"),
+        (north, "/api/seat/north/view"),
+        (south, "/history/1"),
+    ]
     for browser, path in places:
         page = browser.get(path, headers=HOST).get_data(as_text=True)
         if path.startswith("/api"):
@@ -316,7 +368,12 @@ def test_it_is_announced_on_covers_pads_and_the_workbench(place: Place) -> None:
 def test_where_nothing_is_drawn_no_page_speaks_of_chance(place: Place, game: str) -> None:
     south, north, _ = both_sit(place)
     begin(place, game, seed=5)
-    for browser, path in ((place.browser(), "/"), (south, "/seat/south"), (north, "/watch"), (north, "/history")):
+    for browser, path in (
+        (place.browser(), "/"),
+        (south, "/seat/south"),
+        (north, "/watch"),
+        (north, "/history"),
+    ):
         assert not _speaks(page_of(browser, path)), path
     assert view_of(place)["chance"] is None
     assert state_of(place.table.view(), "en")["chance"] is None
@@ -374,15 +431,21 @@ def test_file_and_notation_carry_the_proof(place: Place) -> None:
     assert played.chance is not None
     plain = json.loads(msgspec.json.encode(played))
     opened = {"secret": plain["chance"]["secret"]}
-    opened["contributions"] = {seat: each["value"] for seat, each in plain["chance"].get("contributions", {}).items()}
+    opened["contributions"] = {
+        seat: each["value"] for seat, each in plain["chance"].get("contributions", {}).items()
+    }
     assert recomputed(opened) == (plain["chance"]["commitment"], f"{plain['seed']:064x}")
     assert read_sheet(write_sheet(played)) == played
     assert "commitment and seed match" in "\n".join(retell(played))
 
 
-def test_the_check_for_outsiders_is_all_it_takes(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_for_outsiders_is_all_it_takes(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     played = finished(place)
-    block = re.search(r"## Fair chance.*?```python\n(.*?)```", SECURITY.read_text(encoding="utf-8"), re.DOTALL)
+    block = re.search(
+        r"## Fair chance.*?```python\n(.*?)```", SECURITY.read_text(encoding="utf-8"), re.DOTALL
+    )
     assert block is not None
     monkeypatch.chdir(tmp_path)
     Path("game-1.json").write_bytes(msgspec.json.encode(played))
@@ -402,7 +465,9 @@ def _forged(played: GameFile, what: str) -> GameFile:
         return msgspec.structs.replace(played, seed=played.seed + 1)
     changed: dict[str, Any] = {"secret": "00" * 32} if what == "secret" else {}
     if what == "contribution":
-        changed = {"contributions": {**fair.contributions, Seat.SOUTH: Contribution("11" * 32, "phone")}}
+        changed = {
+            "contributions": {**fair.contributions, Seat.SOUTH: Contribution("11" * 32, "phone")}
+        }
     return msgspec.structs.replace(played, chance=msgspec.structs.replace(fair, **changed))
 
 
@@ -412,7 +477,9 @@ def test_a_forged_file_is_refused(place: Place, what: str) -> None:
     with pytest.raises(Malformed, match=r"does not (fit|come from)"):
         list(retell(forged))
     for content in (msgspec.json.encode(forged), write_sheet(forged).encode()):
-        answer = place.browser().post("/history", headers=HOST, data={"file": (io.BytesIO(content), "game.json")})
+        answer = place.browser().post(
+            "/history", headers=HOST, data={"file": (io.BytesIO(content), "game.json")}
+        )
         assert answer.status_code == 400
         assert "The seed does not come from" in answer.get_data(as_text=True)
 
@@ -432,7 +499,9 @@ def test_every_end_opens_it(place: Place) -> None:
         assert place.table.view().phase is Phase.OVER
 
 
-def test_a_table_that_cannot_write_still_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_cannot_write_still_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from companion.core.errors import JournalError  # noqa: PLC0415 - named where it is raised
 
     def full(*_: object, **__: object) -> bytes:

@@ -133,7 +133,9 @@ def test_what_follows_from_the_end_comes_after_its_tone(played: Played) -> None:
 # ---- whose press counts, and when ---------------------------------------------------------------------------------
 
 
-def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_turn(played: Played) -> None:
+def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_turn(
+    played: Played,
+) -> None:
     begin(played)
     played.press(SOUTH, "ready")
     played.press(None, "table")
@@ -162,7 +164,9 @@ def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(playe
 
 
 @pytest.mark.parametrize("in_time_s", [4.99, 5.0])
-def test_a_press_that_is_heard_after_the_time_out_still_counts(played: Played, in_time_s: float) -> None:
+def test_a_press_that_is_heard_after_the_time_out_still_counts(
+    played: Played, in_time_s: float
+) -> None:
     begin(played)
     pressed_s = played.clock.monotonic_s() + in_time_s
     played.wait(5.2)
@@ -191,7 +195,9 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
 
 
 @pytest.mark.parametrize("in_time_s", [4.9, 5.0])
-def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(played: Played, in_time_s: float) -> None:
+def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(
+    played: Played, in_time_s: float
+) -> None:
     begin(played)
     moment, began_s = played.table.view().moment, played.clock.monotonic_s()
     played.wait(5.5)
@@ -438,13 +444,19 @@ def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
         assert journal.fold(live.number).state == live.state
         folded = journal.fold(live.number)
-        assert (folded.moment, folded.countdown, folded.paused) == (live.moment, live.countdown, live.paused)
+        assert (folded.moment, folded.countdown, folded.paused) == (
+            live.moment,
+            live.countdown,
+            live.paused,
+        )
 
 
 # ---- a service that is kept busy, on the real clock --------------------------------------------------------------------
 
 
-def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_of_the_turn(tmp_path: Path) -> None:
+def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_of_the_turn(
+    tmp_path: Path,
+) -> None:
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
@@ -476,4 +488,6 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             pressed, timed_out = session_of(table).turns[:2]
             assert (pressed.by_time, timed_out.by_time) == (False, True)
             assert before_s <= pressed.acted_s <= after_s, "it ended at the press"
-            assert timed_out.acted_s == pytest.approx(pressed.acted_s + 1.0), "the new turn began at the press"
+            assert timed_out.acted_s == pytest.approx(pressed.acted_s + 1.0), (
+                "the new turn began at the press"
+            )

@@ -27,7 +27,9 @@ class Pads:
         self.lamps: dict[Seat, TurnLamp] = {}
         self.table.connect(
             on_signal=self.signals.append,
-            on_lamps=lambda shown, _: self.lamps.update({seat: each.turn for seat, each in shown.items()}),
+            on_lamps=lambda shown, _: self.lamps.update(
+                {seat: each.turn for seat, each in shown.items()}
+            ),
         )
 
     def down(self, *buttons: str, after_s: float = 0.1) -> None:
@@ -78,7 +80,10 @@ def test_both_keys_held_offer_a_draw_and_accept_one(pads: Pads) -> None:
     pads.reach(SOUTH)
     view = pads.table.view()
     assert view.match.draw_offer is SOUTH
-    assert view.match.offer == "Purple offers a draw. Lime accepts by holding left and right on the pad, or plays on."
+    assert (
+        view.match.offer
+        == "Purple offers a draw. Lime accepts by holding left and right on the pad, or plays on."
+    )
     assert pads.cues[-1] is Cue.OFFER
     assert pads.lamps == {SOUTH: TurnLamp.OFFERED, NORTH: TurnLamp.OFFERED}
     page = pads.place.browser().get("/").get_data(as_text=True)
@@ -106,7 +111,9 @@ def test_what_was_entered_stays_entered(pads: Pads, entered: tuple[str, ...]) ->
     moment = pads.table.view().moment
     assert pads.table.view().seats[SOUTH].receipt
     pads.table.hand_in(NORTH, moment, "III")
-    assert pads.table.view().turn.orders[0][SOUTH].letter == "U", "it is the same order as without an offer"
+    assert pads.table.view().turn.orders[0][SOUTH].letter == "U", (
+        "it is the same order as without an offer"
+    )
     assert pads.table.view().match.draw_offer is None, "the reveal ends the offer"
 
 
@@ -166,7 +173,9 @@ def test_it_can_be_offered_while_hands_move_pieces(pads: Pads) -> None:
     assert pads.table.view().phase is Phase.STAGES
     pads.reach(NORTH)
     assert pads.table.view().match.offer in pads.place.browser().get("/").get_data(as_text=True)
-    assert pads.lamps == {SOUTH: TurnLamp.HANDS, NORTH: TurnLamp.OFFERED}, "whose hands are wanted still sees that"
+    assert pads.lamps == {SOUTH: TurnLamp.HANDS, NORTH: TurnLamp.OFFERED}, (
+        "whose hands are wanted still sees that"
+    )
     pads.reach(SOUTH)
     assert pads.table.view().phase is Phase.OVER
 

@@ -33,12 +33,15 @@ def test_a_piece_of_another_game_is_named(played: Played) -> None:
         f"The {KITS['scouts'].faces[0].name} of Scouts lies here (marker {scout}): take it away."
     )
     corner = KITS["kahmate"].board.corners[2]
-    assert f"The board’s corner of Kahmate lies here (marker {corner}): take it away." in sees(played, corner)
+    assert f"The board’s corner of Kahmate lies here (marker {corner}): take it away." in sees(
+        played, corner
+    )
     deck = KITS["binmat"].deck
     assert deck is not None
     card = deck.cards[3]
-    assert f"The card {card.name} of BINMAT lies here (marker {card.marker}): take it away." in sees(
-        played, card.marker
+    assert (
+        f"The card {card.name} of BINMAT lies here (marker {card.marker}): take it away."
+        in sees(played, card.marker)
     )
 
 
@@ -47,7 +50,9 @@ def test_the_same_tag_twice_is_named(played: Played) -> None:
     robot = marker_of("outbuffered", "lime robot")
     assert f"The lime robot is seen twice (marker {robot}): take one away." in sees(played, robot)
     corner = KITS["outbuffered"].board.corners[0]
-    assert f"The board’s corner is seen twice (marker {corner}): take one away." in sees(played, corner)
+    assert f"The board’s corner is seen twice (marker {corner}): take one away." in sees(
+        played, corner
+    )
 
 
 def test_a_marker_that_nobody_knows_is_told_by_its_number(played: Played) -> None:

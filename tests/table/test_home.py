@@ -72,7 +72,11 @@ def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
         played.table.begin_chosen()
     with playing(tmp_path) as again:
         view = again.table.view()
-        assert (view.phase, view.game, view.seats[Seat.NORTH].name) == (Phase.SETUP, "outbuffered", "Cleo")
+        assert (view.phase, view.game, view.seats[Seat.NORTH].name) == (
+            Phase.SETUP,
+            "outbuffered",
+            "Cleo",
+        )
 
 
 def test_a_game_is_chosen_then_begun(played: Played) -> None:
@@ -130,7 +134,9 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
 def _looks(played: Played, game: str | None) -> None:
     """The camera sees the bare board of a game, or none."""
     played.table.camera_is(CameraStatus(CameraState.SEES_BOARD if game else CameraState.NO_BOARD))
-    played.table.saw(Reading({}, frozenset(), quiet=True, game=game, at_s=played.clock.monotonic_s()))
+    played.table.saw(
+        Reading({}, frozenset(), quiet=True, game=game, at_s=played.clock.monotonic_s())
+    )
 
 
 def test_a_board_that_is_brought_chooses_its_game(played: Played) -> None:
@@ -156,7 +162,9 @@ def test_a_board_that_lay_there_chooses_nothing(played: Played) -> None:
         (("Ann", "Ben"), "Choose a game"),
     ],
 )
-def test_the_sign_at_home_says_what_is_left_to_do(tmp_path: Path, names: tuple[str, ...], text: str) -> None:
+def test_the_sign_at_home_says_what_is_left_to_do(
+    tmp_path: Path, names: tuple[str, ...], text: str
+) -> None:
     with playing(tmp_path) as played:
         for seat, name in zip(SEATS, names, strict=False):
             played.table.take_seat(seat, name)

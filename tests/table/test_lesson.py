@@ -88,7 +88,9 @@ def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: st
 
 
 @EACH
-def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(played: Played, name: str) -> None:
+def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
+    played: Played, name: str
+) -> None:
     begin(played, name)
     guide = played.table.view().guide
     assert guide is not None
@@ -144,7 +146,9 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     assert played.table.view().seats[SOUTH].receipt
 
 
-def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(played: Played) -> None:
+def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(
+    played: Played,
+) -> None:
     begin(played, "outbuffered")
     assert not played.table.view(SOUTH).own.examples
     played.table.skip_lesson("south")
@@ -166,7 +170,9 @@ def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
 
 
 @pytest.mark.parametrize("name", ["scouts", "binmat"])
-def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(played: Played, name: str) -> None:
+def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(
+    played: Played, name: str
+) -> None:
     begin(played, name)
     follow(played)
     assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
@@ -192,7 +198,9 @@ def test_a_rematch_is_no_lesson(played: Played) -> None:
     assert not view.board.target, "scouts are placed as in any game"
 
 
-def test_a_game_without_a_lesson_is_refused(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_without_a_lesson_is_refused(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(type(GAMES["arena"]), "lesson", None)
     with pytest.raises(Malformed, match="has no lesson"):
         played.table.begin_lesson("arena")
@@ -222,13 +230,18 @@ def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
                 keys = grammar.spell(guide.step.orders[seat])
                 wrong = next(key.pad for key in grammar.keys if key.pad != keys[0])
                 played.press(seat, wrong)
-                assert played.table.view().seats[seat].entered == 0, "another key is not taken, whosever it is"
+                assert played.table.view().seats[seat].entered == 0, (
+                    "another key is not taken, whosever it is"
+                )
                 assert played.cues[-1] == "key_refused"
                 played.press(seat, *keys, "ready")
             played.wait(1)
             while (view := played.table.view()).phase is Phase.STAGES:
                 played.press(SOUTH, "ready")
-                assert (played.table.view().moment, played.table.view().turn) != (view.moment, view.turn)
+                assert (played.table.view().moment, played.table.view().turn) != (
+                    view.moment,
+                    view.turn,
+                )
         assert played.table.view().phase is Phase.ORDERS
 
 
@@ -249,7 +262,9 @@ def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played)
     begin(played, "arena")
     guide = played.table.view().guide
     assert guide is not None
-    drawn = {seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS}
+    drawn = {
+        seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS
+    }
     assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
 
 
@@ -295,7 +310,14 @@ def test_b_held_asks_for_help_and_enters_nothing(tmp_path: Path) -> None:
         played.press(SOUTH, "b", held=True)
         view = played.table.view()
         assert view.seats[SOUTH].entered == 1, "B was no order"
-        assert [str(row.word) for row in view.help] == ["shoot", "up", "wait", "left", "down", "right"]
+        assert [str(row.word) for row in view.help] == [
+            "shoot",
+            "up",
+            "wait",
+            "left",
+            "down",
+            "right",
+        ]
         played.press(NORTH, "b")
         played.press(NORTH, "b", held=True)
         assert not played.table.view().help, "asked once more it goes"
@@ -325,7 +347,9 @@ def test_whoever_is_asked_alone_is_told_whose_turn_it_is(played: Played, name: s
     assert told == {guide.step.head if len(guide.step.orders) > 1 else "Your turn"}
 
 
-def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(played: Played) -> None:
+def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(
+    played: Played,
+) -> None:
     begin(played, "outbuffered")
     view = played.table.view()
     assert view.sign.text == "Both: give the orders shown here"

@@ -85,7 +85,9 @@ def growing(times: int, levels: int) -> Any:
     return grown
 
 
-@pytest.mark.parametrize(("times", "levels"), [(1400, 3), (30, 5), (2, 7), (8, 8), (2000, 1), (5000, 1)])
+@pytest.mark.parametrize(
+    ("times", "levels"), [(1400, 3), (30, 5), (2, 7), (8, 8), (2000, 1), (5000, 1)]
+)
 def test_no_message_grows_more_than_twentyfold(times: int, levels: int) -> None:
     sign = growing(times, levels)
     view = PublicView(Phase.ORDERS, sign=sign, why=sign, step=sign, happened=(sign,) * 40)
@@ -102,7 +104,10 @@ def test_no_message_grows_more_than_twentyfold(times: int, levels: int) -> None:
 def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
     sign = growing(60, 8)
     assert len(msgspec.json.encode(sign)) < 2000
-    for read, payload in ((read_record, record(sign)), (read_state, encoded(PublicState("1", 0.0, answer=sign)))):
+    for read, payload in (
+        (read_record, record(sign)),
+        (read_state, encoded(PublicState("1", 0.0, answer=sign))),
+    ):
         with pytest.raises(Malformed, match="too large"):
             read(payload)
     with pytest.raises(Malformed, match="too large"):
@@ -124,7 +129,9 @@ def test_a_message_that_is_too_large_is_refused() -> None:
         read_record(record("x" * MOST_BYTES))
 
 
-@pytest.mark.parametrize("mark", ["", "0123456789abc", "0123456789AB", "0011223344556677.0.3", "pair.0011223344556677"])
+@pytest.mark.parametrize(
+    "mark", ["", "0123456789abc", "0123456789AB", "0011223344556677.0.3", "pair.0011223344556677"]
+)
 def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
     """Else it could be what another table's game is called, whose result would then be there already."""
     with pytest.raises(Malformed, match="cannot be read"):
@@ -133,11 +140,16 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
 
 @pytest.mark.parametrize("number", [-1, 2**53 + 1, 2**63, 10**4000])
 def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
-    told, state = msgspec.json.decode(record("")), msgspec.json.decode(encoded(PublicState("1", 0.0)))
+    told, state = (
+        msgspec.json.decode(record("")),
+        msgspec.json.decode(encoded(PublicState("1", 0.0))),
+    )
     for name in ("entry", "epoch", "game"):
         with pytest.raises(Malformed, match="cannot be read"):
             read_record(msgspec.json.encode(told | {name: number}))
-    for name, value in dict.fromkeys(("turn", "stage", "steps"), number).items() | {("score", (0, 0, number))}:
+    for name, value in dict.fromkeys(("turn", "stage", "steps"), number).items() | {
+        ("score", (0, 0, number))
+    }:
         with pytest.raises(Malformed, match="cannot be read"):
             read_record(msgspec.json.encode(told | {"view": told["view"] | {name: value}}))
     with pytest.raises(Malformed, match="cannot be read"):

@@ -8,7 +8,16 @@ from random import Random
 
 import msgspec
 import pytest
-from remote_tools import GAME, HalfTable, MemoryLine, looks, paired, play_roughly, public_records, same
+from remote_tools import (
+    GAME,
+    HalfTable,
+    MemoryLine,
+    looks,
+    paired,
+    play_roughly,
+    public_records,
+    same,
+)
 
 from companion.core.errors import Illegal, Malformed, Stale
 from companion.core.kit import Seat
@@ -24,14 +33,20 @@ GAMES = (
 
 
 @pytest.mark.parametrize(("game", "options"), GAMES)
-def test_a_rough_game_is_the_same_at_both_tables(tmp_path: Path, game: str, options: dict[str, object]) -> None:
+def test_a_rough_game_is_the_same_at_both_tables(
+    tmp_path: Path, game: str, options: dict[str, object]
+) -> None:
     with paired(tmp_path, game, options) as line:
-        play_roughly(line, Random(game), ends=0.002 if game == "scouts" else 0.0)  # whose games are long
+        play_roughly(
+            line, Random(game), ends=0.002 if game == "scouts" else 0.0
+        )  # whose games are long
         same(line)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_both_end_a_game_in_the_same_way_whatever_they_ask_at_once(tmp_path: Path, seed: int) -> None:
+def test_both_end_a_game_in_the_same_way_whatever_they_ask_at_once(
+    tmp_path: Path, seed: int
+) -> None:
     game, options = GAMES[seed % len(GAMES)]
     with paired(tmp_path, game, options) as line:
         play_roughly(line, Random(seed), ends=0.01)
@@ -57,9 +72,16 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
         line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, order, "ab" * 8)
         line.flush()
         north = line.north
-        assert north.table.view().seats[Seat.SOUTH].receipt == line.south.session.sealed[Seat.SOUTH].receipt
+        assert (
+            north.table.view().seats[Seat.SOUTH].receipt
+            == line.south.session.sealed[Seat.SOUTH].receipt
+        )
         assert north.table.view(Seat.NORTH).sign.text == "Three orders to go"
-        before = [*map(bytes.decode, line.kept[Seat.SOUTH]), *looks(north), *_looks_of_anybody(line.south)]
+        before = [
+            *map(bytes.decode, line.kept[Seat.SOUTH]),
+            *looks(north),
+            *_looks_of_anybody(line.south),
+        ]
         north.table.hand_in(Seat.NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
@@ -68,7 +90,10 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
 
 
 def _looks_of_anybody(half: HalfTable) -> list[str]:
-    return [re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))), *public_records(half)]
+    return [
+        re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))),
+        *public_records(half),
+    ]
 
 
 def _masked(text: str) -> str:
@@ -76,7 +101,9 @@ def _masked(text: str) -> str:
     return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
 
 
-def test_nothing_at_the_other_table_depends_on_an_order_before_both_are_bound(tmp_path: Path) -> None:
+def test_nothing_at_the_other_table_depends_on_an_order_before_both_are_bound(
+    tmp_path: Path,
+) -> None:
     one_before, one_after = _at_north(tmp_path / "one", "SSS")
     other_before, other_after = _at_north(tmp_path / "other", "IRL")
     assert one_before == other_before
@@ -106,20 +133,44 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
                 north.table.remote.hear(GAME, at, payload)
             assert (north.session, len(list(north.journal.entries()))) == (before, kept)
 
-        for payload in (b"", b"{", b"x" * 50_000, b"\xff", _bytes(number, is_="x"), _bytes(number, **{"is": "eval"})):
+        for payload in (
+            b"",
+            b"{",
+            b"x" * 50_000,
+            b"\xff",
+            _bytes(number, is_="x"),
+            _bytes(number, **{"is": "eval"}),
+        ):
             refused(payload, "message")
         refused(_bytes(number + 1, **{"is": "left"}), "another game")
         refused(_bytes(number, **opened), "does not fit")  # nothing is bound
         for wrong in ({"tick": tick + 1}, {"receipt": "zz"}, {"at": -1.0}, {"more": 1}):
-            refused(_bytes(number, **{"is": "sealed", "tick": tick, "receipt": good, **wrong}), "fit|read")
+            refused(
+                _bytes(number, **{"is": "sealed", "tick": tick, "receipt": good, **wrong}),
+                "fit|read",
+            )
         refused(_bytes(number, **{"is": "shown", "tick": tick, "stage": 0}), "does not fit")
         refused(_bytes(number, **{"is": "time_over", "tick": tick}), "does not fit")
         refused(_bytes(number, **{"is": "answered", "is_agreed": True}), "does not fit")
-        north.table.remote.hear(GAME, number, _bytes(number, **{"is": "sealed", "tick": tick, "receipt": good}))
-        refused(_bytes(number + 1, **{"is": "sealed", "tick": tick, "receipt": good}), "does not fit", number + 1)
-        refused(_bytes(number + 1, **opened), "does not fit", number + 1)  # North has sealed nothing
+        north.table.remote.hear(
+            GAME, number, _bytes(number, **{"is": "sealed", "tick": tick, "receipt": good})
+        )
+        refused(
+            _bytes(number + 1, **{"is": "sealed", "tick": tick, "receipt": good}),
+            "does not fit",
+            number + 1,
+        )
+        refused(
+            _bytes(number + 1, **opened), "does not fit", number + 1
+        )  # North has sealed nothing
         north.table.hand_in(Seat.NORTH, north.session.moment, "DDD", "bb")
-        for wrong in ({"action": "UUD"}, {"salt": "ab"}, {"action": "uuu"}, {"action": "U" * 2000}, {"salt": "a b"}):
+        for wrong in (
+            {"action": "UUD"},
+            {"salt": "ab"},
+            {"action": "uuu"},
+            {"action": "U" * 2000},
+            {"salt": "a b"},
+        ):
             refused(_bytes(number + 1, **{**opened, **wrong}), "fit|read|buffer", number + 1)
         north.table.remote.hear(GAME, number + 1, _bytes(number + 1, **opened))
         assert north.session.phase is Phase.STAGES
@@ -142,7 +193,9 @@ def test_a_stage_that_was_shown_is_not_shown_again(tmp_path: Path) -> None:
         assert (north.session, len(list(north.journal.entries()))) == (before, kept)
 
 
-def test_a_message_twice_or_of_another_game_is_passed_over_and_one_too_early_refused(tmp_path: Path) -> None:
+def test_a_message_twice_or_of_another_game_is_passed_over_and_one_too_early_refused(
+    tmp_path: Path,
+) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)
         north, first = line.north, line.kept[Seat.SOUTH][0]
@@ -195,13 +248,19 @@ def test_the_pads_of_the_other_seat_do_nothing_here(tmp_path: Path) -> None:
         assert set(line.south.session.sealed) == {Seat.SOUTH}
 
 
-def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_of_it(tmp_path: Path) -> None:
+def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_of_it(
+    tmp_path: Path,
+) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)
         line.south.table.abandon()
         assert line.south.session.phase is Phase.ORDERS
         assert "end it again" in line.south.table.view().sign.small
-        table, moment, asked = line.south.table, line.south.session.moment, line.south.table.remote.progress
+        table, moment, asked = (
+            line.south.table,
+            line.south.session.moment,
+            line.south.table.remote.progress,
+        )
         for again in (
             lambda: table.hand_in(Seat.SOUTH, moment, "UUU"),
             lambda: table.resign(Seat.SOUTH),
@@ -232,7 +291,10 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
 
 @pytest.mark.parametrize("way", ["full", "clock", "referee"])
 def test_a_game_of_one_deck_is_not_begun_at_two_tables(tmp_path: Path, way: str) -> None:
-    with pytest.raises(Illegal, match="BINMAT needs one deck of cards"), paired(tmp_path, "binmat", {"way": way}):
+    with (
+        pytest.raises(Illegal, match="BINMAT needs one deck of cards"),
+        paired(tmp_path, "binmat", {"way": way}),
+    ):
         pass
 
 
@@ -264,14 +326,18 @@ def _scouts(line: MemoryLine) -> None:
         line.flush()
 
 
-def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(tmp_path: Path) -> None:
+def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
+    tmp_path: Path,
+) -> None:
     with paired(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
         _scouts(line)
         (seat,) = line.south.session.awaited
         here = next(half for half in line.tables if half.seat is seat)
         there = line.other(here)
         here.clock.advance(10)
-        there.clock.advance(500)  # the line is slow: nothing happens by the clock that is shown here
+        there.clock.advance(
+            500
+        )  # the line is slow: nothing happens by the clock that is shown here
         there.table.step()
         assert there.session.phase is Phase.ORDERS
         assert there.session.awaited == {seat}

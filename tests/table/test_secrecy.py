@@ -35,7 +35,9 @@ def port() -> int:
 @contextmanager
 def house(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
     settings = Settings(
-        state_dir=str(folder), web=WebSettings(host="127.0.0.1", port=port), table=TableSettings(reading_time_s=0.1)
+        state_dir=str(folder),
+        web=WebSettings(host="127.0.0.1", port=port),
+        table=TableSettings(reading_time_s=0.1),
     )
     with Companion(settings, simulate=True, clock=clock, threads=False) as companion:
         yield companion
@@ -108,7 +110,10 @@ class Scene:
 def buffer(scene: Scene, text: str) -> Acts:
     """Three orders by phone and pad, in every way there is."""
     scene.begin("outbuffered")
-    pads = [{"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter] for letter in text]
+    pads = [
+        {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter]
+        for letter in text
+    ]
     return (
         lambda: scene.plan(text),
         lambda: scene.press(*pads, "up"),
@@ -146,7 +151,14 @@ def card(scene: Scene, text: str) -> Acts:
 def sheet(scene: Scene, text: str) -> Acts:
     """Orders to three robots: at the pad robot by robot, then on the phone."""
     scene.begin("arena")
-    pads = {"N": ("up",), "E": ("right",), "aN": ("a", "up"), "aE": ("a", "right"), "D": ("b",), "X": ("a", "a")}
+    pads = {
+        "N": ("up",),
+        "E": ("right",),
+        "aN": ("a", "up"),
+        "aE": ("a", "right"),
+        "D": ("b",),
+        "X": ("a", "a"),
+    }
     orders = [pads[order.partition(":")[2]] for order in text.split()]
     return (
         lambda: scene.plan(text),
@@ -183,7 +195,13 @@ def strength(scene: Scene, text: str) -> Acts:
     scene.begin("kahmate", starter="south", ball_card=1)
     scene.both("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
     for action in ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5"):
-        seat = next(iter(Seat(name) for name, each in scene.companion.table.view().seats.items() if each.awaited))
+        seat = next(
+            iter(
+                Seat(name)
+                for name, each in scene.companion.table.view().seats.items()
+                if each.awaited
+            )
+        )
         scene.companion.table.hand_in(seat, scene.moment, action)
         scene.settle()
     assert all(each.awaited for each in scene.companion.table.view().seats.values())
@@ -212,7 +230,11 @@ SECRETS: dict[str, tuple[Callable[[Scene, str], Acts], str, str]] = {
 
 
 def seen_by_others(
-    folder: Path, port: int, begin: Callable[[Scene, str], Acts], text: str, viewer: type[Viewer] = Viewer
+    folder: Path,
+    port: int,
+    begin: Callable[[Scene, str], Acts],
+    text: str,
+    viewer: type[Viewer] = Viewer,
 ) -> list[tuple[str, bytes]]:
     """South hides a text in every way there is: all that the others were sent meanwhile."""
     clock = FakeClock()
@@ -224,13 +246,19 @@ def seen_by_others(
             act()
             clock.advance(1)
             companion.step_keys()
-            seen += [(f"after act {number}: {path}", sent) for path, sent in scene.viewer.everything()]
+            seen += [
+                (f"after act {number}: {path}", sent) for path, sent in scene.viewer.everything()
+            ]
     return seen
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_what_others_are_sent_does_not_depend_on_a_secret(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, secret: str
+    tmp_path: Path,
+    port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    secret: str,
 ) -> None:
     # A receipt is a salted hash of the order and differs by its nature: here it is one and the same text.
     monkeypatch.setattr(reducer, "receipt", lambda *_: "ab" * 32)
@@ -302,8 +330,12 @@ def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -
         viewer = Viewer(companion)
         companion.table.new_game("outbuffered", seed=1)
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
-        viewer.south.post("/api/seat/south/hand-in", moment=MOMENT, action="UUS", salt="5a175a175a17")
-        viewer.north.post("/api/seat/north/hand-in", moment=MOMENT, action="IRS", salt="beefbeefbeef")
+        viewer.south.post(
+            "/api/seat/south/hand-in", moment=MOMENT, action="UUS", salt="5a175a175a17"
+        )
+        viewer.north.post(
+            "/api/seat/north/hand-in", moment=MOMENT, action="IRS", salt="beefbeefbeef"
+        )
         assert companion.table.view().phase is Phase.STAGES
         for path, sent in viewer.everything():
             for secret in (b"UUS", b"IRS", b"5a175a17", b"beefbeef"):

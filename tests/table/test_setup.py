@@ -27,7 +27,9 @@ def chosen(page: str) -> dict[str, str]:
 
 
 def host_page(place: Kept, game: str = "") -> str:
-    return unescape(place.host.get(f"/host?game={game}" if game else "/host").get_data(as_text=True))
+    return unescape(
+        place.host.get(f"/host?game={game}" if game else "/host").get_data(as_text=True)
+    )
 
 
 def start(place: Kept, game: str, **options: object) -> None:
@@ -63,24 +65,33 @@ def test_the_default_is_marked_also_when_another_choice_stands(tmp_path: Path) -
         start(place, "outbuffered", turn_limit=20)
         for game in GAMES.values():
             page = host_page(place, game.name)
-            assert page.count('class="df"') == len(game.option_rows) == page.count(", the default</span>")
+            assert (
+                page.count('class="df"')
+                == len(game.option_rows)
+                == page.count(", the default</span>")
+            )
             assert all(row.sentence in page for row in game.option_rows)
 
 
-def test_without_scripts_the_form_starts_a_game_and_a_refusal_keeps_what_was_chosen(tmp_path: Path) -> None:
+def test_without_scripts_the_form_starts_a_game_and_a_refusal_keeps_what_was_chosen(
+    tmp_path: Path,
+) -> None:
     with kept(tmp_path) as place:
         assert place.browser().post("/host/start", data={"game": "outbuffered"}).status_code == 403
         page = host_page(place)
         assert 'form="options" id="start"' in page
         wrong = place.host.post(
-            "/host/start", data={"game": "outbuffered", "board": "own", "board-text": "sS", "turn_limit": "1"}
+            "/host/start",
+            data={"game": "outbuffered", "board": "own", "board-text": "sS", "turn_limit": "1"},
         )
         told = unescape(wrong.get_data(as_text=True))
         assert wrong.status_code == 400
         assert 'role="alert"' in told
         assert (chosen(told)["board"], chosen(told)["turn_limit"]) == ("own", "1")
         assert place.host.post("/host/start", data={"game": "chess"}).status_code == 404
-        answer = place.host.post("/host/start", data={"game": "outbuffered", "turn_limit": "1", "board": "77"})
+        answer = place.host.post(
+            "/host/start", data={"game": "outbuffered", "turn_limit": "1", "board": "77"}
+        )
         assert answer.location == "/host?game=outbuffered"
         assert place.table.view().phase is Phase.SETUP
         assert place.table.choices.options("outbuffered") == {"turn_limit": 20}
@@ -93,7 +104,9 @@ def test_a_form_is_read_strictly() -> None:
 
 
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])
-def test_ready_starts_what_was_played_last_when_no_board_lies_there(tmp_path: Path, key: PadKey) -> None:
+def test_ready_starts_what_was_played_last_when_no_board_lies_there(
+    tmp_path: Path, key: PadKey
+) -> None:
     by = None if key is PadKey.TABLE else Seat.NORTH
     with kept(tmp_path) as place:
         for seat in SEATS:
@@ -104,9 +117,14 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(tmp_path: Pa
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
     with kept(tmp_path) as place:
         place.press(by, key)
-        assert place.table.view().game == "arena", "options that are not known any more are those of the game"
+        assert place.table.view().game == "arena", (
+            "options that are not known any more are those of the game"
+        )
         place.table.abandon()
-        assert place.post("/api/host/new-game", game="outbuffered", options={"turn_limit": 20})[0] == 200
+        assert (
+            place.post("/api/host/new-game", game="outbuffered", options={"turn_limit": 20})[0]
+            == 200
+        )
         place.table.resign(Seat.SOUTH)
         assert place.post("/api/host/rematch")[0] == 200
         assert place.table.view().game == "outbuffered"
@@ -144,12 +162,18 @@ def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
         assert (status, "between games" in json.dumps(told)) == (409, True)
 
 
-def test_nobody_sees_a_seat_free_while_sides_change_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_sees_a_seat_free_while_sides_change_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A phone that looked in between was sent to the join page, and stayed there; a disk that refuses changes nothing."""
     with kept(tmp_path) as place:
         place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
         seen: list[list[str | None]] = []
-        place.table.connect(on_lamps=lambda *_: seen.append([each.name for each in place.table.view().seats.values()]))
+        place.table.connect(
+            on_lamps=lambda *_: seen.append(
+                [each.name for each in place.table.view().seats.values()]
+            )
+        )
 
         def full(*_: object) -> None:
             raise JournalError("The input could not be saved: nothing has changed.")
@@ -170,7 +194,10 @@ def test_one_alone_changes_to_the_other_side_and_one_phone_keeps_both(tmp_path: 
         mara.post("/api/seat/south/take", json={"name": "Ola"})
         place.post("/api/host/swap-seats")
         assert mara.get("/seat/north").location in ("/seat/north", "/seat/south")
-        assert {seat: view.name for seat, view in place.table.view().seats.items()} == {"south": "Mara", "north": "Ola"}
+        assert {seat: view.name for seat, view in place.table.view().seats.items()} == {
+            "south": "Mara",
+            "north": "Ola",
+        }
         for seat in SEATS:
             assert mara.get(f"/seat/{seat}").status_code == 200
 

@@ -55,7 +55,10 @@ def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
 def test_who_waits_for_the_other_side_is_told(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Mara")
-        assert (signs(played)[0], smalls(played)[0]) == ("Choose a game", "The other side is still free.")
+        assert (signs(played)[0], smalls(played)[0]) == (
+            "Choose a game",
+            "The other side is still free.",
+        )
         played.table.choose("scouts")
         assert signs(played)[0] == "Waiting for the other side"
         assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
@@ -67,7 +70,9 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
         played.begin()
         played.turn("UII", "UII")
         south, north, wall = smalls(played)
-        assert south == "Lime: robot, c4 to c3. Then press ready.", "its own part is on the sign already"
+        assert south == "Lime: robot, c4 to c3. Then press ready.", (
+            "its own part is on the sign already"
+        )
         assert north == "Then tap Done.", "a phone lists the others"
         assert wall.endswith("Then press ready.")
         assert signs(played) == (
@@ -84,7 +89,9 @@ def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
     with playing(tmp_path / "a") as played:
         both_seats(played)
         played.table.new_game("binmat", {"way": "clock"}, seed=1)
-        assert signs(played) == ("Tap “Start the clock”",) * 3, "the table screen has that key as well"
+        assert signs(played) == ("Tap “Start the clock”",) * 3, (
+            "the table screen has that key as well"
+        )
         played.table.resume("south")
         assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
         assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
@@ -136,7 +143,9 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
     assert ":" not in mine
     assert mine[0].isupper()
     parts = {"piece": say("purple robot"), "square": Square(0, 0), "home": Square(0, 1)}
-    why = before_colon(say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts))
+    why = before_colon(
+        say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    )
     assert ":" not in translate(why, language)
     assert translate(why, language).endswith("a1.")
 
@@ -201,7 +210,9 @@ def play(played: Played, action: str) -> None:
     played.finish_stages()
 
 
-@pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["by a chess clock", "without a clock"])
+@pytest.mark.parametrize(
+    "clock", [{"seconds": 300}, {}], ids=["by a chess clock", "without a clock"]
+)
 def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     clock: dict[str, int], played: Played
 ) -> None:
@@ -209,7 +220,12 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
     played.table.confirm("host", played.table.view().moment, 0)
     called = []
-    for seat, text in ((Seat.SOUTH, "a1-a2"), (Seat.SOUTH, "."), (Seat.NORTH, "a10-a9"), (Seat.NORTH, "b10-b9")):
+    for seat, text in (
+        (Seat.SOUTH, "a1-a2"),
+        (Seat.SOUTH, "."),
+        (Seat.NORTH, "a10-a9"),
+        (Seat.NORTH, "b10-b9"),
+    ):
         if session_of(played.table).paused:
             played.table.resume("host")
         played.signals.clear()
@@ -219,7 +235,9 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     assert called == [[], [{Seat.NORTH}], [], []]
 
 
-def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(played: Played) -> None:
+def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
+    played: Played,
+) -> None:
     both, one = TurnLamp.PULSE, TurnLamp.ON
     games = {"outbuffered": both, "arena": both, "scouts": one, "kahmate": both, "binmat": one}
     for game, awaited in games.items():
@@ -240,11 +258,23 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     played.begin()
     live = live_of(played.table)
     counted = [
-        lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps for count in range(8)
+        lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps
+        for count in range(8)
     ]
-    assert [sorted(lit) for lit in counted] == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2], [1, 2, 3], [1]]
+    assert [sorted(lit) for lit in counted] == [
+        [],
+        [1],
+        [1, 2],
+        [1, 2, 3],
+        [1],
+        [1, 2],
+        [1, 2, 3],
+        [1],
+    ]
     asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[Seat.SOUTH]
-    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "several readings, answer on the phone"
+    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), (
+        "several readings, answer on the phone"
+    )
     by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({Seat.SOUTH})))
     assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
 
@@ -254,7 +284,9 @@ def test_all_turn_lamps_pulse_while_it_is_paused(played: Played) -> None:
     played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUU")
     live = live_of(played.table)
     lamps = lamps_of(replace(live, session=replace(live.session, paused="host")))
-    assert [lamps[seat] for seat in SEATS] == [SeatLamps(frozenset(lit), TurnLamp.PULSE) for lit in ({1, 2, 3}, ())]
+    assert [lamps[seat] for seat in SEATS] == [
+        SeatLamps(frozenset(lit), TurnLamp.PULSE) for lit in ({1, 2, 3}, ())
+    ]
 
 
 def test_a_lamp_counts_every_step_of_a_reveal(played: Played) -> None:
@@ -264,13 +296,17 @@ def test_a_lamp_counts_every_step_of_a_reveal(played: Played) -> None:
         played.table.hand_in(seat, played.table.view().moment, orders)
     lit = []
     while (view := played.table.view()).phase is Phase.STAGES:
-        lit.append([sorted(lamps.order_lamps) for lamps in lamps_of(live_of(played.table)).values()])
+        lit.append(
+            [sorted(lamps.order_lamps) for lamps in lamps_of(live_of(played.table)).values()]
+        )
         played.table.confirm("south", view.moment, view.turn.stage)
     assert lit == [[[1 + step % 3]] * 2 for step in range(len(lit))]
     assert len(lit) > 3
 
 
-def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(played: Played) -> None:
+def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(
+    played: Played,
+) -> None:
     played.begin()
     before = session_of(played.table).board or {}
     played.show(before)
@@ -306,7 +342,9 @@ def test_while_a_turn_is_shown_nobody_is_asked_for_orders(played: Played) -> Non
     assert (standing.sheet, standing.keys) == (None, ())
 
 
-def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(played: Played) -> None:
+def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(
+    played: Played,
+) -> None:
     played.begin()
     right = played.table.view().board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
@@ -330,7 +368,9 @@ def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
 def test_a_draw_that_is_offered_is_said_before_anything_else(played: Played) -> None:
     played.begin()
     played.table.offer_draw(NORTH)
-    assert [played.table.view(viewer).sign.small for viewer in (SOUTH, None)] == ["Lime offers a draw."] * 2
+    assert [played.table.view(viewer).sign.small for viewer in (SOUTH, None)] == [
+        "Lime offers a draw."
+    ] * 2
 
 
 def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:

@@ -36,7 +36,11 @@ def bell(clock: FakeClock) -> StaffBell:
 
 def test_a_call_is_answered_and_ended(bell: StaffBell) -> None:
     bell.ring("north")
-    assert (bell.call, bell.by, bell.sentence()) == (Call.CALLED, "north", "The staff has been called.")
+    assert (bell.call, bell.by, bell.sentence()) == (
+        Call.CALLED,
+        "north",
+        "The staff has been called.",
+    )
     bell.ring("south")
     assert (bell.by, bell.number) == ("north", 1)
     bell.answer()
@@ -92,7 +96,9 @@ def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClie
         yield app.test_client()
 
 
-def test_only_who_belongs_to_the_table_calls(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
+def test_only_who_belongs_to_the_table_calls(
+    tmp_path: Path, clock: FakeClock, bell: StaffBell
+) -> None:
     with pages(tmp_path, clock, bell) as browser:
         refused = browser.post("/api/staff/call", json={}, environ_base=STRANGER)
         assert refused.status_code == 403
@@ -110,7 +116,9 @@ def test_only_who_belongs_to_the_table_calls(tmp_path: Path, clock: FakeClock, b
         assert browser.post("/api/staff/call", json={"x": 1}).status_code == 400
 
 
-def test_the_key_is_on_the_own_screen_and_in_the_seats_menu(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
+def test_the_key_is_on_the_own_screen_and_in_the_seats_menu(
+    tmp_path: Path, clock: FakeClock, bell: StaffBell
+) -> None:
     with pages(tmp_path, clock, bell) as browser:
         browser.post("/api/seat/south/take", json={"name": ""})
         assert "Call the staff" in browser.get("/").text

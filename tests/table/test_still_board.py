@@ -38,7 +38,11 @@ def test_a_new_game_begins_on_the_same_board(played: Played, game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str) -> None:
     layout = dict(begin(played, game))
-    stray = {square: faces for square, faces in layout.items() if square != max(layout)} if layout else {}
+    stray = (
+        {square: faces for square, faces in layout.items() if square != max(layout)}
+        if layout
+        else {}
+    )
     played.show(stray, game=game)
     played.table.resign(Seat.SOUTH)
     played.show(layout, game=game)
@@ -114,7 +118,9 @@ def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: s
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_board_that_was_never_touched_before_its_turn_is_taken_back_goes_on(played: Played, game: str) -> None:
+def test_a_board_that_was_never_touched_before_its_turn_is_taken_back_goes_on(
+    played: Played, game: str
+) -> None:
     begin(played, game)
     rng = Random(3)
     while not session_of(played.table).turns:

@@ -19,7 +19,15 @@ from toy import Toy
 
 from companion.archive.replay import game_file, load_game, retell
 from companion.core.clock import FakeClock
-from companion.core.errors import Ambiguous, CompanionError, Illegal, JournalError, Malformed, Refusal, Stale
+from companion.core.errors import (
+    Ambiguous,
+    CompanionError,
+    Illegal,
+    JournalError,
+    Malformed,
+    Refusal,
+    Stale,
+)
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnLamp
@@ -114,7 +122,10 @@ def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played
     played.show(gone, unknown="c2")
     sign = played.table.view().sign
     assert sign.text == "Purple: robot, a1 to a2"
-    assert sign.small == "Is the purple robot on c2, where the camera cannot see it? Then straighten it."
+    assert (
+        sign.small
+        == "Is the purple robot on c2, where the camera cannot see it? Then straighten it."
+    )
     played.show(gone)
     assert played.table.view().sign.small == "", "somebody holds it"
 
@@ -160,7 +171,9 @@ def test_a_hidden_target_square_is_said(played: Played) -> None:
     played.show(moved(board, "a1", "a2"), unknown="a2")
     assert played.table.view().sign.text == "Camera cannot see a2"
     played.show(moved(board, "a1", "a2"), unknown="a2", quiet=False)
-    assert played.table.view().sign.text == "Purple: robot, a1 to a2", "a hand is over it: it is no trouble"
+    assert played.table.view().sign.text == "Purple: robot, a1 to a2", (
+        "a hand is over it: it is no trouble"
+    )
     assert played.table.view().turn.stage == 0
 
 
@@ -263,12 +276,16 @@ def test_stale_and_double_inputs(played: Played) -> None:
     played.begin()
     moment = played.table.view().moment
     first = played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123")
-    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, "sent twice, taken once"
+    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, (
+        "sent twice, taken once"
+    )
     with pytest.raises(Illegal) as again:
         played.table.hand_in(Seat.SOUTH, moment, "DDD", "other")
     assert again.value.reason is Refusal.ALREADY_SEALED
     played.table.hand_in(Seat.NORTH, moment, "III")
-    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, "even after the reveal"
+    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, (
+        "even after the reveal"
+    )
     with pytest.raises(Stale):
         played.table.hand_in(Seat.SOUTH, moment, "DDD", "later")
     with pytest.raises(Stale):
@@ -313,7 +330,12 @@ def test_seats_are_taken_once_and_freed(played: Played) -> None:
 
 
 def test_what_needs_a_game_says_so(played: Played) -> None:
-    for act in (played.table.undo, played.table.abandon, played.table.rematch, lambda: played.table.resign(Seat.SOUTH)):
+    for act in (
+        played.table.undo,
+        played.table.abandon,
+        played.table.rematch,
+        lambda: played.table.resign(Seat.SOUTH),
+    ):
         with pytest.raises(CompanionError):
             act()
     played.begin()
@@ -441,7 +463,9 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
     played.begin()
 
     def fail(*_: object) -> None:
-        raise RuntimeError(" ".join(("the draft was", "up")))  # not in one piece: a trace shows the source
+        raise RuntimeError(
+            " ".join(("the draft was", "up"))
+        )  # not in one piece: a trace shows the source
 
     with monkeypatch.context() as patch:
         patch.setattr("companion.table.seats.pads.press_order", fail)
@@ -483,7 +507,9 @@ def test_the_camera_recognises_a_play(tmp_path: Path, monkeypatch: pytest.Monkey
         played.show(board, game="toy")
         assert played.table.view().sign.seats == {Seat.SOUTH}
         played.show(moved(board, "a1", "a5"), game="toy")
-        assert "expected on a1, seen on a5: move it back" in played.table.view().board.problems[0].text
+        assert (
+            "expected on a1, seen on a5: move it back" in played.table.view().board.problems[0].text
+        )
         played.show(moved(board, "a1", "a3"), game="toy")
         assert played.table.view().sign.seats == {Seat.NORTH}
         assert played.table.view().board.problems == ()
@@ -515,7 +541,9 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
 def comparable(view: object) -> dict[str, object]:
     """A view without what a restart may change."""
     plain = {field.name: getattr(view, field.name) for field in dataclasses.fields(view)}  # type: ignore[arg-type] # a view
-    return {key: value for key, value in plain.items() if key not in ("version", "camera", "watched")}
+    return {
+        key: value for key, value in plain.items() if key not in ("version", "camera", "watched")
+    }
 
 
 BUFFERS = st.text("UDLRIS", min_size=3, max_size=3)
@@ -553,7 +581,15 @@ def finish_with_short_signs(played: Played) -> None:
 
 
 def bare(session: Session) -> tuple[object, ...]:
-    return (session.state, session.phase, session.tick, session.sealed, session.board, session.turns, session.outcome)
+    return (
+        session.state,
+        session.phase,
+        session.tick,
+        session.sealed,
+        session.board,
+        session.turns,
+        session.outcome,
+    )
 
 
 # ---- journal troubles --------------------------------------------------------------------------------------------------------
@@ -603,7 +639,9 @@ def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
 # ---- secrecy ------------------------------------------------------------------------------------------------------------------
 
 
-def what_others_get(folder: Path, text: str, viewer: Seat | None) -> tuple[list[object], list[object]]:
+def what_others_get(
+    folder: Path, text: str, viewer: Seat | None
+) -> tuple[list[object], list[object]]:
     """Views, lamps and cues while South gives this order by pad, takes it back, and gives it by phone."""
     with playing(folder) as played:
         both_seats(played)
@@ -612,7 +650,10 @@ def what_others_get(folder: Path, text: str, viewer: Seat | None) -> tuple[list[
 
         def look() -> None:
             view = played.table.view(viewer)
-            seats = {seat: dataclasses.replace(shown, receipt=None, sitting="") for seat, shown in view.seats.items()}
+            seats = {
+                seat: dataclasses.replace(shown, receipt=None, sitting="")
+                for seat, shown in view.seats.items()
+            }
             seen.append(dataclasses.replace(view, seats=seats))
             seen.append(lamps_of(live_of(played.table)))
 
@@ -665,7 +706,9 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
             except Illegal:
                 answers.append("")
 
-        threads = [threading.Thread(target=try_to_sit, args=(seat, n)) for n in range(8) for seat in SEATS]
+        threads = [
+            threading.Thread(target=try_to_sit, args=(seat, n)) for n in range(8) for seat in SEATS
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -719,7 +762,9 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         assert table.view().seats[Seat.NORTH].receipt
 
 
-def test_a_board_that_can_mean_two_plays_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_that_can_mean_two_plays_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
 
     def explain(*_: object) -> None:
@@ -757,7 +802,9 @@ def test_ready_is_a_key_of_an_order_where_the_game_says_so(played: Played) -> No
     assert (step.draft, step.count) == (("ready",), grammar.count(("ready",)))
 
 
-def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_ready(tmp_path: Path) -> None:
+def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_ready(
+    tmp_path: Path,
+) -> None:
     with playing(tmp_path) as played:
         for seat in SEATS:
             played.press(seat, "ready")
@@ -767,10 +814,16 @@ def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_r
         game, state = game_named("kahmate"), session_of(played.table).state
         actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
         placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
-        pieces = {square: tuple(face for face in faces if face != "ball") for square, faces in placed.items()}
+        pieces = {
+            square: tuple(face for face in faces if face != "ball")
+            for square, faces in placed.items()
+        }
         played.show({square: faces for square, faces in pieces.items() if faces}, game="kahmate")
         texts = {seat: game.format(actions[seat]) for seat in SEATS}
-        assert {seat: played.table.view(seat).own.laid for seat in (*SEATS, None)} == {**texts, None: None}
+        assert {seat: played.table.view(seat).own.laid for seat in (*SEATS, None)} == {
+            **texts,
+            None: None,
+        }
         assert played.table.view(Seat.SOUTH).sign.text == "Read right? Then press ready"
         played.press(Seat.SOUTH, "ready", held=True)
         assert not played.table.view().seats[Seat.SOUTH].receipt
@@ -779,7 +832,9 @@ def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_r
         assert played.table.view(Seat.SOUTH).own.laid is None
 
 
-def test_whoever_follows_the_table_rests_no_longer_than_agreed_and_ends_at_once(tmp_path: Path) -> None:
+def test_whoever_follows_the_table_rests_no_longer_than_agreed_and_ends_at_once(
+    tmp_path: Path,
+) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         table.start()
         steps: list[float] = []

@@ -49,7 +49,9 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
         assert session_of(table).turns[0].by_time is False
 
 
-def test_a_failing_listener_stops_no_device(played: Played, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_listener_stops_no_device(
+    played: Played, caplog: pytest.LogCaptureFixture
+) -> None:
     def fail(_: Signal) -> None:
         raise RuntimeError("the listener is broken")
 

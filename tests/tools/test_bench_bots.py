@@ -10,7 +10,9 @@ from bench.bots import Plan, bench_bots
 from bench.bots.perfect import MOST_LOST_A_TURN, losses
 
 
-def test_a_run_that_was_broken_off_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_broken_off_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "games.jsonl"
     bench_bots(Plan(["scouts 3 v random"], 1, file, jobs=1))
     with file.open("ab") as torn:

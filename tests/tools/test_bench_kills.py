@@ -28,12 +28,19 @@ def test_it_sees_what_a_page_tells_of_a_sealed_order(viewer: Seat | None, tmp_pa
 
     def told(played_on: Path) -> dict[str, Any]:
         with playing(played_on) as after:
-            seen: dict[str, Any] = json.loads(json.dumps(plain_view(after.table.view(viewer)), default=str))
+            seen: dict[str, Any] = json.loads(
+                json.dumps(plain_view(after.table.view(viewer)), default=str)
+            )
             return seen
 
     with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
         session = journal.restore()
     view = told(tmp_path)
     assert not tells(view, session, SOUTH, viewer)
-    for betrayed in ({"orders": [{"south": "UDS"}]}, {"laid": "up"}, {"more": "x"}, {"sealed": {"south": "UDS"}}):
+    for betrayed in (
+        {"orders": [{"south": "UDS"}]},
+        {"laid": "up"},
+        {"more": "x"},
+        {"sealed": {"south": "UDS"}},
+    ):
         assert tells(view | betrayed, session, SOUTH, viewer)

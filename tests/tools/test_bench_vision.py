@@ -57,7 +57,10 @@ def test_a_perfect_reading_has_every_readable_piece_right() -> None:
 def test_everything_that_is_told_wrongly_counts() -> None:
     kit, prints = seen(CLEAN)
     good = perfect(kit, prints)
-    (one, other), empty = list(good.seen)[:2], next(s for s in kit.board.squares if s not in good.seen)
+    (one, other), empty = (
+        list(good.seen)[:2],
+        next(s for s in kit.board.squares if s not in good.seen),
+    )
     faces, markers = dict(good.seen), dict(good.markers)
     lost = faces.pop(one), markers.pop(one)
     faces[empty], markers[empty] = lost
@@ -69,10 +72,14 @@ def test_everything_that_is_told_wrongly_counts() -> None:
     assert tally.on_board - tally.right == 2
     assert f"{one}: WRONG, empty instead of {lost[0]}" in faults
     assert f"{empty}: WRONG, {lost[0]} instead of nothing" in faults
-    unsure = replace(good, seen={s: f for s, f in good.seen.items() if s != one}, unknown=frozenset({one}))
+    unsure = replace(
+        good, seen={s: f for s, f in good.seen.items() if s != one}, unknown=frozenset({one})
+    )
     assert wrong_entries(unsure, prints, kit) == [], "unknown is not wrong"
     assert "the board of other" in wrong_entries(replace(good, game="other"), prints, kit)[0]
-    assert wrong_entries(Reading({}), prints, kit) == [], "who sees no board says nothing of any square"
+    assert wrong_entries(Reading({}), prints, kit) == [], (
+        "who sees no board says nothing of any square"
+    )
 
 
 # ---- peers -------------------------------------------------------------------------------------------------------
@@ -86,7 +93,9 @@ def test_the_judgement_of_games_and_costs() -> None:
     assert all(v.holds for v in good.verdicts())
     for change in ({"right": 994}, {"settled": 98}, {"wrong": 1}):
         assert sum(v.holds for v in replace(good, **change).verdicts()) == 2  # type: ignore[arg-type]  # replace() checks the names itself
-    costs_ = Costs("kahmate", full_ms=20, changed_ms=4, settling_ms=3, still_ms=1.3, peer_ms=24, memory_mb=3)
+    costs_ = Costs(
+        "kahmate", full_ms=20, changed_ms=4, settling_ms=3, still_ms=1.3, peer_ms=24, memory_mb=3
+    )
     assert [v.holds for v in costs_.verdicts()] == [False, True, True]
     assert costs_.verdicts()[0].sentence().endswith("ArUco's 24.0 ms (at most 0.050)  SHORT")
     photograph = Photograph("a.jpg", 5, {READER: 4, "ArUco": 5}, {READER: 0, "ArUco": 0})
@@ -96,7 +105,9 @@ def test_the_judgement_of_games_and_costs() -> None:
 # ---- the whole bench ---------------------------------------------------------------------------------------------
 
 
-def test_the_command_answers_in_json_and_with_its_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_answers_in_json_and_with_its_exit_status(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     status = main(["reading", "--quick", "--only", "clean-1", "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert answer["opencv"] == cv2.__version__

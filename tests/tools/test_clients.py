@@ -63,7 +63,9 @@ def rubbish(line: socket.socket) -> None:
 
 
 def a_chunk_that_is_none(line: socket.socket) -> None:
-    line.sendall(b"POST /host HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n")
+    line.sendall(
+        b"POST /host HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n"
+    )
 
 
 def nothing(line: socket.socket) -> None:
@@ -107,4 +109,6 @@ def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
         begun = [each.name for each in threading.enumerate() if each.name not in threads]
         assert set(begun) <= {"streams-pages"}, "one thread writes all streams of pages, and stays"
         polite.post("/api/seat/south/take", name="Mara")
-        assert companion.table.view().seats["south"].name == "Mara", "half a request has taken no seat"
+        assert companion.table.view().seats["south"].name == "Mara", (
+            "half a request has taken no seat"
+        )

@@ -41,7 +41,9 @@ def test_every_target_has_its_turn_here_or_a_reason() -> None:
     assert sum(target.share for target in targets) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("target", [each for each in every_target() if each.name in FEW], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "target", [each for each in every_target() if each.name in FEW], ids=lambda each: each.name
+)
 def test_nothing_generated_does_harm(target: Target) -> None:
     result = run_batch(target, 1, FEW[target.name])
     assert [failure.sentence() for failure in result.failures] == []
@@ -74,7 +76,9 @@ def test_a_fault_is_found_made_small_and_told() -> None:
 # ---- what was found --------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The camera took the last of two sealed orders for a turn in the open, and said nothing about the board."""
     with playing(tmp_path) as played:
         both_seats(played)
@@ -102,7 +106,11 @@ def test_another_game_s_board_in_the_middle_of_a_game_is_no_play(
         played.table.saw(Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30}))
         played.table.step()
         after = played.table.view()
-        assert (after.moment, after.phase, after.board.problems) == (before.moment, before.phase, ())
+        assert (after.moment, after.phase, after.board.problems) == (
+            before.moment,
+            before.phase,
+            (),
+        )
     assert "failed" not in caplog.text
 
 
@@ -122,7 +130,12 @@ def test_a_game_of_a_number_beyond_all_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_a_backup_whose_packing_is_damaged_is_refused(tmp_path: Path, how: int) -> None:
     Journal(tmp_path / "journal.sqlite").close()
-    settings, file, whole, packed = Settings(state_dir=str(tmp_path)), tmp_path / "s.toml", io.BytesIO(), io.BytesIO()
+    settings, file, whole, packed = (
+        Settings(state_dir=str(tmp_path)),
+        tmp_path / "s.toml",
+        io.BytesIO(),
+        io.BytesIO(),
+    )
     make_backup(settings, file, FakeClock(), False, whole)
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(packed, "w", how) as target:
         for name in source.namelist():

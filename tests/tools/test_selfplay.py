@@ -14,14 +14,19 @@ from companion.tools.selfplay import Report, people, play_games
 from vision.reading.board_reader import BoardReader
 
 
-def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_camera_that_lies_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A reader that takes a2 for a1: layouts are accepted that are not on the table."""
     read = BoardReader.read
     honest = Square(0, 1)
 
     def lying(self: BoardReader, frame: Any, **_: object) -> Reading:
         reading = read(self, frame)
-        seen = {Square(0, 0) if square == honest else square: face for square, face in reading.seen.items()}
+        seen = {
+            Square(0, 0) if square == honest else square: face
+            for square, face in reading.seen.items()
+        }
         return dataclasses.replace(reading, seen=seen)
 
     monkeypatch.setattr(BoardReader, "read", lying)
@@ -31,7 +36,11 @@ def test_a_camera_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoardReader, "read", lambda self, frame, **_: Reading({}, frame=frame.number, at_s=frame.at_s))
+    monkeypatch.setattr(
+        BoardReader,
+        "read",
+        lambda self, frame, **_: Reading({}, frame=frame.number, at_s=frame.at_s),
+    )
     monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     report = next(iter(play_games("outbuffered", 1, 3)))
     assert report.winners is None
@@ -41,7 +50,9 @@ def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 12)])
+@pytest.mark.parametrize(
+    ("game", "seed", "turns"), [("scouts", 2, 20), ("arena", 3, 3), ("kahmate", 3, 12)]
+)
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
 ) -> None:
@@ -56,15 +67,22 @@ def test_hands_are_followed_through_the_first_turns(
 
 
 @pytest.mark.parametrize(("game", "seed"), [("outbuffered", 3), ("scouts", 4)])
-def test_hands_move_the_machines_pieces_as_asked(monkeypatch: pytest.MonkeyPatch, game: str, seed: int) -> None:
+def test_hands_move_the_machines_pieces_as_asked(
+    monkeypatch: pytest.MonkeyPatch, game: str, seed: int
+) -> None:
     monkeypatch.setattr(people, "MAX_TURNS", 4)
     report = next(iter(play_games(game, 1, seed, "Pip")))
-    assert report.winners is not None or (report.turns, report.reason) == (4, "It was broken off."), report.sentence()
+    assert report.winners is not None or (report.turns, report.reason) == (
+        4,
+        "It was broken off.",
+    ), report.sentence()
     assert report.misread_layouts == 0
     assert report.wrong_placements_noticed == report.wrong_placements_made
 
 
-def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order_was_taken_back() -> None:
+def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order_was_taken_back() -> (
+    None
+):
     report = next(iter(play_games("binmat", 1, 2)))
     assert report.is_good(), report.sentence()
 
@@ -92,4 +110,6 @@ def test_hidden_hands_are_played_against_the_machine(monkeypatch: pytest.MonkeyP
 def test_a_report_is_good_only_without_a_fault(
     made: int, noticed: int, misread: int, winners: list[str] | None, good: bool
 ) -> None:
-    assert Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 1.0).is_good() is good
+    assert (
+        Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 1.0).is_good() is good
+    )

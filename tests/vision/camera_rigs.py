@@ -131,7 +131,9 @@ def real_module() -> ModuleType:
                 os.close(number)
             self.frame_buffers, self.open_fds = {}, []
             for stream in configured:
-                self.frame_buffers[stream.stream] = [self._buffer(stream, n) for n in range(stream.buffer_count)]
+                self.frame_buffers[stream.stream] = [
+                    self._buffer(stream, n) for n in range(stream.buffer_count)
+                ]
 
         def _buffer(self, stream: Any, number: int) -> Any:
             handle = self.dmaHeap.alloc(f"p-{number}", stream.frame_size)
@@ -172,4 +174,7 @@ def real_module() -> ModuleType:
     return module
 
 
-RIGS: dict[str, Any] = {"fake": FakeRig, **({"real": RealRig} if os.environ.get("REAL_CAMERAS") else {})}
+RIGS: dict[str, Any] = {
+    "fake": FakeRig,
+    **({"real": RealRig} if os.environ.get("REAL_CAMERAS") else {}),
+}

@@ -119,10 +119,14 @@ def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
     assert reading.game == "outbuffered"
     assert dict(reading.seen) == truth_of(START)
     assert reading.quiet
-    assert len(reading.unknown) <= 1, f"{condition}: {sorted(map(str, reading.unknown))} not told to be empty"
+    assert len(reading.unknown) <= 1, (
+        f"{condition}: {sorted(map(str, reading.unknown))} not told to be empty"
+    )
 
 
-@pytest.mark.parametrize("condition", [name for name in CONDITIONS if name not in ("640 x 360", "motion", "low light")])
+@pytest.mark.parametrize(
+    "condition", [name for name in CONDITIONS if name not in ("640 x 360", "motion", "low light")]
+)
 def test_small_squares_are_read_too(condition: str) -> None:
     scene = Seen(LARGE, LARGE_START, **CONDITIONS[condition])
     reading = scene.read(5)
@@ -131,13 +135,17 @@ def test_small_squares_are_read_too(condition: str) -> None:
     assert len(missing) <= 1, f"{condition}: {sorted(map(str, missing))} not read"
 
 
-@pytest.mark.parametrize("view", [{}, {"tilt_deg": 50.0}, {"focal_ratio": 0.92, "tilt_deg": 45.0}, {"light": 0.4}])
+@pytest.mark.parametrize(
+    "view", [{}, {"tilt_deg": 50.0}, {"focal_ratio": 0.92, "tilt_deg": 45.0}, {"light": 0.4}]
+)
 def test_pieces_that_hide_the_far_corner_markers_do_no_harm(view: dict[str, float]) -> None:
     kit = replace(LARGE, board=replace(LARGE.board, strip_mm=26.0))
     scene = Seen(kit, LARGE_START, **view)
     first = scene.read(1)
     assert_nothing_wrong(first, LARGE_START, "before the lines have been used")
-    corners = {s.marker for s in MarkerFinder().find(scene.table.render_luma()).sightings} & set(kit.board.corners)
+    corners = {s.marker for s in MarkerFinder().find(scene.table.render_luma()).sightings} & set(
+        kit.board.corners
+    )
     assert corners == {4, 5}, "this test wants both far corner markers hidden"
     reading = scene.read(5)
     assert dict(reading.seen) == truth_of(LARGE_START)
@@ -146,7 +154,9 @@ def test_pieces_that_hide_the_far_corner_markers_do_no_harm(view: dict[str, floa
     squares = flat(np.array([kit.board.centre_mm(square) for square in kit.board.squares]))
     pose = scene.reader.pose
     assert pose is not None
-    assert np.abs(pose.to_plane(true.to_px(squares)) - squares[:, :2]).max() < 1.2, "mm on the board"
+    assert np.abs(pose.to_plane(true.to_px(squares)) - squares[:, :2]).max() < 1.2, (
+        "mm on the board"
+    )
 
 
 def random_layout(kit: Kit, rng: Random) -> Layout:
@@ -175,13 +185,17 @@ def test_random_scenes_never_give_a_wrong_entry(capsys: pytest.CaptureFixture[st
         for hand in (None, rng.choice(list(layout)), rng.choice(kit.board.squares)):
             scene.table.hold_hand(hand)
             reading = scene.read()
-            assert_nothing_wrong(reading, layout, f"scene {number} {kit.board.name} hand {hand} {view}")
+            assert_nothing_wrong(
+                reading, layout, f"scene {number} {kit.board.name} hand {hand} {view}"
+            )
             if hand is None:
                 counts["pieces"] += len(layout)
                 counts["read"] += len(reading.seen)
     recall = counts["read"] / counts["pieces"]
     with capsys.disabled():
-        print(f"\nrandom scenes: {counts['read']} of {counts['pieces']} pieces read ({recall:.1%}), none wrong")
+        print(
+            f"\nrandom scenes: {counts['read']} of {counts['pieces']} pieces read ({recall:.1%}), none wrong"
+        )
     assert recall >= 0.95
 
 
@@ -201,12 +215,16 @@ def test_a_hand_over_a_square_means_unknown(number: int, learned: bool) -> None:
             scene.reader = board_reader(KITS)
         scene.table.hold_hand(square)
         for reading in (scene.read(1), scene.read(3)):
-            assert square in reading.unknown, f"a hand over {square}: {reading.seen.get(square, 'empty')}"
+            assert square in reading.unknown, (
+                f"a hand over {square}: {reading.seen.get(square, 'empty')}"
+            )
             assert_nothing_wrong(reading, START, f"hand over {square}")
 
 
 def test_a_piece_without_its_marker_in_sight_is_unknown() -> None:
-    stranger = replace(SMALL, faces=tuple(replace(f, markers=(f.markers[0] + 60,)) for f in SMALL.faces))
+    stranger = replace(
+        SMALL, faces=tuple(replace(f, markers=(f.markers[0] + 60,)) for f in SMALL.faces)
+    )
     scene = Seen(stranger, {B2: ("purple robot",)})
     scene.reader.use(SMALL)
     reading = scene.read()
@@ -281,11 +299,15 @@ def test_a_marker_seen_twice_is_a_stranger_and_counts_nowhere() -> None:
 # ---- pose and board ---------------------------------------------------------------------------------------------
 
 
-def covered(luma: np.ndarray[Any, Any], kit: Kit, view: View, corners: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def covered(
+    luma: np.ndarray[Any, Any], kit: Kit, view: View, corners: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
     """The picture with some corner markers hidden under dark things."""
     pose, picture = camera_pose(kit, view), luma.copy()
     for corner in corners:
-        cv2.fillPoly(picture, [pose.to_px(corner_points_mm(kit.board, corner)).astype(np.int32)], 70)
+        cv2.fillPoly(
+            picture, [pose.to_px(corner_points_mm(kit.board, corner)).astype(np.int32)], 70
+        )
     return picture
 
 
@@ -300,7 +322,9 @@ def test_hidden_corner_markers_do_no_harm_once_the_board_is_known(hidden: tuple[
     assert dict(reading.seen) == truth_of(START)
 
 
-def test_half_a_corner_is_no_corner_and_the_board_is_found_where_it_was_once_all_of_it_is_seen() -> None:
+def test_half_a_corner_is_no_corner_and_the_board_is_found_where_it_was_once_all_of_it_is_seen() -> (
+    None
+):
     """A sleeve lies over the rim of the last marker that is free: it looks smaller, as if the board had moved."""
     scene = Seen()
     scene.read()
@@ -310,7 +334,9 @@ def test_half_a_corner_is_no_corner_and_the_board_is_found_where_it_was_once_all
     rim = corner.copy()
     rim[1:3] = corner[[0, 3]] + 0.08 * (corner[[1, 2]] - corner[[0, 3]])
     half_free = one_free.copy()
-    cv2.fillPoly(half_free, [camera_pose(SMALL, scene.table.view).to_px(rim).round().astype(np.int32)], 230)
+    cv2.fillPoly(
+        half_free, [camera_pose(SMALL, scene.table.view).to_px(rim).round().astype(np.int32)], 230
+    )
     lost = scene.reader.read(replace(frame, luma=half_free))
     assert (lost.game, lost.seen) == (None, {})
     found = scene.reader.read(replace(frame, luma=one_free))
@@ -325,7 +351,10 @@ def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...
     if len(hidden) == 3:
         assert reading.game is None
         assert reading.unknown == frozenset(SMALL.board.squares)
-        assert scene.reader.seen.problem == "Only one corner of the board is in the picture: show at least two"
+        assert (
+            scene.reader.seen.problem
+            == "Only one corner of the board is in the picture: show at least two"
+        )
     else:
         assert_nothing_wrong(reading, START, f"corners {hidden} hidden")
     if len(hidden) == 1:
@@ -368,11 +397,15 @@ def test_another_games_board_is_told_by_its_corners() -> None:
 
 
 def test_an_unknown_camera_model_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-module-1"):
+    with pytest.raises(
+        ConfigError, match=r"model “phone” is unknown: expected one of camera-module-1"
+    ):
         board_reader(KITS, "phone")
 
 
-@pytest.mark.parametrize(("tilt", "focal", "k1"), [(35.0, 0.80, 0.0), (45.0, 0.62, -0.05), (40.0, 0.95, 0.0)])
+@pytest.mark.parametrize(
+    ("tilt", "focal", "k1"), [(35.0, 0.80, 0.0), (45.0, 0.62, -0.05), (40.0, 0.95, 0.0)]
+)
 def test_the_lens_is_learned_from_the_board(tilt: float, focal: float, k1: float) -> None:
     scene = Seen(layout={}, tilt_deg=tilt, focal_ratio=focal, k1=k1)
     scene.read()
@@ -425,22 +458,33 @@ def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
 # ---- machines that are too slow for every picture ----------------------------------------------------------------
 
 
-def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen = Seen()
     for _ in range(4):
         reading = seen.reader.read(seen.camera.frame())
     assert reading.quiet
     with monkeypatch.context() as patch:
-        patch.setattr("vision.reading.board_reader.detect", lambda *_: pytest.fail("a moving picture was read"))
+        patch.setattr(
+            "vision.reading.board_reader.detect",
+            lambda *_: pytest.fail("a moving picture was read"),
+        )
         seen.table.hold_hand(B2)
         glanced = seen.reader.read(seen.camera.frame(), glance=True)
-        assert (glanced.quiet, glanced.seen, glanced.frame) == (False, reading.seen, reading.frame + 1)
+        assert (glanced.quiet, glanced.seen, glanced.frame) == (
+            False,
+            reading.seen,
+            reading.frame + 1,
+        )
         assert seen.reader.is_stirred
         seen.table.move_to(next(p.id for p in seen.table.pieces() if p.face == "lime robot"), B2)
         seen.table.hold_hand(None)
         assert not seen.reader.read(seen.camera.frame(), glance=True).quiet
         assert not seen.reader.read(seen.camera.frame(), glance=True).quiet
-        assert not seen.reader.is_stirred, "it lies still, or a hand rests for the time of one picture"
+        assert not seen.reader.is_stirred, (
+            "it lies still, or a hand rests for the time of one picture"
+        )
     for _ in range(2):
         reading = seen.reader.read(seen.camera.frame(), glance=True)
     assert reading.quiet

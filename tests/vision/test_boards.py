@@ -36,7 +36,9 @@ WHITE, BLACK = "white scout", "black scout"
 def lay(**squares: str) -> Layout:
     """A layout from `c1="white scout"`; `+` between the faces of a stack, `a1_a2` for several squares."""
     return {
-        Square.parse(square): tuple(faces.split("+")) for key, faces in squares.items() for square in key.split("_")
+        Square.parse(square): tuple(faces.split("+"))
+        for key, faces in squares.items()
+        for square in key.split("_")
     }
 
 
@@ -51,7 +53,13 @@ LAYOUTS: dict[str, Layout] = {
         e8_e9="black rock",
         e2_f2="white rock",
     ),
-    "arena": lay(b1="petrol robot 1", g1="petrol robot 8", i5="petrol robot 3", h9="coral robot 3", c9="coral robot 5"),
+    "arena": lay(
+        b1="petrol robot 1",
+        g1="petrol robot 8",
+        i5="petrol robot 3",
+        h9="coral robot 3",
+        c9="coral robot 5",
+    ),
     "kahmate": lay(
         b1="blue regular+ball",
         d2="blue big",
@@ -97,7 +105,9 @@ def squares_of(text: str) -> set[Square]:
 def test_a_big_piece_lies_over_all_squares_of_the_layout() -> None:
     seen = Seen("scouts")
     board = seen.kit.board
-    boulder, across, along = (seen.piece(face) for face in ("white boulder", "white rock", "black rock"))
+    boulder, across, along = (
+        seen.piece(face) for face in ("white boulder", "white rock", "black rock")
+    )
     assert [str(piece.square) for piece in (boulder, across, along)] == ["b6", "e2", "e8"]
     assert (across.turn_deg, along.turn_deg) == (0.0, 90.0)
     assert (boulder.x_mm, boulder.y_mm) == (2 * board.pitch_mm, 6 * board.pitch_mm)
@@ -108,7 +118,11 @@ def test_a_big_piece_lies_over_all_squares_of_the_layout() -> None:
 def test_hands_lay_a_rock_either_way() -> None:
     seen = Seen("scouts", {})
     rock = seen.piece("white rock").id
-    for turn, square, middle in ((0.0, "c3", (3.0, 2.5)), (90.0, "c3", (2.5, 3.0)), (128.0, "h9", (7.5, 9.0))):
+    for turn, square, middle in (
+        (0.0, "c3", (3.0, 2.5)),
+        (90.0, "c3", (2.5, 3.0)),
+        (128.0, "h9", (7.5, 9.0)),
+    ):
         seen.table.turn(rock, turn)
         seen.table.move_to(rock, Square.parse(square))
         piece = seen.piece("white rock")
@@ -128,13 +142,19 @@ def test_turning_over_a_rock_turns_it_by_a_right_angle_on_its_first_square() -> 
     assert seen.piece("white boulder").turn_deg == 0.0
 
 
-@pytest.mark.parametrize(("faces", "seen"), [("blue regular+ball", "ball"), ("ball+blue regular", "blue regular")])
+@pytest.mark.parametrize(
+    ("faces", "seen"), [("blue regular+ball", "ball"), ("ball+blue regular", "blue regular")]
+)
 def test_a_ball_is_read_above_and_below_its_player(faces: str, seen: str) -> None:
     assert Seen("kahmate", lay(b5=faces)).read().seen == {Square.parse("b5"): seen}
 
 
-@pytest.mark.parametrize(("one", "other", "is_told"), [("blue big", "ball", True), ("blue big", "pink big", False)])
-def test_a_ball_beside_its_player_on_a_square_is_no_riddle(one: str, other: str, is_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("one", "other", "is_told"), [("blue big", "ball", True), ("blue big", "pink big", False)]
+)
+def test_a_ball_beside_its_player_on_a_square_is_no_riddle(
+    one: str, other: str, is_told: bool
+) -> None:
     kit, square = KITS["kahmate"], Square.parse("b5")
     marks: list[Any] = [SimpleNamespace(marker=kit.face(face).markers[0]) for face in (one, other)]
     placed = [
@@ -160,7 +180,10 @@ def test_pieces_beside_the_board_lie_apart_and_in_the_picture(name: str) -> None
     seen = Seen(name, {})
     pieces = seen.table.pieces()
     places = {piece.id: (piece.x_mm, piece.y_mm) for piece in pieces}
-    assert min(math.dist(a, b) for i, a in places.items() for j, b in places.items() if i < j) > seen.kit.tag_mm * 1.4
+    assert (
+        min(math.dist(a, b) for i, a in places.items() for j, b in places.items() if i < j)
+        > seen.kit.tag_mm * 1.4
+    )
     corners = np.array([corner for piece in pieces for corner in piece.outline_px])
     assert (corners >= 0).all()
     assert (corners <= seen.table.size_px()).all()
@@ -179,7 +202,9 @@ def test_a_set_up_turns_the_pieces_beside_the_board_back() -> None:
 # ---- the reader --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", [{}, {"tilt_deg": 0.0}, {"tilt_deg": 45.0, "turn_deg": 180.0}, {"light": 0.5}])
+@pytest.mark.parametrize(
+    "view", [{}, {"tilt_deg": 0.0}, {"tilt_deg": 45.0, "turn_deg": 180.0}, {"light": 0.5}]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_of_piece_is_read(name: str, view: dict[str, Any]) -> None:
     seen = Seen(name, **view)
@@ -202,7 +227,11 @@ def random_layout(kit: Kit, rng: Random) -> Layout:
     for names in kit.pieces:
         face = rng.choice(names)
         size = kit.face(face).turned_size(rng.choice((0.0, 90.0)))
-        single = [square for square, faces in layout.items() if len(faces) == 1 and kit.face(faces[0]).size == (1, 1)]
+        single = [
+            square
+            for square, faces in layout.items()
+            if len(faces) == 1 and kit.face(faces[0]).size == (1, 1)
+        ]
         if size == (1, 1) and single and (rng.random() < 0.1 or kit.face(face).carried):
             square = rng.choice(single)
             layout[square] = (*layout[square], face)
@@ -224,7 +253,9 @@ def put_askew(seen: Seen, rng: Random) -> None:
     pieces = [piece for piece in seen.table.pieces() if piece.square]
     feet = {p.id: foot(p, p.x_mm, p.y_mm, p.turn_deg) for p in pieces}
     for piece in pieces:
-        stacked = [p.id for p in pieces if math.dist((p.x_mm, p.y_mm), (piece.x_mm, piece.y_mm)) < 1]
+        stacked = [
+            p.id for p in pieces if math.dist((p.x_mm, p.y_mm), (piece.x_mm, piece.y_mm)) < 1
+        ]
         x, y, turn = rng.uniform(-8, 8), rng.uniform(-8, 8), rng.uniform(-40, 40)
         if len(stacked) > 1:
             x, y = x / 4, y / 4
@@ -258,7 +289,9 @@ def test_random_boards_are_read_and_never_wrongly(capsys: pytest.CaptureFixture[
         hand = rng.choice((None, rng.choice(KITS[name].board.squares)))
         readings = [first, seen.read(4)]
         counts["pieces"] += len(truth)
-        counts["read"] += sum(readings[1].seen.get(square) == face for square, face in truth.items())
+        counts["read"] += sum(
+            readings[1].seen.get(square) == face for square, face in truth.items()
+        )
         if hand is not None:
             seen.table.hold_hand(hand)
             readings += [seen.read(1), seen.read(3)]
@@ -269,18 +302,26 @@ def test_random_boards_are_read_and_never_wrongly(capsys: pytest.CaptureFixture[
             assert not lost, f"scene {number} {name} hand {hand}: {lost} called empty {view}"
     recall = counts["read"] / counts["pieces"]
     with capsys.disabled():
-        print(f"\nrandom boards: {counts['read']} of {counts['pieces']} squares read ({recall:.1%}), none wrong")
+        print(
+            f"\nrandom boards: {counts['read']} of {counts['pieces']} squares read ({recall:.1%}), none wrong"
+        )
     assert recall >= 0.97
 
 
 @pytest.mark.parametrize(
     ("face", "x_mm", "y_mm", "turn"),
-    [("white rock", 16.0, 0.0, 0.0), ("white boulder", 0.0, 15.0, 0.0), ("black rock", 0.0, 0.0, 135.0)],
+    [
+        ("white rock", 16.0, 0.0, 0.0),
+        ("white boulder", 0.0, 15.0, 0.0),
+        ("black rock", 0.0, 0.0, 135.0),
+    ],
 )
 def test_a_big_piece_that_is_not_on_its_squares_is_told_and_not_guessed(
     face: str, x_mm: float, y_mm: float, turn: float
 ) -> None:
-    seen = Seen("scouts", {square: faces for square, faces in LAYOUTS["scouts"].items() if faces == (face,)})
+    seen = Seen(
+        "scouts", {square: faces for square, faces in LAYOUTS["scouts"].items() if faces == (face,)}
+    )
     piece = seen.piece(face)
     seen.table.nudge(piece.id, x_mm, y_mm)
     seen.table.turn(piece.id, turn)
@@ -365,7 +406,9 @@ def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not(
         table.hold_hand(None)
     costs = bench_reader(kit, frames=3)
     with capsys.disabled():
-        print(f"\n81 squares: {costs['changed']:.0f} ms a changed frame, {costs['still']:.1f} ms a still one")
+        print(
+            f"\n81 squares: {costs['changed']:.0f} ms a changed frame, {costs['still']:.1f} ms a still one"
+        )
     assert costs["still"] < costs["changed"]
 
 

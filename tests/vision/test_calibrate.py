@@ -44,7 +44,9 @@ VIEWS = (
 @cache
 def page() -> Any:
     """The pattern at 4 px a mm, a little soft."""
-    return cv2.GaussianBlur(pattern().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2)
+    return cv2.GaussianBlur(
+        pattern().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2
+    )
 
 
 @cache
@@ -54,7 +56,10 @@ def seen(lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, f
     rotation = np.asarray(cv2.Rodrigues(np.array([-math.sin(b), math.cos(b), 0]) * a)[0])
     distance = far * 720 * lens.focal_ratio
     middle = np.array([COLUMNS * SQUARE_MM / 2, ROWS * SQUARE_MM / 2, 0.0])
-    place = np.array([shift[0], shift[1], lens.focal_ratio]) * distance / lens.focal_ratio - rotation @ middle
+    place = (
+        np.array([shift[0], shift[1], lens.focal_ratio]) * distance / lens.focal_ratio
+        - rotation @ middle
+    )
     rows, columns = np.mgrid[0 : SIZE[1], 0 : SIZE[0]].astype(np.float64)
     pixels = np.stack([columns.ravel(), rows.ravel()], axis=1)[:, None]
     rays = cv2.undistortPoints(pixels, lens.matrix(SIZE), lens.distortion)[:, 0]
@@ -80,7 +85,9 @@ def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(
     if not shutil.which("pdftoppm"):
         pytest.skip("poppler-utils is not installed")
     (tmp_path / "page.pdf").write_bytes(calibration_page(paper))
-    subprocess.run(["pdftoppm", "-r", "150", "-gray", "-png", "page.pdf", "page"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["pdftoppm", "-r", "150", "-gray", "-png", "page.pdf", "page"], cwd=tmp_path, check=True
+    )
     (picture,) = tmp_path.glob("*.png")
     luma = cv2.imread(str(picture), cv2.IMREAD_GRAYSCALE)
     assert luma is not None
@@ -88,7 +95,9 @@ def test_the_printed_page_is_what_opencv_looks_for_in_true_millimetres(
     corners, ids, markers, _ = cv2.aruco.CharucoDetector(pattern()).detectBoard(luma)
     assert len(np.ravel(ids)) == (COLUMNS - 1) * (ROWS - 1)
     assert len(markers) == COLUMNS * ROWS // 2
-    mm: Points = np.asarray(pattern().getChessboardCorners(), dtype=np.float64)[np.ravel(ids)][:, :2]
+    mm: Points = np.asarray(pattern().getChessboardCorners(), dtype=np.float64)[np.ravel(ids)][
+        :, :2
+    ]
     px = np.asarray(corners, dtype=np.float64).reshape(-1, 2)
     slope = np.linalg.lstsq(np.column_stack([mm, np.ones(len(mm))]), px, rcond=None)[0]
     assert slope[:2] * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
@@ -127,7 +136,9 @@ def test_a_known_lens_is_found_again(lens: Lens, nominal: Lens) -> None:
     assert measured.lens.k1 == pytest.approx(lens.k1, abs=0.01)
     assert measured.rms_px < 0.2
     assert 0 < measured.spread < 0.005
-    assert measured.field_of_view_deg == pytest.approx(math.degrees(2 * math.atan(0.5 / lens.focal_ratio)), rel=0.01)
+    assert measured.field_of_view_deg == pytest.approx(
+        math.degrees(2 * math.atan(0.5 / lens.focal_ratio)), rel=0.01
+    )
 
 
 def test_after_each_view_it_says_what_is_missing() -> None:
@@ -152,13 +163,17 @@ def test_after_each_view_it_says_what_is_missing() -> None:
 
 def test_pictures_that_do_not_count_say_why() -> None:
     work = Calibration(LENSES["webcam"])
-    assert work.add(np.full((720, 1280), 128, np.uint8)).startswith("The page is not seen well: show more of it")
+    assert work.add(np.full((720, 1280), 128, np.uint8)).startswith(
+        "The page is not seen well: show more of it"
+    )
     flat = seen(LENS, *VIEWS[0])
     assert work.add(flat, held=True) == "Hold the page still for a moment"
     assert work.add(flat, held=True) == ""
     assert work.add(flat, held=True) == "This view is like one before: move or tilt the page"
     assert work.add(seen(LENS, *VIEWS[1]), held=True) == "Hold the page still for a moment"
-    assert work.add(np.ascontiguousarray(flat[:700])).startswith("This picture is 1280 x 700, the others are not")
+    assert work.add(np.ascontiguousarray(flat[:700])).startswith(
+        "This picture is 1280 x 700, the others are not"
+    )
     assert work.add(seen(LENS, 65, 0, 1.0, (0.0, 0.0))) in (
         "The page is tilted too far: hold it straighter",
         "The page is not seen well: show more of it, sharp and evenly lit",
@@ -172,7 +187,9 @@ def test_pictures_that_do_not_count_say_why() -> None:
 
 def settings(folder: Path) -> list[str]:
     file = folder / "settings.toml"
-    file.write_text(f'state_dir = "{folder}/state"\n[camera]\nsource = "usb:0"\nsize = "1280x720"\n')
+    file.write_text(
+        f'state_dir = "{folder}/state"\n[camera]\nsource = "usb:0"\nsize = "1280x720"\n'
+    )
     return ["calibrate", "--settings", str(file)]
 
 
@@ -181,7 +198,9 @@ def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
     assert "print it at 100 %, on matt paper, and glue it flat" in capsys.readouterr().out
     assert main(["calibrate", "--print", str(tmp_path / "no" / "page.pdf")]) == 1
-    assert "cannot be written: No such file or directory. Choose a folder" in capsys.readouterr().err
+    assert (
+        "cannot be written: No such file or directory. Choose a folder" in capsys.readouterr().err
+    )
 
 
 def test_the_camera_is_measured_live_and_its_lens_kept(
@@ -195,7 +214,10 @@ def test_the_camera_is_measured_live_and_its_lens_kept(
     assert main(settings(tmp_path)) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[0] == "usb:0: hold the page in front of it; Ctrl-C stops without changing anything."
-    assert told[2] == "View 1 is taken. Tilt the page so that its left edge comes nearer to the camera."
+    assert (
+        told[2]
+        == "View 1 is taken. Tilt the page so that its left edge comes nearer to the camera."
+    )
     assert told[-3:-1] == ["View 9 is taken.", "Working out the lens: this takes some seconds."]
     assert told[-1].startswith("9 views: 62.")
     (kept,) = json.loads((tmp_path / "state/lenses.json").read_text()).values()
@@ -204,10 +226,15 @@ def test_the_camera_is_measured_live_and_its_lens_kept(
     assert webcam.opened[-1].released == 1
     webcam.scene = None
     assert main(["doctor", *settings(tmp_path)[1:]]) in (0, 1)
-    assert "62.7 degrees across, measured by companion calibrate" in capsys.readouterr().out.replace("62.6", "62.7")
+    assert (
+        "62.7 degrees across, measured by companion calibrate"
+        in capsys.readouterr().out.replace("62.6", "62.7")
+    )
 
 
-def test_ctrl_c_changes_nothing(bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_changes_nothing(
+    bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     webcam = bus.plug(0, Webcam("YUYV", SIZE))
     shown = iter([seen(LENS, *VIEWS[0])] * 4)
 

@@ -33,7 +33,9 @@ def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> 
     camera = opened(picture(tmp_path / "a.png", 90))
     frames = [camera.frame() for _ in range(3)]
     assert [frame.number for frame in frames if frame] == [1, 2, 3]
-    assert all(frame and frame.luma.shape == (48, 64) and frame.luma[0, 0] == 90 for frame in frames)
+    assert all(
+        frame and frame.luma.shape == (48, 64) and frame.luma[0, 0] == 90 for frame in frames
+    )
     assert frames[0] is not None
     assert frames[0].at_s == 5.0
     assert camera.name.endswith("a.png")
@@ -44,10 +46,18 @@ def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(tmp_path: Pat
         picture(tmp_path / name, tone)
     (tmp_path / "notes.txt").write_text("not a picture")
     camera = opened(tmp_path)
-    assert [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())] == [10, 20, 30, 30, 30]
+    assert [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())] == [
+        10,
+        20,
+        30,
+        30,
+        30,
+    ]
 
 
-def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_picture_in_a_folder_is_named_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG damaged")
     picture(tmp_path / "b.png", 20)
     camera = opened(tmp_path)
@@ -68,15 +78,25 @@ def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
     camera = opened(path)
     tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
     camera.close()
-    assert [abs(tone - want) < 4 for tone, want in zip(tones, (50, 120, 200, 200, 200), strict=True)] == [True] * 5
+    assert [
+        abs(tone - want) < 4 for tone, want in zip(tones, (50, 120, 200, 200, 200), strict=True)
+    ] == [True] * 5
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("gone.png", None, r"gone\.png: cannot be read: No such file or directory\. Check the path"),
+        (
+            "gone.png",
+            None,
+            r"gone\.png: cannot be read: No such file or directory\. Check the path",
+        ),
         ("empty.png", b"", r"empty\.png: is not a picture that can be read"),
-        ("text.jpg", b"hello", r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again"),
+        (
+            "text.jpg",
+            b"hello",
+            r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again",
+        ),
         ("gone.mp4", None, r"gone\.mp4: there is no such video: check the path"),
         ("text.mp4", b"hello", r"text\.mp4: is not a video that can be read"),
     ],
@@ -107,7 +127,10 @@ def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) 
     ("source", "words"),
     [
         ("none", "The camera is switched off"),
-        ("usb:front", r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0"),
+        (
+            "usb:front",
+            r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0",
+        ),
         ("usb:", "no USB camera of this name"),
         ("picamera:front", "Picamera2 is missing"),
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
@@ -123,7 +146,9 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
 
 def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
-    pi.info.append({"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"})
+    pi.info.append(
+        {"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"}
+    )
     webcam = bus.plug(0, Webcam(), "HD Webcam")
     bus.plug(2, Webcam(), "Other: Cam", "B2").busy = True
     assert cameras() == (
@@ -149,11 +174,21 @@ def test_every_listed_camera_opens_by_its_source(bus: UsbBus, pi: PiHost) -> Non
 def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
     """libcamera's order and Picamera2's differ as soon as there are two."""
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
-    assert [(each["Num"], each["Model"]) for each in pi.kind.global_camera_info()] == [(1, "imx708"), (0, "imx219")]
-    for word, expected in (("picamera:imx219", IMX219), (f"picamera:{IMX708}", IMX708), ("picamera:1", IMX219)):
+    assert [(each["Num"], each["Model"]) for each in pi.kind.global_camera_info()] == [
+        (1, "imx708"),
+        (0, "imx219"),
+    ]
+    for word, expected in (
+        ("picamera:imx219", IMX219),
+        (f"picamera:{IMX708}", IMX708),
+        ("picamera:1", IMX219),
+    ):
         with opened(word):
             assert pi.opened[-1].camera.id == expected
-    with pytest.raises(CameraError, match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)"):
+    with pytest.raises(
+        CameraError,
+        match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)",
+    ):
         opened("picamera:imx477")
 
 
@@ -215,7 +250,9 @@ def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: 
     pi.info.clear()
     assert opened("auto").name == "usb:2"
     bus.pull(2)
-    with pytest.raises(CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"):
+    with pytest.raises(
+        CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"
+    ):
         opened("auto")
 
 
@@ -244,5 +281,7 @@ def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Laptop", "B2")
     bus.plug(2, Webcam(), "HD Pro Webcam C920")
     assert opened("usb:c920").name == "usb:2"
-    with pytest.raises(CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"):
+    with pytest.raises(
+        CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"
+    ):
         opened("usb:C270")

@@ -52,7 +52,9 @@ def test_every_camera_opens_by_its_id(rig: Rig) -> None:
 def test_cameras_are_listed_by_their_ids_and_not_by_libcameras_numbers(rig: Rig) -> None:
     listed = picamera2().Picamera2.global_camera_info()
     assert [each["Id"] for each in listed] == sorted((each["Id"] for each in listed), reverse=True)
-    assert [each["Num"] for each in listed] == [1, 0], "these two are in another order for libcamera"
+    assert [each["Num"] for each in listed] == [1, 0], (
+        "these two are in another order for libcamera"
+    )
     assert {"Id", "Model", "Num"} <= set(listed[0])
 
 

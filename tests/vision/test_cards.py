@@ -48,7 +48,9 @@ def test_tables_in_every_light_are_read_right_or_not_at_all() -> None:
     counts = bench_cards(KIT, frames=40, seed=7)
     assert counts.wrong == 0, f"{counts.wrong} of {counts.frames} pictures were read wrong"
     assert counts.complete >= 15, "the tables must show something"
-    assert counts.right >= 0.99 * counts.complete, f"{counts.right} of {counts.complete} pictures were read"
+    assert counts.right >= 0.99 * counts.complete, (
+        f"{counts.right} of {counts.complete} pictures were read"
+    )
 
 
 def test_both_stacks_of_a_lane_are_read_from_the_bottom_to_the_top(table: SimulatedTable) -> None:

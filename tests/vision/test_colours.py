@@ -58,13 +58,17 @@ def as_sent(fourcc: str) -> Any:
 
 
 @pytest.mark.parametrize("fourcc", ["MJPG", "YUYV", "UYVY", "NV12", "YU12"])
-def test_a_usb_camera_has_colours_in_every_format(fourcc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_usb_camera_has_colours_in_every_format(
+    fourcc: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     webcam = UsbBus(monkeypatch, tmp_path).plug(0, Webcam(fourcc, SIZE))
     webcam.sends = as_sent(fourcc)
     assert looks_red(UsbCamera(0, CameraSettings(), FakeClock()).frame())
 
 
-def test_a_usb_camera_without_colours_gives_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_usb_camera_without_colours_gives_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     UsbBus(monkeypatch, tmp_path).plug(0, Webcam("GREY", SIZE))
     frame = UsbCamera(0, CameraSettings(), FakeClock()).frame()
     assert frame.colours is not None
@@ -72,11 +76,15 @@ def test_a_usb_camera_without_colours_gives_none(monkeypatch: pytest.MonkeyPatch
     assert painted(frame.luma, None) is frame.luma
 
 
-def test_the_raspberry_pis_camera_has_colours_below_its_brightness(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     host = PiHost(monkeypatch)
     camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), chosen(""))
     y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
-    buffer = np.full((1080, 1344), 7, np.uint8)  # rows are padded, and what is in the padding is nobody's colour
+    buffer = np.full(
+        (1080, 1344), 7, np.uint8
+    )  # rows are padded, and what is in the padding is nobody's colour
     buffer[:720, :1280] = y
     for low, value in ((720, cb), (900, cr)):
         buffer[low : low + 180].reshape(360, 672)[:, :640] = value

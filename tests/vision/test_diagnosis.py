@@ -123,19 +123,41 @@ def test_a_square_under_a_hand_is_not_known() -> None:
         ("scouts", {"glare": (60.0, 60.0, 30.0)}, "Move the lamp", "It is reflected on a2, a3"),
         ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
         ("arena", {"light": 1.5}, "Less light, or unlock the exposure", "too bright everywhere"),
-        ("arena", {"defocus_px": 3.5}, "Turn the lens, or unlock the focus", "The picture is not sharp on"),
-        ("kahmate", {"fill": 0.5}, "Move it 30 cm closer", "have 1.7 px per module; 2.3 is enough."),
+        (
+            "arena",
+            {"defocus_px": 3.5},
+            "Turn the lens, or unlock the focus",
+            "The picture is not sharp on",
+        ),
+        (
+            "kahmate",
+            {"fill": 0.5},
+            "Move it 30 cm closer",
+            "have 1.7 px per module; 2.3 is enough.",
+        ),
         (
             "binmat",
             {"tilt_deg": 52.0, "width": 1280, "height": 720},
             "Point it down more steeply",
             "it would not fit",
         ),
-        ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "The corner South-East of the board"),
-        ("scouts", {"shift_mm": (0.0, 90.0)}, "Turn the camera towards North", "North-East and North-West"),
+        (
+            "scouts",
+            {"shift_mm": (120.0, 0.0)},
+            "Turn the camera a little",
+            "The corner South-East of the board",
+        ),
+        (
+            "scouts",
+            {"shift_mm": (0.0, 90.0)},
+            "Turn the camera towards North",
+            "North-East and North-West",
+        ),
     ],
 )
-def test_each_trouble_gives_its_advice(name: str, view: dict[str, Any], text: str, why: str) -> None:
+def test_each_trouble_gives_its_advice(
+    name: str, view: dict[str, Any], text: str, why: str
+) -> None:
     first = advice_of(name, **view)[0]
     assert first[0] == text
     assert why in first[1]
@@ -161,7 +183,9 @@ def test_weak_places_are_where_the_trouble_is() -> None:
     assert Square(2, 2) in glaring
     centre = {square: KITS["scouts"].board.centre_mm(square) for square in glaring}
     assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centre.values())
-    far, near = (next(each for each in board.squares if each.square == Square(3, rank)) for rank in (9, 0))
+    far, near = (
+        next(each for each in board.squares if each.square == Square(3, rank)) for rank in (9, 0)
+    )
     assert near.module_px > 1.5 * far.module_px
 
 
@@ -187,7 +211,9 @@ def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
     assert looked.eye.settled_picture(10_000, 240) is None
     board = looked.eye.board(settled[0].number)
     assert board is not None
-    assert next(each for each in board.squares if each.square == Square(0, 0)).faces == ("purple robot",)
+    assert next(each for each in board.squares if each.square == Square(0, 0)).faces == (
+        "purple robot",
+    )
 
 
 def test_only_the_last_settled_frames_are_kept() -> None:
@@ -231,7 +257,13 @@ def test_the_table_hears_of_a_changed_board_before_anything_is_packed() -> None:
 def test_settled_frames_go_with_their_board() -> None:
     looked = Looked("outbuffered", width=640, height=360)
     (shown,) = looked.look(6).settled()
-    for game, seen in (("outbuffered", "a"), (None, "b"), ("outbuffered", "c"), ("arena", "d"), ("arena", "e")):
+    for game, seen in (
+        ("outbuffered", "a"),
+        (None, "b"),
+        ("outbuffered", "c"),
+        ("arena", "d"),
+        ("arena", "e"),
+    ):
         looked.eye.saw(shown.frame, replace(shown.reading, game=game, seen={Square(0, 0): seen}))
         kept = [each.reading.game for each in looked.eye.settled()]
         expected = {"a": 2, "b": 3, "c": 4, "d": 1, "e": 2}[seen]
@@ -314,6 +346,9 @@ def test_settled_frames_are_kept_as_they_were_in_half_the_room() -> None:
     (settled,) = looked.eye.settled()
     assert np.array_equal(settled.frame.luma, shown[settled.frame.number])
     kept = looked.eye.settled_frames[0].frame
-    assert sum(np.asarray(each).nbytes for each in vars(kept).values()) < 0.6 * settled.frame.luma.nbytes
+    assert (
+        sum(np.asarray(each).nbytes for each in vars(kept).values())
+        < 0.6 * settled.frame.luma.nbytes
+    )
     picture = looked.eye.settled_picture(settled.number, 640)
     assert size_of(picture)[0] == 640

@@ -67,7 +67,9 @@ def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
     for _ in range(9):
         fill = (low + high) / 2
         low, high = (
-            (low, fill) if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= enough_px(kit) else (fill, high)
+            (low, fill)
+            if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= enough_px(kit)
+            else (fill, high)
         )
     return near, pose_of(kit, lens, tilt_deg, high)
 
@@ -80,7 +82,10 @@ def table(tilt_deg: float) -> list[str]:
         for lens in HEADINGS:
             found = limits(kit, lens, tilt_deg)
             ends = (
-                (math.ceil(distance_mm(kit, found[0]) / 10), math.floor(distance_mm(kit, found[1]) / 10))
+                (
+                    math.ceil(distance_mm(kit, found[0]) / 10),
+                    math.floor(distance_mm(kit, found[1]) / 10),
+                )
                 if found
                 else None
             )
@@ -107,9 +112,13 @@ def row(title: str, cells: Sequence[str]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tilt_deg", "words"), [(0, "straight above"), (30, "tilted by 30 degrees")])
+@pytest.mark.parametrize(
+    ("tilt_deg", "words"), [(0, "straight above"), (30, "tilted by 30 degrees")]
+)
 def test_the_table_of_distances_is_what_the_program_judges(tilt_deg: float, words: str) -> None:
-    expected = "\n".join([row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)])
+    expected = "\n".join(
+        [row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)]
+    )
     assert expected in PAGE.read_text(encoding="utf-8"), f"docs/hardware.md should have\n{expected}"
 
 
@@ -122,7 +131,9 @@ def test_its_limits_are_where_the_program_begins_to_complain() -> None:
         assert found
         fill = WHOLE * distance_mm(kit, found[0]) / distance_mm(kit, found[1])
         for factor, is_small in ((1.03, False), (0.97, True)):
-            measures = measure_squares(picture, kit, pose_of(kit, "camera-module-3", 0, fill * factor))
+            measures = measure_squares(
+                picture, kit, pose_of(kit, "camera-module-3", 0, fill * factor)
+            )
             weak = {kind for measure in measures.values() for kind in measure.weak(enough_px(kit))}
             assert (Weakness.SMALL in weak) is is_small
             assert Weakness.CUT not in weak

@@ -186,10 +186,15 @@ def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() ->
             told.append(words)
     times = ["5 s", "15 s", "30 s", "45 s", "1 min", "2 min", "3 min"]
     rest = "unplug it and plug it in again"
-    assert told == ["", *(f"The camera usb:0 has sent the same picture for {time}: {rest}" for time in times)]
+    assert told == [
+        "",
+        *(f"The camera usb:0 has sent the same picture for {time}: {rest}" for time in times),
+    ]
 
 
-def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> None:
+def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> (
+    None
+):
     sight = BlankDetector()
     picture = shown(SIZE)
     sight.begin(0.0)

@@ -65,7 +65,9 @@ def faces(layout: Layout) -> dict[Square, str]:
 # ---- what is looked at -------------------------------------------------------------------------------------------
 
 
-def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen = Seen()
     seen.read(4)
     judged: list[set[Square]] = []
@@ -91,7 +93,9 @@ def test_a_first_picture_in_which_all_is_large_is_not_searched_at_its_full_size(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kits = {name: rules.kit(rules.options({})) for name, rules in GAMES.items()}
-    monkeypatch.setattr(detect, "MarkerFinder", lambda **_: pytest.fail("the whole picture was searched"))
+    monkeypatch.setattr(
+        detect, "MarkerFinder", lambda **_: pytest.fail("the whole picture was searched")
+    )
     table = printed_table(kits[game], View(width=1280, height=720))
     table.set_up(layout_of(kits[game], Random(game), 1.0, 1.0))
     reading = board_reader(kits).read_picture(table.render_luma())
@@ -117,7 +121,9 @@ def test_a_square_is_judged_anew_when_the_hand_leaves_the_piece_that_hides_its_e
     assert reading.unknown == frozenset()
 
 
-def test_a_frame_that_is_all_different_is_looked_at_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_that_is_all_different_is_looked_at_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen = Seen()
     seen.read(4)
     calls: list[object] = []
@@ -176,7 +182,9 @@ def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_le
     seen = Seen(kit, {h1: ("blue fast",), Square.parse("d6"): ("pink tough",)})
     seen.table.nudge(seen.piece("blue fast"), 0.0, -8.0)
     board = kit.board
-    across, along = np.meshgrid(np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5))
+    across, along = np.meshgrid(
+        np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5)
+    )
     places = flat(np.column_stack([across.ravel(), along.ravel()]))
     true_px = camera_pose(kit, seen.table.view).to_px(places)
     for hand in ("h1", "a1", "h11", "b1", "a11", "g2", "g1", "c1"):
@@ -213,7 +221,11 @@ def look(seen: dict[Square, str], markers: dict[Square, int], **more: Any) -> Vo
 def settled(*looks: Vote) -> list[bool]:
     """After a board with one piece on a1 (marker 54) was settled, is it settled again after each of these looks?"""
     before = look({A1: "one"}, {A1: 54})
-    assert [settled_by((before,) * number, None, 3)[1] for number in (1, 2, 3)] == [False, False, True]
+    assert [settled_by((before,) * number, None, 3)[1] for number in (1, 2, 3)] == [
+        False,
+        False,
+        True,
+    ]
     return [settled_by(looks[: number + 1], before, 3)[1] for number in range(len(looks))]
 
 
@@ -236,7 +248,9 @@ def test_looks_that_contradict_each_other_settle_nothing() -> None:
     assert settled(put, other, put) == [False, False, False]
 
 
-def test_a_square_that_was_hidden_at_first_is_empty_when_the_last_two_of_three_looks_say_so() -> None:
+def test_a_square_that_was_hidden_at_first_is_empty_when_the_last_two_of_three_looks_say_so() -> (
+    None
+):
     hidden = look({A1: "one"}, {A1: 54}, unknown=frozenset({B2}))
     bare = look({A1: "one"}, {A1: 54})
     looks = (hidden, bare, bare)
@@ -251,7 +265,9 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
     seen = Seen(blind=(70.0, 14.0, 0.65))
     luma = seen.table.render_luma()
     assert dict(seen.reader.read_picture(luma).seen) == faces(LAYOUT)
-    plain, evened = (len(MarkerFinder().find(picture).sightings) for picture in (luma, without_shadows(luma, 25)))
+    plain, evened = (
+        len(MarkerFinder().find(picture).sightings) for picture in (luma, without_shadows(luma, 25))
+    )
     assert evened > plain
 
 
@@ -356,7 +372,9 @@ def test_what_was_worked_out_for_cards_goes_with_them() -> None:
 # ---- what a picture may cost -----------------------------------------------------------------------------------------
 
 
-def test_a_hand_that_rests_is_asked_about_a_few_squares_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_that_rests_is_asked_about_a_few_squares_a_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[int] = []
     shaded = judge.shaded_among
 

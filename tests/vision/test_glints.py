@@ -53,7 +53,10 @@ def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
 def test_no_piece_in_glare_is_told_to_be_missing() -> None:
     """Half of the board is burnt out, and with it the outlines that would tell a bare square."""
     table = printed_table(KIT, View(tilt_deg=20.0))
-    layout = {square: KIT.pieces[number][:1] for number, square in enumerate(KIT.board.squares[::8][: len(KIT.pieces)])}
+    layout = {
+        square: KIT.pieces[number][:1]
+        for number, square in enumerate(KIT.board.squares[::8][: len(KIT.pieces)])
+    }
     table.set_up(layout)
     luma = table.render_luma()
     luma[:, : luma.shape[1] // 2] = 255

@@ -87,7 +87,9 @@ def allocator() -> None:
 def test_reading_boards_keeps_the_heap_whole() -> None:
     done = checked(READS)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert done.stdout.splitlines() == [f"{name} {name} True" for name in GAMES], "all of them are read"
+    assert done.stdout.splitlines() == [f"{name} {name} True" for name in GAMES], (
+        "all of them are read"
+    )
 
 
 @pytest.mark.parametrize("fault", PLANTED)

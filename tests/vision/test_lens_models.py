@@ -45,7 +45,9 @@ def assert_nothing_wrong(reading: Reading, truth: dict[object, str]) -> None:
 def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = layout_of(kit, rng, 0.8, 1.0)
-    reading = board_reader({kit.game: kit}).read_picture(through(GLASSES[name], kit, layout, wide_view(rng)))
+    reading = board_reader({kit.game: kit}).read_picture(
+        through(GLASSES[name], kit, layout, wide_view(rng))
+    )
     truth = dict(truth_of(kit, layout))
     assert_nothing_wrong(reading, truth)
     assert dict(reading.seen) == truth
@@ -63,7 +65,12 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
 
 @pytest.mark.parametrize(
     "lens",
-    [Lens(0.5, is_fisheye=True), Lens(0.45, -0.03, 0.01, is_fisheye=True), Lens(0.6, -0.2, 0.05), Lens(0.8, -0.1)],
+    [
+        Lens(0.5, is_fisheye=True),
+        Lens(0.45, -0.03, 0.01, is_fisheye=True),
+        Lens(0.6, -0.2, 0.05),
+        Lens(0.8, -0.1),
+    ],
 )
 def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
     pose = camera_pose(ARENA, View(tilt_deg=40.0, turn_deg=20.0))
@@ -71,9 +78,13 @@ def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
     points = np.random.default_rng(1).uniform(0, 250, (30, 3)) * (1, 1, 0.02)
     seen = bent.to_px(points)
     project = cv2.fisheye.projectPoints if lens.is_fisheye else cv2.projectPoints
-    expected = project(points.reshape(-1, 1, 3), pose.rotation, pose.translation, bent.matrix, lens.distortion)[0]
+    expected = project(
+        points.reshape(-1, 1, 3), pose.rotation, pose.translation, bent.matrix, lens.distortion
+    )[0]
     assert np.allclose(seen, expected.reshape(-1, 2), atol=1e-6)
-    back = [bent.to_plane(px[None], float(point[2]))[0] for px, point in zip(seen, points, strict=True)]
+    back = [
+        bent.to_plane(px[None], float(point[2]))[0] for px, point in zip(seen, points, strict=True)
+    ]
     assert np.allclose(back, points[:, :2], atol=0.01)
     maps = bent.plane_maps((10.0, 20.0), (90.0, 80.0), 3.0, 2.0)
     middle = maps.to_board(np.array([[40.0, 30.0]]))[0]
@@ -84,7 +95,9 @@ def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
 def _numeric(
     pose: Pose, points: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    away = Pose(pose.rotation, pose.translation + np.array([[0.0], [0.0], [1e-3]]), pose.lens, pose.size)
+    away = Pose(
+        pose.rotation, pose.translation + np.array([[0.0], [0.0], [1e-3]]), pose.lens, pose.size
+    )
     return ((away.to_px(points) - pose.to_px(points)) / 1e-3).ravel()
 
 
@@ -95,7 +108,11 @@ def test_an_ordinary_lens_stays_one() -> None:
     table.set_up({})
     points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners])
     fit = explaining_fit(
-        table.render_luma(), ARENA.board, Evidence(points_mm, true.to_px(points_mm)), LENSES["webcam"], 0.2
+        table.render_luma(),
+        ARENA.board,
+        Evidence(points_mm, true.to_px(points_mm)),
+        LENSES["webcam"],
+        0.2,
     )
     assert fit is not None
     assert not fit.pose.lens.is_fisheye
@@ -107,20 +124,31 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     rng = Random("kept")
     layout = layout_of(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
-    view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)  # from straight above no view tells a focal length
+    view = View(
+        tilt_deg=42.0, turn_deg=20.0, fill=0.95
+    )  # from straight above no view tells a focal length
     reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
     tuner = reader.learned
     assert tuner.lens.is_fisheye or tuner.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
-    assert tuner.lens.bent(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(0.4775 * angles, rel=0.02)
+    assert tuner.lens.bent(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(
+        0.4775 * angles, rel=0.02
+    )
     for lens in (tuner.lens, Lens(0.48, -0.01, 0.002, is_fisheye=True)):
-        again = msgspec.json.decode(msgspec.json.encode(KeptLens.of(lens, tuner.spread)), type=KeptLens)
-        assert (again.lens.is_fisheye, again.lens.k2) == (lens.is_fisheye, pytest.approx(lens.k2, abs=1e-5))
+        again = msgspec.json.decode(
+            msgspec.json.encode(KeptLens.of(lens, tuner.spread)), type=KeptLens
+        )
+        assert (again.lens.is_fisheye, again.lens.k2) == (
+            lens.is_fisheye,
+            pytest.approx(lens.k2, abs=1e-5),
+        )
     assert again.is_sane()
     old = msgspec.json.decode(b'{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004}', type=KeptLens)
     assert old.lens == Lens(0.77, 0.01)
-    assert msgspec.json.encode(old) == b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
+    assert (
+        msgspec.json.encode(old) == b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
+    )
 
 
 def test_an_exact_lens_is_never_given_up() -> None:
@@ -149,10 +177,14 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     assert board is not None
     assert board.note == reader.seen.note
     assert board.advice == ()
-    assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(ARENA, layout)
+    assert dict(board_reader({ARENA.game: ARENA}).read_picture(frame.luma).seen) == truth_of(
+        ARENA, layout
+    )
 
 
-def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_table_is_not() -> None:
+def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_table_is_not() -> (
+    None
+):
     table = printed_table(ARENA, View(tilt_deg=25.0))
     table.set_up(layout_of(ARENA, Random("mirror")))
     reader, luma = board_reader({ARENA.game: ARENA}), table.render_luma()
@@ -169,9 +201,13 @@ def test_a_camera_that_begins_to_mirror_is_noticed_at_once_and_a_mirror_on_the_t
     assert not reader.mirror.is_mirrored
 
 
-def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
-    monkeypatch.setattr("vision.reading.board_reader.shows_board", lambda luma, memory: bool(asked.append(1)))
+    monkeypatch.setattr(
+        "vision.reading.board_reader.shows_board", lambda luma, memory: bool(asked.append(1))
+    )
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
@@ -196,7 +232,9 @@ def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, fl
 def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
     """A board with pieces on the left, and a bare sheet of the same board on the right."""
     width = kit.board.width_mm
-    view = View(width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more)  # type: ignore[arg-type]  # numbers only
+    view = View(
+        width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more
+    )  # type: ignore[arg-type]  # numbers only
     table = printed_table(kit, view)
     table.set_up(layout)
     return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
@@ -209,7 +247,12 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
     layout = layout_of(kit, Random(f"twins {game}"), 0.8, 1.0)
     luma, view = two_sheets(kit, layout)
     pose, board = camera_pose(kit, view), kit.board
-    corners = {"nothing": (), "near corners": (0, 1), "far corners": (2, 3), "left corners": (0, 3)}[hidden]
+    corners = {
+        "nothing": (),
+        "near corners": (0, 1),
+        "far corners": (2, 3),
+        "left corners": (0, 3),
+    }[hidden]
     for index in corners:
         quad = pose.to_px(corner_points_mm(board, board.corners[index]))
         cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))

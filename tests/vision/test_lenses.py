@@ -37,7 +37,9 @@ SETTINGS = CameraSettings()
 class Camera(Device):
     """A camera that is only known by its name."""
 
-    def __init__(self, identity: str = "usb 046d:082d:A1", model: str = "webcam", zoom: float = 1.0) -> None:
+    def __init__(
+        self, identity: str = "usb 046d:082d:A1", model: str = "webcam", zoom: float = 1.0
+    ) -> None:
         super().__init__(FakeClock())
         self.identity, self.model, self._zoom = identity, model, zoom
 
@@ -56,7 +58,9 @@ def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
     return Pose(np.zeros(3), np.array([0.0, 0, 500]), Lens(0.75), (1920, 1080), markers, rms_px)
 
 
-def keep(shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None) -> None:
+def keep(
+    shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
+) -> None:
     shelf.note(camera or Camera(), tuner, seen or pose())
     shelf.save()
 
@@ -65,7 +69,10 @@ def keep(shelf: LensShelf, tuner: LensTuner, camera: Camera | None = None, seen:
 
 
 def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
-    assert nominal_lens(SETTINGS, Camera(model="camera-module-3-wide")) == LENSES["camera-module-3-wide"]
+    assert (
+        nominal_lens(SETTINGS, Camera(model="camera-module-3-wide"))
+        == LENSES["camera-module-3-wide"]
+    )
     assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
     assert nominal_lens(SETTINGS, None) == LENSES["webcam"]
 
@@ -73,8 +80,14 @@ def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
 def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
     lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(model="camera-module-3"))
     assert lens.focal_ratio == pytest.approx(0.5)
-    for model, degrees in (("camera-module-1", 53.5), ("camera-module-2", 62.2), ("camera-module-3", 66.0)):
-        assert math.degrees(2 * math.atan(0.5 / LENSES[model].focal_ratio)) == pytest.approx(degrees, abs=0.1)
+    for model, degrees in (
+        ("camera-module-1", 53.5),
+        ("camera-module-2", 62.2),
+        ("camera-module-3", 66.0),
+    ):
+        assert math.degrees(2 * math.atan(0.5 / LENSES[model].focal_ratio)) == pytest.approx(
+            degrees, abs=0.1
+        )
 
 
 def test_a_picture_of_a_part_of_the_sensor_has_a_longer_lens() -> None:
@@ -96,11 +109,17 @@ def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     keep(shelf, taught(Lens(0.81, -0.04), 0.005))
     again = LensShelf(path, SETTINGS)
     assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
-    assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), "another camera has another lens"
+    assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), (
+        "another camera has another lens"
+    )
     small = LensShelf(path, CameraSettings(size="1280x720"))
-    assert small.lens_of(Camera()) == (LENSES["webcam"], False), "another size may show another part of the sensor"
+    assert small.lens_of(Camera()) == (LENSES["webcam"], False), (
+        "another size may show another part of the sensor"
+    )
     part = Camera(zoom=1.5)
-    assert again.lens_of(part)[0] == nominal_lens(SETTINGS, part), "a part of the sensor is another lens"
+    assert again.lens_of(part)[0] == nominal_lens(SETTINGS, part), (
+        "a part of the sensor is another lens"
+    )
     assert [each.name for each in path.parent.iterdir()] == ["lenses.json"]
 
 
@@ -116,11 +135,15 @@ def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
         (taught(Lens(math.nan, 0.0), 0.004), pose(), "it is no number"),
     ],
 )
-def test_a_lens_that_is_worse_is_not_kept(tmp_path: Path, tuner: LensTuner, seen: Pose, why: str) -> None:
+def test_a_lens_that_is_worse_is_not_kept(
+    tmp_path: Path, tuner: LensTuner, seen: Pose, why: str
+) -> None:
     shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
     keep(shelf, taught(Lens(0.78, 0.01), 0.005))
     keep(shelf, tuner, seen=seen)
-    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera())[0] == Lens(0.78, 0.01), why
+    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera())[0] == Lens(0.78, 0.01), (
+        why
+    )
 
 
 def test_a_lens_that_is_known_more_surely_takes_the_place_of_the_other(tmp_path: Path) -> None:
@@ -134,7 +157,10 @@ def test_a_measured_lens_stays(tmp_path: Path) -> None:
     shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
     shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
     keep(shelf, taught(Lens(0.80, -0.01), 0.0001))
-    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera()) == (Lens(0.79, 0.02), True)
+    assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera()) == (
+        Lens(0.79, 0.02),
+        True,
+    )
 
 
 def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
@@ -145,12 +171,19 @@ def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
     assert not path.exists()
     shelf.learn(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
     assert json.loads(path.read_text()) == {
-        "usb 046d:082d:A1 1920x1080": {"focal_ratio": 0.8, "k1": 0.0, "spread": 0.00997, "exact": False}
+        "usb 046d:082d:A1 1920x1080": {
+            "focal_ratio": 0.8,
+            "k1": 0.0,
+            "spread": 0.00997,
+            "exact": False,
+        }
     }
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"a": {"focal_ratio": "x"}}', b"\xff\xfe"])
-def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_file_is_set_aside(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "lenses.json"
     path.write_bytes(content)
     shelf = LensShelf(path, SETTINGS)
@@ -168,13 +201,17 @@ def test_numbers_that_are_no_lens_are_passed_over(tmp_path: Path) -> None:
     assert LensShelf(path, SETTINGS).lens_of(Camera()) == (LENSES["webcam"], False)
 
 
-def test_a_disk_that_takes_nothing_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_takes_nothing_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     shelf = LensShelf(tmp_path / "state" / "lenses.json", SETTINGS)
     keep(shelf, taught(Lens(0.8), 0.01))
     keep(shelf, taught(Lens(0.81), 0.005))
     assert caplog.text.count("the lenses cannot be kept") == 1
-    with pytest.raises(CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"):
+    with pytest.raises(
+        CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"
+    ):
         shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
 
 
@@ -209,7 +246,9 @@ class Watched:
     def start(self) -> Watcher:
         settings = CameraSettings(source="usb:0", size="1280x720")
         self.reader = board_reader({KIT.game: KIT})
-        cameras = Cameras(CameraOpener(settings, self.clock).open, lenses=LensShelf(self.path, settings))
+        cameras = Cameras(
+            CameraOpener(settings, self.clock).open, lenses=LensShelf(self.path, settings)
+        )
         return board_watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
@@ -220,7 +259,12 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
     with watched.start() as watcher:
         for turn in range(30):
             watched.world.look(
-                replace(watched.world.view, board_turn_deg=12.0 * turn, tilt_deg=30.0 + turn % 5 * 4, seed=turn)
+                replace(
+                    watched.world.view,
+                    board_turn_deg=12.0 * turn,
+                    tilt_deg=30.0 + turn % 5 * 4,
+                    seed=turn,
+                )
             )
             watcher.step()
             watched.clock.advance(0.1)
@@ -260,7 +304,9 @@ def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
         watcher.step()
         watched.webcam.silent = False
         watched.clock.advance(1.0)
-        monkeypatch.setattr(watched.reader, "read", lambda frame, **_: Reading({}, frame=frame.number))
+        monkeypatch.setattr(
+            watched.reader, "read", lambda frame, **_: Reading({}, frame=frame.number)
+        )
         watcher.step()
         assert len(watched.webcam.opened) == 2
         assert watched.reader.seen.lens == learned

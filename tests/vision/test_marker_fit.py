@@ -26,13 +26,19 @@ def square(turn_deg: float, middle: Points = MIDDLE) -> Points:
 
 def picture(turn_deg: float, blur_px: float = 1.0, noise: float = 2.0) -> Luma:
     """A marker on white paper, (120, 120)."""
-    print_ = cv2.resize(marker_modules(7, CARD_DICTIONARY), None, fx=40, fy=40, interpolation=cv2.INTER_NEAREST)
+    print_ = cv2.resize(
+        marker_modules(7, CARD_DICTIONARY), None, fx=40, fy=40, interpolation=cv2.INTER_NEAREST
+    )
     ends = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32) * len(print_) - 0.5
-    warp = cv2.getPerspectiveTransform(ends, (8 * (square(turn_deg) + 0.5) - 0.5).astype(np.float32))
+    warp = cv2.getPerspectiveTransform(
+        ends, (8 * (square(turn_deg) + 0.5) - 0.5).astype(np.float32)
+    )
     large = cv2.warpPerspective(print_, warp, (960, 960), borderValue=255)
     seen = cv2.resize(large, (120, 120), interpolation=cv2.INTER_AREA).astype(np.float64)
     seen = cv2.GaussianBlur(40 + 0.6 * seen, (0, 0), blur_px)
-    return np.asarray((seen + np.random.default_rng(3).normal(0, noise, seen.shape)).clip(0, 255), np.uint8)
+    return np.asarray(
+        (seen + np.random.default_rng(3).normal(0, noise, seen.shape)).clip(0, 255), np.uint8
+    )
 
 
 def error(found: Points, turn_deg: float) -> tuple[float, float]:
@@ -47,7 +53,9 @@ def error(found: Points, turn_deg: float) -> tuple[float, float]:
 def test_a_marker_lies_where_its_rim_does(turn: float, blur: float, noise: float) -> None:
     view = picture(turn, blur, noise)
     for bend, aside in ((0.0, 0.0), (4.0, 1.2), (-5.0, -1.0)):
-        rough = square(turn + bend, MIDDLE + aside) + np.array([[0.9, -0.7], [-0.8, 0.6], [0.5, 1.0], [-0.9, -0.4]])
+        rough = square(turn + bend, MIDDLE + aside) + np.array(
+            [[0.9, -0.7], [-0.8, 0.6], [0.5, 1.0], [-0.9, -0.4]]
+        )
         (found,) = fitted_squares(view, [rough], SIDE)
         off_px, off_deg = error(found, turn)
         assert off_px < 0.25

@@ -17,7 +17,9 @@ QUAD = np.array([[40.0, 30.0], [75.0, 30.0], [75.0, 65.0], [40.0, 65.0]]) - 0.5
 
 def view_of(marker: int, quad: np.ndarray = QUAD, black: int = 30, white: int = 200) -> Luma:
     """White paper, with a marker whose corners are this quadrangle."""
-    print_ = cv2.resize(marker_modules(marker, CARD_DICTIONARY), (SIDE * 7,) * 2, interpolation=cv2.INTER_NEAREST)
+    print_ = cv2.resize(
+        marker_modules(marker, CARD_DICTIONARY), (SIDE * 7,) * 2, interpolation=cv2.INTER_NEAREST
+    )
     start = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32) * SIDE * 7 - 0.5
     warp = cv2.getPerspectiveTransform(start, quad.astype(np.float32))
     sheet = cv2.warpPerspective(print_, warp, (120, 100), borderValue=255)
@@ -27,14 +29,18 @@ def view_of(marker: int, quad: np.ndarray = QUAD, black: int = 30, white: int = 
 @pytest.mark.parametrize("marker", KNOWN)
 @pytest.mark.parametrize("turns", range(4))
 def test_each_marker_is_read_however_its_corners_are_given(marker: int, turns: int) -> None:
-    (found,) = MarkerPrints(CARD_DICTIONARY, KNOWN).decoded(view_of(marker), [np.roll(QUAD, turns, axis=0)])
+    (found,) = MarkerPrints(CARD_DICTIONARY, KNOWN).decoded(
+        view_of(marker), [np.roll(QUAD, turns, axis=0)]
+    )
     assert found.marker == marker
     assert found.corners_px == pytest.approx(QUAD), "the upper left corner of the print first"
 
 
 def test_it_may_lie_at_a_slant_and_in_dim_light() -> None:
     slanted = np.array([[40.0, 36.0], [72.0, 28.0], [80.0, 60.0], [47.0, 69.0]])
-    (found,) = MarkerPrints(CARD_DICTIONARY, KNOWN).decoded(view_of(101, slanted, 60, 140), [slanted])
+    (found,) = MarkerPrints(CARD_DICTIONARY, KNOWN).decoded(
+        view_of(101, slanted, 60, 140), [slanted]
+    )
     assert found.marker == 101
 
 

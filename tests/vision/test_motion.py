@@ -110,9 +110,13 @@ CAMERAS: dict[str, Callable[[], Callable[[NDArray[np.float32]], Luma]]] = {
     "jpeg 30": lambda: encoded(30, 3),
     "jpeg 16": lambda: encoded(16, 2),
     "jpeg 15 with noise": lambda: encoded(15, 8),
-    "exposure": lambda: lit(lambda number: 1 + 0.04 * float(np.random.default_rng(number).standard_normal())),
+    "exposure": lambda: lit(
+        lambda number: 1 + 0.04 * float(np.random.default_rng(number).standard_normal())
+    ),
     "mains": lambda: lit(lambda number: 1 - 0.1 * np.sin(2.3 * number)),
-    "bands": lambda: lit(lambda number: 1 - 0.1 * np.sin(np.arange(720)[:, None] / 50 + 1.7 * number)),
+    "bands": lambda: lit(
+        lambda number: 1 - 0.1 * np.sin(np.arange(720)[:, None] / 50 + 1.7 * number)
+    ),
     "dusk": lambda: lit(lambda number: 1 - 0.006 * number),
 }
 
@@ -169,16 +173,22 @@ def test_movement_that_goes_on_for_long_is_never_learned_as_noise(kind: str, cam
     where = hands(kind)
     frames = [picture_with(shown.picture, *place) for place in islice(where, 150)]
     moving = [shown.see(frame).moving for frame in frames]
-    assert sum(moving[-50:]) >= 49, f"after 100 pictures only {sum(moving[-50:])} of 50 seem to move"
+    assert sum(moving[-50:]) >= 49, (
+        f"after 100 pictures only {sum(moving[-50:])} of 50 seem to move"
+    )
     quiet = shown.picture
     quiet[520:555, 880:915] = 215
     quiet[520:555, 915:950] = tag(np.random.default_rng(8))
     places = shown.see(picture_with(quiet, *next(where))).places
     assert places is not None
-    assert (np.abs(places - (915, 537)).max(axis=1) < 60).any(), "a tag was pushed meanwhile, far from it"
+    assert (np.abs(places - (915, 537)).max(axis=1) < 60).any(), (
+        "a tag was pushed meanwhile, far from it"
+    )
 
 
-def picture_with(picture: NDArray[np.float32], rows: slice, columns: slice, level: float) -> NDArray[np.float32]:
+def picture_with(
+    picture: NDArray[np.float32], rows: slice, columns: slice, level: float
+) -> NDArray[np.float32]:
     changed = picture.copy()
     changed[rows, columns] = level
     return changed
@@ -245,12 +255,16 @@ def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> 
     assert (columns.min() * 8, columns.max() * 8) == pytest.approx((300, 800), abs=24)
 
 
-def test_what_comes_before_a_still_table_all_at_once_is_compared_a_single_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_before_a_still_table_all_at_once_is_compared_a_single_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A picture of which a part has changed costs most of all where nothing moved until then."""
     shown, compared = Shown(noisy(2.0)), []
     shown.learn()
     whole = motion.exposure_between
-    monkeypatch.setattr(motion, "exposure_between", lambda *pictures: compared.append(1) or whole(*pictures))
+    monkeypatch.setattr(
+        motion, "exposure_between", lambda *pictures: compared.append(1) or whole(*pictures)
+    )
     shown.picture[300:370, 600:670] = 30
     stir = shown.see()
     assert stir.moving

@@ -120,7 +120,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("has_length", [True, False])
-def test_pictures_of_a_stream_are_read_newest_first(has_length: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_of_a_stream_are_read_newest_first(
+    has_length: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
     go, asked = threading.Event(), []
 
@@ -154,7 +156,10 @@ def test_pictures_of_a_stream_are_read_newest_first(has_length: bool, monkeypatc
 
 @pytest.mark.usefixtures("soon")
 def test_nobody_is_there() -> None:
-    with camera_at(free_port()) as camera, pytest.raises(CameraError, match="refuses the connection: start its app"):
+    with (
+        camera_at(free_port()) as camera,
+        pytest.raises(CameraError, match="refuses the connection: start its app"),
+    ):
         camera.frame()
 
 
@@ -212,11 +217,16 @@ def test_what_is_no_video_by_rtsp_is_said(parts: tuple[bytes, ...], said: str) -
 
 @pytest.mark.usefixtures("soon")
 def test_nobody_is_there_by_rtsp() -> None:
-    with camera_at(free_port(), "rtsp") as camera, pytest.raises(CameraError, match="refuses the connection"):
+    with (
+        camera_at(free_port(), "rtsp") as camera,
+        pytest.raises(CameraError, match="refuses the connection"),
+    ):
         camera.frame()
 
 
-@pytest.mark.parametrize("source", ["http://", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"])
+@pytest.mark.parametrize(
+    "source", ["http://", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"]
+)
 def test_what_is_no_address_is_said(source: str) -> None:
     assert is_device(source)
     with pytest.raises(CameraError, match="is no address"):
@@ -270,7 +280,9 @@ def rtsp(pictures: list[bytes]) -> Serve:
                     if field.lower().startswith(b"cseq"):
                         sequence = field
                 body = sdp if method == b"DESCRIBE" else b""
-                connection.sendall(b"RTSP/1.0 200 OK\r\n" + sequence + more.get(method, b"") + b"\r\n" + body)
+                connection.sendall(
+                    b"RTSP/1.0 200 OK\r\n" + sequence + more.get(method, b"") + b"\r\n" + body
+                )
                 if method == b"PLAY":
                     break
             number, pause = 0, threading.Event()

@@ -62,7 +62,9 @@ class Table:
 
 
 def well(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
-    return [LaidTile(seat, letter, *SPEC.place_centre_mm(place)) for place, letter in enumerate(letters)]
+    return [
+        LaidTile(seat, letter, *SPEC.place_centre_mm(place)) for place, letter in enumerate(letters)
+    ]
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -172,7 +174,9 @@ def test_a_second_wall_is_refused_and_a_missing_one_is_told() -> None:
     luma = np.vstack([frame.luma, other.frame().luma])
     for _ in range(3):
         table.frame()
-    assert TileReader(KIT).read(luma, table.reader.pose, [SOUTH])[SOUTH].fault is RowFault.TWO_STRIPS
+    assert (
+        TileReader(KIT).read(luma, table.reader.pose, [SOUTH])[SOUTH].fault is RowFault.TWO_STRIPS
+    )
     assert table.world.rows
     table.world.rows.places[SOUTH] = RowPlace(-5000.0, -5000.0, 0.0)
     table.world.hold_hand(None)
@@ -197,7 +201,10 @@ def test_several_pictures_must_agree_and_old_ones_do_not_count() -> None:
     answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING)]
     assert answers[:-1] == [None] * (AGREEING - 1)
     assert answers[-1]
-    assert {seat: row.text for seat, row in answers[-1].rows.items()} == {SOUTH: "UUS", NORTH: "LDI"}
+    assert {seat: row.text for seat, row in answers[-1].rows.items()} == {
+        SOUTH: "UUS",
+        NORTH: "LDI",
+    }
     assert watch.see(frame.luma, 20.0, pose) is None, "it is answered once"
 
 
@@ -224,7 +231,12 @@ def beside(kit: Kit, pose: object) -> np.ndarray:
     points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))  # type: ignore[attr-defined]
     x, y = points[:, 0], points[:, 1]
     board = kit.board
-    out = (x < -6) | (x > board.width_mm + 6) | (y < -board.strip_mm - 6) | (y > board.height_mm + board.strip_mm + 6)
+    out = (
+        (x < -6)
+        | (x > board.width_mm + 6)
+        | (y < -board.strip_mm - 6)
+        | (y > board.height_mm + board.strip_mm + 6)
+    )
     return out.reshape(rows.shape)
 
 
@@ -244,7 +256,9 @@ def test_nothing_beside_the_board_is_shown_and_the_board_is() -> None:
     assert (tint[out[: tint.shape[0], : tint.shape[1]]] == 128).all()
 
 
-@pytest.mark.parametrize("view", [replace(PLAIN, shift_mm=(6, 0)), replace(PLAIN, board_turn_deg=3), PLAIN])
+@pytest.mark.parametrize(
+    "view", [replace(PLAIN, shift_mm=(6, 0)), replace(PLAIN, board_turn_deg=3), PLAIN]
+)
 def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(view: View) -> None:
     table = Table()
     for _ in range(3):

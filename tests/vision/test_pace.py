@@ -48,7 +48,9 @@ def test_a_slow_machine_does_not_read_while_the_next_hand_comes() -> None:
     assert pace.glances(20.0)
     pace.read(20.01, 0.01, True)
     assert pace.glances(20.01 + 0.2 * GLANCES - 0.02)
-    assert not pace.glances(20.01 + 0.2 * GLANCES + 0.02), "a hand that stays is looked at after all"
+    assert not pace.glances(20.01 + 0.2 * GLANCES + 0.02), (
+        "a hand that stays is looked at after all"
+    )
     pace.read(22.0, 0.02, True)
     pace.read(22.1, 0.01, False)
     assert not pace.glances(22.2), "the machine has time again"

@@ -47,7 +47,9 @@ def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneL
         camera.frame()
 
 
-@pytest.mark.parametrize("late_s", [MAX_AGE_S + 0.01, -0.1, float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "late_s", [MAX_AGE_S + 0.01, -0.1, float("nan"), float("inf"), float("-inf")]
+)
 def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s: float) -> None:
     line.put(jpeg_of(90), clock.monotonic_s() - late_s)
     with pytest.raises(CameraError, match="come too late: bring it closer to the Wi-Fi"):
@@ -90,7 +92,8 @@ def test_pictures_are_wanted_often_while_something_moves(clock: FakeClock, line:
 
 
 @pytest.mark.parametrize(
-    "sent", [b"", b"GIF89a", b"\xff\xd8\xff\xd9", jpeg_of(90)[:200], b"x" * 9000, jpeg_of(9, (4000, 3000))]
+    "sent",
+    [b"", b"GIF89a", b"\xff\xd8\xff\xd9", jpeg_of(90)[:200], b"x" * 9000, jpeg_of(9, (4000, 3000))],
 )
 def test_rubbish_is_said_and_never_reaches_opencv(
     clock: FakeClock, line: PhoneLine, monkeypatch: pytest.MonkeyPatch, sent: bytes

@@ -24,14 +24,18 @@ def opened(settings: CameraSettings | None = None, which: str = "") -> PiCamera:
 
 
 @pytest.mark.parametrize(("size", "px"), [("1920x1080", (1920, 1080)), ("1280x720", (1280, 720))])
-def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost, size: str, px: tuple[int, int]) -> None:
+def test_the_luma_plane_comes_without_padding_and_colour(
+    pi: PiHost, size: str, px: tuple[int, int]
+) -> None:
     camera = opened(CameraSettings(size="1280x720" if size == "1280x720" else "1920x1080"))
     frame = camera.frame()
     device = pi.opened[0]
     assert device.requests[0].buffer.shape[1] > px[0], "the fake has no stride"
     assert frame.luma.shape == (px[1], px[0])
     assert (frame.luma[:, 1:] == shown(px)[:, 1:]).all()
-    assert not np.shares_memory(frame.luma, device.requests[0].buffer), "the buffer goes back to the camera"
+    assert not np.shares_memory(frame.luma, device.requests[0].buffer), (
+        "the buffer goes back to the camera"
+    )
     assert device.configuration["main"] == {"size": px, "format": "YUV420", "stride": px[0] + 64}
     assert device.requests[0].released == 1
     camera.close()
@@ -57,7 +61,9 @@ def test_a_picture_of_a_part_of_the_sensor_is_known_by_its_zoom(pi: PiHost) -> N
     assert camera.zoom == 1.5
 
 
-def test_a_picture_is_stamped_when_it_was_exposed(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_stamped_when_it_was_exposed(
+    pi: PiHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = FakeClock(50.0)
     camera = PiCamera(CameraSettings(), clock)
     assert camera.frame().at_s == pytest.approx(50.0, abs=1.0)
@@ -97,7 +103,9 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, model: str) -> None:
         ),
     ],
 )
-def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(pi: PiHost, trouble: Exception, words: str) -> None:
+def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(
+    pi: PiHost, trouble: Exception, words: str
+) -> None:
     camera = opened()
     camera.frame()
     device = pi.opened[0]
@@ -105,11 +113,15 @@ def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(pi: PiHost, trou
     with pytest.raises(CameraError, match=words):
         camera.frame()
     camera.close()
-    assert device.calls[1:] == ["cancel_all_and_flush", "stop", "close"], "an open request holds up stop for ever"
+    assert device.calls[1:] == ["cancel_all_and_flush", "stop", "close"], (
+        "an open request holds up stop for ever"
+    )
 
 
 @pytest.mark.parametrize("failing", ["get_metadata", "buffer"])
-def test_a_request_is_given_back_on_every_path(pi: PiHost, failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_given_back_on_every_path(
+    pi: PiHost, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     camera = opened()
     device = pi.opened[0]
     if failing == "buffer":
@@ -139,19 +151,25 @@ def test_controls_that_are_not_taken_are_named(pi: PiHost, monkeypatch: pytest.M
     camera.lock(True, None)
     with pytest.raises(CameraError, match="does not take AeEnable"):
         camera.lock(None, False)
-    with pytest.raises(CameraError, match="does not take AfMode, LensPosition: Control not supported"):
+    with pytest.raises(
+        CameraError, match="does not take AfMode, LensPosition: Control not supported"
+    ):
         camera.frame()
     assert all(request.released == 1 for request in pi.opened[0].requests)
 
 
-def test_a_camera_that_cannot_be_stopped_is_closed_all_the_same(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_camera_that_cannot_be_stopped_is_closed_all_the_same(
+    pi: PiHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     camera = opened()
 
     def fails() -> None:
         raise RuntimeError("Device or resource busy")
 
     monkeypatch.setattr(pi.opened[0], "stop", fails)
-    with pytest.raises(CameraError, match="cannot be closed: Device or resource busy: restart the program"):
+    with pytest.raises(
+        CameraError, match="cannot be closed: Device or resource busy: restart the program"
+    ):
         camera.close()
     assert not pi.acquired, "libcamera has it back"
     opened().close()
@@ -166,7 +184,8 @@ def test_a_camera_that_another_program_uses_is_named_and_costs_no_descriptor(pi:
     before = open_descriptors()
     for _ in range(1000):
         with pytest.raises(
-            CameraError, match="cannot be opened: it is in use by another program: close that one, check the ribbon"
+            CameraError,
+            match="cannot be opened: it is in use by another program: close that one, check the ribbon",
         ):
             opened()
     assert open_descriptors() == before
@@ -178,11 +197,15 @@ def test_a_camera_that_another_program_uses_is_named_and_costs_no_descriptor(pi:
 def test_the_first_cause_of_a_failed_opening_is_told(pi: PiHost) -> None:
     pi.refuses = RuntimeError("Initialization failed.")
     pi.refuses.__cause__ = RuntimeError("no tuning file for ov9999")
-    with pytest.raises(CameraError, match="cannot be opened: no tuning file for ov9999, check the ribbon cable"):
+    with pytest.raises(
+        CameraError, match="cannot be opened: no tuning file for ov9999, check the ribbon cable"
+    ):
         opened()
 
 
-def test_a_camera_that_does_not_start_is_closed(pi: PiHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_camera_that_does_not_start_is_closed(
+    pi: PiHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(_: object) -> None:
         raise RuntimeError("Failed to start camera")
 
@@ -207,7 +230,10 @@ def test_a_known_sensor_is_not_asked_for_its_modes(pi: PiHost) -> None:
 def test_an_unknown_sensor_is_asked_and_may_fail_to_answer(pi: PiHost) -> None:
     pi.info[0]["Model"] = "ov9281"
     with opened():
-        assert pi.opened[0].configuration["sensor"] == {"output_size": (2304, 1296), "bit_depth": 10}
+        assert pi.opened[0].configuration["sensor"] == {
+            "output_size": (2304, 1296),
+            "bit_depth": 10,
+        }
     pi.contiguous_bytes = 40 << 20
     with opened() as camera:
         assert camera.frame() is not None
@@ -232,13 +258,20 @@ def test_an_unknown_sensor_may_tell_formats_without_a_size(pi: PiHost) -> None:
     ],
 )
 def test_with_little_memory_a_smaller_mode_is_taken(
-    pi: PiHost, megabytes: int, size: tuple[int, int], output: tuple[int, int] | None, caplog: pytest.LogCaptureFixture
+    pi: PiHost,
+    megabytes: int,
+    size: tuple[int, int],
+    output: tuple[int, int] | None,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     pi.info[0]["Model"] = "imx219"
     pi.contiguous_bytes = megabytes << 20
     camera = opened()
     configuration = pi.opened[0].configuration
-    assert (configuration["main"]["size"], configuration["sensor"].get("output_size")) == (size, output)
+    assert (configuration["main"]["size"], configuration["sensor"].get("output_size")) == (
+        size,
+        output,
+    )
     assert camera.frame().luma.shape == size[::-1]
     assert ("No contiguous memory" in caplog.text) == (megabytes < 60)
     camera.close()
@@ -247,7 +280,8 @@ def test_with_little_memory_a_smaller_mode_is_taken(
 def test_too_little_memory_for_any_mode_is_told_with_its_remedy(pi: PiHost) -> None:
     pi.contiguous_bytes = 1 << 20
     with pytest.raises(
-        CameraError, match=r"does not start: the contiguous memory is too small \(CMA\): set dtoverlay="
+        CameraError,
+        match=r"does not start: the contiguous memory is too small \(CMA\): set dtoverlay=",
     ):
         opened()
     assert not pi.acquired
@@ -288,7 +322,9 @@ def test_missing_cameras_are_named(pi: PiHost) -> None:
     with pytest.raises(CameraError, match="No Raspberry Pi camera 3 is connected"):
         opened(which="3")
     pi.info.clear()
-    with pytest.raises(CameraError, match="No Raspberry Pi camera is connected: check the ribbon cable"):
+    with pytest.raises(
+        CameraError, match="No Raspberry Pi camera is connected: check the ribbon cable"
+    ):
         opened()
 
 

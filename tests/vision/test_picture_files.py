@@ -38,13 +38,18 @@ def test_opencv_decodes_only_what_no_stranger_has_sent() -> None:
         str(path.relative_to(ROOT))
         for folder in ("companion", "hardware", "vision", "web")
         for path in (ROOT / folder).rglob("*.py")
-        if any(word in path.read_text(encoding="utf-8") for word in ("cv2.imdecode", "cv2.imread", "imreadmulti"))
+        if any(
+            word in path.read_text(encoding="utf-8")
+            for word in ("cv2.imdecode", "cv2.imread", "imreadmulti")
+        )
     }
     assert found == OWN_PICTURES.keys()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM"])
-def test_every_kind_is_as_bright_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_every_kind_is_as_bright_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     def decode(*_: object) -> None:
         raise AssertionError("OpenCV is asked")
 

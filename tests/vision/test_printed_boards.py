@@ -43,7 +43,12 @@ def test_a_bare_board_is_bare(game: str, light: str) -> None:
         table.nudge(piece.id, 3000.0, 0.0)
     reading = board_reader(KITS).read_picture(table.render_luma())
     assert reading.game == game
-    assert (dict(reading.seen), dict(reading.fans), reading.strangers, reading.beside) == ({}, {}, (), ())
+    assert (dict(reading.seen), dict(reading.fans), reading.strangers, reading.beside) == (
+        {},
+        {},
+        (),
+        (),
+    )
     assert reading.unknown == frozenset()
 
 
@@ -76,7 +81,9 @@ def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
 
 @pytest.mark.parametrize("radius_mm", [12.0, 24.0, 36.0])
 @pytest.mark.parametrize("off_mm", [(0.0, 0.0), (18.0, 25.0), (-18.0, -25.0)])
-def test_a_card_under_glare_is_never_told_as_an_empty_zone(off_mm: tuple[float, float], radius_mm: float) -> None:
+def test_a_card_under_glare_is_never_told_as_an_empty_zone(
+    off_mm: tuple[float, float], radius_mm: float
+) -> None:
     kit = KITS["binmat"]
     zone = kit.board.squares[4]
     x, y = kit.board.centre_mm(zone)

@@ -14,4 +14,6 @@ def test_brightness_is_that_between_the_pixels_of_each_place() -> None:
 
 def test_beyond_the_picture_it_is_that_of_the_edge() -> None:
     luma = np.full((4, 6), 90, np.uint8)
-    assert profiles(luma, np.array([[0.0, 0.0]]), np.array([[-3.0, 0.0]]), np.array([0.0, 1.0])).tolist() == [[90, 90]]
+    assert profiles(
+        luma, np.array([[0.0, 0.0]]), np.array([[-3.0, 0.0]]), np.array([0.0, 1.0])
+    ).tolist() == [[90, 90]]

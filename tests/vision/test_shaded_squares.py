@@ -14,11 +14,18 @@ from vision.pieces.square_cells import SquareCells
 from vision.reading.board_reader import board_reader
 
 SIDE = 60
-PLACES = np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1).reshape(-1, 2).astype(np.float32)
+PLACES = (
+    np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1)
+    .reshape(-1, 2)
+    .astype(np.float32)
+)
 FAR = np.abs(PLACES).max(axis=1)
 PAPER = Paper(
     np.flatnonzero(FAR < 14),
-    tuple(np.flatnonzero((FAR > 15.5) & (way > 15.5)) for way in (-PLACES[:, 1], PLACES[:, 0], *-PLACES.T[::-1])),
+    tuple(
+        np.flatnonzero((FAR > 15.5) & (way > 15.5))
+        for way in (-PLACES[:, 1], PLACES[:, 0], *-PLACES.T[::-1])
+    ),
     PLACES,
     0.03,
 )
@@ -48,7 +55,11 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
     luma, prints = wanted.picture()
     reading = board_reader({**default_kits(), wanted.kit.game: wanted.kit}).read_picture(luma)
     assert reading.game == wanted.kit.game
-    empty = {square for square in tops_of(prints) if square not in reading.unknown and square not in reading.seen}
+    empty = {
+        square
+        for square in tops_of(prints)
+        if square not in reading.unknown and square not in reading.seen
+    }
     assert not empty, sorted(map(str, empty))
 
 
@@ -106,7 +117,9 @@ def test_two_shadows_that_cross_are_light(angle_deg: float, rim_deg: float) -> N
 @pytest.mark.parametrize("dark", [0.3, 0.5, 0.7])
 @pytest.mark.parametrize("half_mm", [6.0, 10.0, 14.9])
 @pytest.mark.parametrize("middle_alone", [False, True])
-def test_a_patch_under_two_shadows_that_cross_is_none(dark: float, half_mm: float, middle_alone: bool) -> None:
+def test_a_patch_under_two_shadows_that_cross_is_none(
+    dark: float, half_mm: float, middle_alone: bool
+) -> None:
     """Also where a mark is printed and only the middle is asked."""
     tone = crossed(40, 120)
     tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark

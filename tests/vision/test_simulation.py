@@ -45,8 +45,12 @@ def table() -> SimulatedTable:
     return table
 
 
-def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(table: SimulatedTable) -> None:
-    assert {p.square: p.face for p in table.pieces()} == {square: faces[-1] for square, faces in START.items()}
+def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(
+    table: SimulatedTable,
+) -> None:
+    assert {p.square: p.face for p in table.pieces()} == {
+        square: faces[-1] for square, faces in START.items()
+    }
     table.set_up({B2: ("lime flag", "purple robot")})
     assert [p.face for p in table.pieces() if p.square == B2] == ["lime flag", "purple robot"]
     beside = [p for p in table.pieces() if p.square is None]
@@ -63,7 +67,9 @@ def test_by_hand_what_lies_right_stays_and_what_comes_is_laid_on_it() -> None:
     table.set_up({A1: (white,), B2: (white,), C4: (white,)})
     before = {p.square: p.id for p in table.pieces()}
     table.set_up({A1: (white, white), C4: (white,)}, by_hand=True)
-    assert next(p.id for p in table.pieces() if p.square == A1) == before[A1], "the lower one has not moved"
+    assert next(p.id for p in table.pieces() if p.square == A1) == before[A1], (
+        "the lower one has not moved"
+    )
     assert [p.id for p in table.pieces() if p.square == C4] == [before[C4]]
 
 
@@ -80,7 +86,9 @@ def test_a_piece_moves_to_the_middle_of_a_square_and_on_top(table: SimulatedTabl
     assert (moved.x_mm, moved.y_mm) == KIT.board.centre_mm(C4)
     assert table.pieces()[-1].id == robot.id
     below = np.array(piece(table, "lime robot").outline_px)
-    assert np.array(moved.outline_px)[:, 1].mean() < below[:, 1].mean(), "what stands higher is drawn further up"
+    assert np.array(moved.outline_px)[:, 1].mean() < below[:, 1].mean(), (
+        "what stands higher is drawn further up"
+    )
 
 
 def test_dragging_puts_a_piece_where_the_picture_shows_the_table(table: SimulatedTable) -> None:
@@ -89,7 +97,9 @@ def test_dragging_puts_a_piece_where_the_picture_shows_the_table(table: Simulate
     table.drag_to(robot.id, x + 6, y)
     moved = piece(table, "purple robot")
     assert moved.square == B2
-    across, along = (v - c for v, c in zip((moved.x_mm, moved.y_mm), KIT.board.centre_mm(B2), strict=True))
+    across, along = (
+        v - c for v, c in zip((moved.x_mm, moved.y_mm), KIT.board.centre_mm(B2), strict=True)
+    )
     assert 1 < across < 5, "nothing snaps into place"
     assert abs(along) < 0.1
     table.drag_to(robot.id, -50, 700)
@@ -101,12 +111,16 @@ def test_an_unknown_piece_is_refused(table: SimulatedTable) -> None:
         table.move_to(99, A1)
 
 
-@pytest.mark.parametrize("view", [View(noise=0), View(noise=0, tilt_deg=47, turn_deg=25, k1=-0.06), View(turn_deg=180)])
+@pytest.mark.parametrize(
+    "view", [View(noise=0), View(noise=0, tilt_deg=47, turn_deg=25, k1=-0.06), View(turn_deg=180)]
+)
 def test_the_picture_shows_every_marker_where_the_geometry_says(view: View) -> None:
     table = printed_table(KIT, view)
     table.set_up({Square(1, 2): ("purple robot",), B2: ("lime flag",)})
     luma = cv2.cvtColor(table.render_bgr(), cv2.COLOR_BGR2GRAY)
-    found = {s.marker: s.corners_px for s in MarkerFinder().find(np.asarray(luma, np.uint8)).sightings}
+    found = {
+        s.marker: s.corners_px for s in MarkerFinder().find(np.asarray(luma, np.uint8)).sightings
+    }
     assert set(found) >= {0, 1, 2, 3, 20, 23}
     pose = camera_pose(KIT, view)
     for marker in KIT.board.corners:
@@ -117,7 +131,9 @@ def test_the_picture_shows_every_marker_where_the_geometry_says(view: View) -> N
     for face, marker in (("purple robot", 20), ("lime flag", 23)):
         outline = np.array(piece(table, face).outline_px)
         top, tag = outline.mean(axis=0), found[marker].mean(axis=0)
-        assert np.abs(top - tag).max() < 1.0, f"the outline of the {face} is {np.abs(top - tag).max():.2f} px off"
+        assert np.abs(top - tag).max() < 1.0, (
+            f"the outline of the {face} is {np.abs(top - tag).max():.2f} px off"
+        )
 
 
 TROUBLE = {
@@ -125,7 +141,9 @@ TROUBLE = {
     "steep": View(noise=0, tilt_deg=55, turn_deg=20),
     "on a newspaper": View(noise=0, table="newspaper"),
     "on a chequered cloth": View(noise=0, table="chequered", tilt_deg=20),
-    "by a window": View(noise=0, window=(70.0, 100.0, 40.0, 0.5), shade_bgr=(1.1, 0.9, 0.7), vignette=0.4),
+    "by a window": View(
+        noise=0, window=(70.0, 100.0, 40.0, 0.5), shade_bgr=(1.1, 0.9, 0.7), vignette=0.4
+    ),
     "in coloured, flickering light": View(noise=0, cast_bgr=(0.4, 0.8, 1.1), flicker=0.2),
     "worn a little": View(noise=0, wear=0.1, curl_mm=0.3),
     "with glossy spots": View(noise=0, spots=4, seed=3),
@@ -148,12 +166,16 @@ def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
     assert not missing, f"{trouble}: OpenCV does not find {missing}"
     for print_ in seen:
         error = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)
-        assert np.median(error) < 1.5, f"{trouble}: marker {print_.marker} is {np.median(error):.1f} px off"
+        assert np.median(error) < 1.5, (
+            f"{trouble}: marker {print_.marker} is {np.median(error):.1f} px off"
+        )
 
 
 def test_prints_tell_squares_and_what_is_hidden(table: SimulatedTable) -> None:
     by_face = {p.face: p for p in table.prints() if p.face}
-    assert {face: p.squares for face, p in by_face.items()} == {faces[0]: (square,) for square, faces in START.items()}
+    assert {face: p.squares for face, p in by_face.items()} == {
+        faces[0]: (square,) for square, faces in START.items()
+    }
     assert all(p.shown == 1 for p in by_face.values())
     assert 4 < by_face["lime robot"].module_px < 7
     table.move_to(piece(table, "purple robot").id, C4)
@@ -166,7 +188,9 @@ def test_prints_tell_squares_and_what_is_hidden(table: SimulatedTable) -> None:
     assert next(p for p in table.prints() if p.face == "purple robot").squares == ()
     table.hold_hand(None)
     table.drag_to(piece(table, "lime flag").id, 1279, 300)
-    assert 0.2 < next(p for p in table.prints() if p.face == "lime flag").shown < 0.8, "half of it is in the picture"
+    assert 0.2 < next(p for p in table.prints() if p.face == "lime flag").shown < 0.8, (
+        "half of it is in the picture"
+    )
 
 
 def test_a_big_piece_is_printed_on_all_its_squares() -> None:
@@ -175,7 +199,12 @@ def test_a_big_piece_is_printed_on_all_its_squares() -> None:
     corner = Square(2, 2)
     table.set_up({corner: ("white boulder",)})
     (boulder,) = (p for p in table.prints() if p.face == "white boulder")
-    assert set(boulder.squares) == {corner, corner.shifted(1, 0), corner.shifted(0, 1), corner.shifted(1, 1)}
+    assert set(boulder.squares) == {
+        corner,
+        corner.shifted(1, 0),
+        corner.shifted(0, 1),
+        corner.shifted(1, 1),
+    }
 
 
 def test_reflections_are_told_where_they_lie() -> None:
@@ -225,13 +254,19 @@ def test_wear_takes_contrast_from_the_tags_alone() -> None:
 
 
 def test_the_sides_of_a_curled_tag_come_up() -> None:
-    flat, curled = (printed_table(KIT, View(noise=0, tilt_deg=50, curl_mm=curl)) for curl in (0.0, 6.0))
+    flat, curled = (
+        printed_table(KIT, View(noise=0, tilt_deg=50, curl_mm=curl)) for curl in (0.0, 6.0)
+    )
     change = []
     for table in (flat, curled):
         table.set_up(START)
         change.append(table.render_luma().astype(float))
-    x, y = (int(v) for v in np.array(piece(flat, "lime flag").outline_px)[0])  # its upper left corner
-    assert np.abs(change[1] - change[0])[y - 14 : y + 2, x - 4 : x + 8].max() > 40, "paper stands where there was none"
+    x, y = (
+        int(v) for v in np.array(piece(flat, "lime flag").outline_px)[0]
+    )  # its upper left corner
+    assert np.abs(change[1] - change[0])[y - 14 : y + 2, x - 4 : x + 8].max() > 40, (
+        "paper stands where there was none"
+    )
     assert np.abs(change[1] - change[0])[-50:, :300].max() == 0
 
 
@@ -314,7 +349,9 @@ def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     ("view", "darker"),
     [(View(noise=0, light=0.5), True), (View(noise=0, glare=(75.0, 98.0, 20.0)), False)],
 )
-def test_light_changes_the_middle_of_the_board(table: SimulatedTable, view: View, darker: bool) -> None:
+def test_light_changes_the_middle_of_the_board(
+    table: SimulatedTable, view: View, darker: bool
+) -> None:
     x, y = (int(v) for v in table.square_px(B2))
     before = int(table.render_luma()[y - 20, x])
     table.look(view)

@@ -40,7 +40,9 @@ def photographs() -> dict[str, Any]:
     return json.loads(truth.read_text()) if truth.is_file() else {}
 
 
-@pytest.mark.skipif(not photographs(), reason="the folder ../shared/images with the photographs is missing")
+@pytest.mark.skipif(
+    not photographs(), reason="the folder ../shared/images with the photographs is missing"
+)
 def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     for name, truth in photographs().items():
         (answer,) = read_images([PHOTOGRAPHS / name], KITS, truth["dict"])
@@ -49,10 +51,14 @@ def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[
         with capsys.disabled():
             print(f"\n{name}: {(found & wanted).total()} of {wanted.total()} markers")
         assert not wanted - found, f"{name}: not found: {sorted((wanted - found).elements())}"
-        assert set(found) <= set(wanted) | set(truth["also_visible"]), f"{name}: ids that are not there"
+        assert set(found) <= set(wanted) | set(truth["also_visible"]), (
+            f"{name}: ids that are not there"
+        )
         middles = [np.mean(marker["corners"], axis=0) for marker in answer["markers"]]
         for centre in truth["centers"] or ():
-            assert min(np.abs(middle - centre).max() for middle in middles) < 3, f"{name}: none at {centre}"
+            assert min(np.abs(middle - centre).max() for middle in middles) < 3, (
+                f"{name}: none at {centre}"
+            )
 
 
 def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
@@ -63,7 +69,11 @@ def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
     (tmp_path / "2.png").write_bytes(b"damaged")
     first, second, third = read_images([tmp_path, str(tmp_path / "gone.png")], KITS)
     assert json.loads(json.dumps(first)) == first
-    assert (first["board"], first["size"], first["layout"]) == ("outbuffered", [1280, 720], {"b2": "lime flag"})
+    assert (first["board"], first["size"], first["layout"]) == (
+        "outbuffered",
+        [1280, 720],
+        {"b2": "lime flag"},
+    )
     assert "c4" in first["unknown"]
     assert first["problems"][0].startswith("Not certain what lies on ")
     assert "c4" in first["problems"][0]
@@ -83,17 +93,23 @@ def test_open_cards_are_answered(tmp_path: Path) -> None:
 
 def test_a_picture_without_a_board_says_so(tmp_path: Path) -> None:
     picture = np.full((400, 400), 220, np.uint8)
-    picture[100:250, 100:250] = cv2.resize(marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST)
+    picture[100:250, 100:250] = cv2.resize(
+        marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST
+    )
     picture[160:180, 90:260] = 200  # a ribbon across it
     cv2.imwrite(str(tmp_path / "a.png"), picture)
     (answer,) = read_images([tmp_path / "a.png"], KITS)
     assert answer["board"] is None
-    assert answer["problems"][0].startswith("No board: none of its corner markers is in the picture")
+    assert answer["problems"][0].startswith(
+        "No board: none of its corner markers is in the picture"
+    )
     assert "No marker can be read: go closer, focus, and avoid glare" in answer["problems"]
 
 
 def test_an_unknown_dictionary_is_refused() -> None:
-    with pytest.raises(Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"):
+    with pytest.raises(
+        Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"
+    ):
         list(read_images([], KITS, "DICT_9X9"))
 
 
@@ -126,15 +142,24 @@ def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> None:
-    rng, corners = np.random.default_rng(2), np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
+    rng, corners = (
+        np.random.default_rng(2),
+        np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64),
+    )
     for turns in range(4):
         picture = np.full((104, 104), 230, np.uint8)
-        picture[20:84, 20:84] = cv2.resize(np.rot90(marker_modules(21), turns), (64, 64), interpolation=0)
-        soft = cv2.GaussianBlur(picture, (0, 0), 4.5) + rng.integers(0, 12, picture.shape).astype(np.uint8)
+        picture[20:84, 20:84] = cv2.resize(
+            np.rot90(marker_modules(21), turns), (64, 64), interpolation=0
+        )
+        soft = cv2.GaussianBlur(picture, (0, 0), 4.5) + rng.integers(0, 12, picture.shape).astype(
+            np.uint8
+        )
         found = best_guess(np.asarray(soft, np.uint8), corners, (20, 21, 22, 23))
         assert found is not None
         assert found.marker == 21
-        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), "upper left of the print comes first"
+        assert np.allclose(found.corners_px, np.roll(corners, turns, axis=0)), (
+            "upper left of the print comes first"
+        )
         assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
     assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None
 
@@ -152,5 +177,7 @@ def test_rays_and_projections_are_inverse() -> None:
     pose = camera_pose(SMALL, View(tilt_deg=50.0, turn_deg=70.0, k1=-0.07))
     points = np.array([[0.0, 0.0], [147.0, 196.0], [70.0, -30.0]])
     for height in (0.0, 10.0):
-        assert np.allclose(pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05)
+        assert np.allclose(
+            pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05
+        )
     assert pose.lens == Lens(0.80, -0.07)

@@ -37,7 +37,9 @@ def picture() -> tuple[Picture, Pose]:
 
 def three_corners(true: Pose, off_px: float) -> tuple[Evidence, Pose]:
     """All corner markers but the last, the first of them off by so much, and the pose that they tell."""
-    points_mm = np.vstack([corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners[:3]])
+    points_mm = np.vstack(
+        [corner_points_mm(ARENA.board, marker) for marker in ARENA.board.corners[:3]]
+    )
     points_px = true.to_px(points_mm)
     points_px[:4] += off_px
     pose = solve_pose(points_mm, points_px, true.lens, true.size)
@@ -56,7 +58,9 @@ def far_px(pose: Pose, true: Pose) -> float:
 
 
 @pytest.mark.parametrize("off_px", [0.0, 0.8])
-def test_lines_that_agree_make_the_pose_better(picture: tuple[Picture, Pose], off_px: float) -> None:
+def test_lines_that_agree_make_the_pose_better(
+    picture: tuple[Picture, Pose], off_px: float
+) -> None:
     luma, true = picture
     seen, pose = three_corners(true, off_px)
     fit = checked_fit(luma, ARENA.board, seen, pose, SPREAD)
@@ -74,13 +78,20 @@ def test_a_corner_that_is_bent_is_not_taken_for_true(picture: tuple[Picture, Pos
 
 
 @pytest.mark.parametrize("quarter", range(4))
-def test_every_quarter_of_the_board_has_to_agree(picture: tuple[Picture, Pose], quarter: int) -> None:
+def test_every_quarter_of_the_board_has_to_agree(
+    picture: tuple[Picture, Pose], quarter: int
+) -> None:
     luma, true = picture
     seen, pose = three_corners(true, 0.0)
     covered, board = luma.copy(), ARENA.board
-    x, y = (0.0 if quarter % 2 else board.width_mm / 2), (0.0 if quarter // 2 else board.height_mm / 2)
+    x, y = (
+        (0.0 if quarter % 2 else board.width_mm / 2),
+        (0.0 if quarter // 2 else board.height_mm / 2),
+    )
     low, high = (
-        true.to_px(flat(np.array([(x, y), (x + board.width_mm / 2, y + board.height_mm / 2)]))).astype(int)[n]
+        true.to_px(
+            flat(np.array([(x, y), (x + board.width_mm / 2, y + board.height_mm / 2)]))
+        ).astype(int)[n]
         for n in (0, 1)
     )
     rows, columns = sorted((low[1], high[1])), sorted((low[0], high[0]))
@@ -89,7 +100,9 @@ def test_every_quarter_of_the_board_has_to_agree(picture: tuple[Picture, Pose], 
 
 
 @pytest.mark.parametrize("hidden", range(4))
-def test_a_board_with_a_hidden_corner_is_read_whole(picture: tuple[Picture, Pose], hidden: int) -> None:
+def test_a_board_with_a_hidden_corner_is_read_whole(
+    picture: tuple[Picture, Pose], hidden: int
+) -> None:
     luma, true = picture
     luma = luma.copy()
     cover_corner(luma, true, ARENA, ARENA.board.corners[hidden], Random(hidden))
@@ -107,7 +120,9 @@ def test_three_corners_tell_roughly_where_the_fourth_is_whatever_the_lens(hidden
     board, lens = ARENA.board, LENSES["webcam"]
     for focal_ratio in (0.6, 0.75, 0.95):
         true = camera_pose(ARENA, replace(VIEW, focal_ratio=focal_ratio))
-        points_mm = np.vstack([corner_points_mm(board, m) for n, m in enumerate(board.corners) if n != hidden])
+        points_mm = np.vstack(
+            [corner_points_mm(board, m) for n, m in enumerate(board.corners) if n != hidden]
+        )
         pose = rough_pose(points_mm, true.to_px(points_mm).round(1), lens, true.size)
         assert pose is not None
         marker = corner_points_mm(board, board.corners[hidden])
@@ -116,18 +131,27 @@ def test_three_corners_tell_roughly_where_the_fourth_is_whatever_the_lens(hidden
 
 
 @pytest.mark.parametrize(
-    "lens", [LENSES["webcam"], Lens(0.8, -0.05), Lens(0.405, -0.03), Lens(0.5, is_fisheye=True)], ids=str
+    "lens",
+    [LENSES["webcam"], Lens(0.8, -0.05), Lens(0.405, -0.03), Lens(0.5, is_fisheye=True)],
+    ids=str,
 )
 @pytest.mark.parametrize("tilt_deg", [20.0, 55.0])
 def test_places_between_those_worked_out_are_right(lens: Lens, tilt_deg: float) -> None:
-    true = camera_pose(ARENA, View(width=1920, height=1080, tilt_deg=tilt_deg, focal_ratio=lens.focal_ratio))
+    true = camera_pose(
+        ARENA, View(width=1920, height=1080, tilt_deg=tilt_deg, focal_ratio=lens.focal_ratio)
+    )
     pose = Pose(true.rotation, true.translation, lens, true.size)
     board = ARENA.board
-    for low, high, scale in (((-20.0, -20.0), (board.width_mm + 20, board.height_mm + 20), 1.6), ((9, 9), (41, 50), 2)):
+    for low, high, scale in (
+        ((-20.0, -20.0), (board.width_mm + 20, board.height_mm + 20), 1.6),
+        ((9, 9), (41, 50), 2),
+    ):
         maps = pose.plane_maps(low, high, 3.0, scale)
         height, width = maps.pixels.shape[:2]
         places = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=2).reshape(-1, 2)
-        exact = pose.to_px(flat(maps.to_board(places.astype(np.float64)), 3.0)).reshape(height, width, 2)
+        exact = pose.to_px(flat(maps.to_board(places.astype(np.float64)), 3.0)).reshape(
+            height, width, 2
+        )
         assert np.abs(maps.pixels - exact).max() < 0.05
 
 
@@ -145,7 +169,9 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
     half = kit.board.corner_mm / 2
     edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
     cv2.polylines(luma, [true.to_px(flat(edges)).round().astype(np.int32)], False, (25,), 2)
-    assert marker not in {sighting.marker for sighting in MarkerFinder().find(luma).sightings}, "nothing touches it"
+    assert marker not in {sighting.marker for sighting in MarkerFinder().find(luma).sightings}, (
+        "nothing touches it"
+    )
     reader = board_reader({kit.game: kit})
     assert reader.read_picture(luma).game == kit.game
     assert reader.pose is not None
@@ -157,7 +183,11 @@ def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered
 @pytest.mark.parametrize(
     ("dark", "soft_px"),
     [
-        pytest.param(0.2, 1.0, marks=pytest.mark.xfail(reason="so dark and sharp it hides the outline of two squares")),
+        pytest.param(
+            0.2,
+            1.0,
+            marks=pytest.mark.xfail(reason="so dark and sharp it hides the outline of two squares"),
+        ),
         (0.2, 3.0),
         (0.35, 1.0),
     ],

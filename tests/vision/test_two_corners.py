@@ -79,13 +79,17 @@ def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
     for seed in range(60):
         noise = np.random.default_rng(seed).normal(0, 0.8, (8, 2))
         seen = Evidence(points_mm, true.to_px(points_mm) + noise)
-        pose = fit_board(seen, replace(true, lens=LENSES["webcam"]), np.array([0.2, 0.06, 1e-6])).pose
+        pose = fit_board(
+            seen, replace(true, lens=LENSES["webcam"]), np.array([0.2, 0.06, 1e-6])
+        ).pose
         off_mm = float(np.linalg.norm(pose.to_plane(true.to_px(end))[0] - end[0, :2]))
         reach_mm = 3 * float(pose.spread_mm(end)[0])
         outside += off_mm > reach_mm
         reaches.append(reach_mm)
     assert outside <= 3
-    assert min(reaches) > 0.25 * board.pitch_mm, "two corners alone never tell where the far end lies"
+    assert min(reaches) > 0.25 * board.pitch_mm, (
+        "two corners alone never tell where the far end lies"
+    )
 
 
 def test_what_a_wrong_pose_puts_a_square_farther_away_is_not_confirmed() -> None:
@@ -138,7 +142,11 @@ def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
-    box = flat(np.array([(-90.0, low), (board.width_mm + 90, low), (board.width_mm + 90, high), (-90.0, high)]))
+    box = flat(
+        np.array(
+            [(-90.0, low), (board.width_mm + 90, low), (board.width_mm + 90, high), (-90.0, high)]
+        )
+    )
     rows = true.to_px(box)[:, 1].round().astype(int)
     luma[rows.min() : rows.max()] = 150
     top = true.to_px(flat(np.array([(0.0, board.height_mm)])))[0, 1]
@@ -155,18 +163,31 @@ def test_a_whole_board_is_confirmed_from_two_corners() -> None:
     luma, true, seen = two_corners(View(tilt_deg=25.0), 0.3, 1)
     believed = Belief(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
     fit = fit_lines(
-        luma, KAHMATE.board, seen, fit_board(seen, replace(true, lens=believed.lens), believed.spread), believed
+        luma,
+        KAHMATE.board,
+        seen,
+        fit_board(seen, replace(true, lens=believed.lens), believed.spread),
+        believed,
     )
-    middles = np.array([KAHMATE.board.corner_centres_mm[marker] for marker in KAHMATE.board.corners[:2]])
+    middles = np.array(
+        [KAHMATE.board.corner_centres_mm[marker] for marker in KAHMATE.board.corners[:2]]
+    )
     assert confirmed_squares(KAHMATE.board, fit, middles) == set(KAHMATE.board.squares)
 
 
 @pytest.mark.parametrize("lens", [Lens(0.75, -0.06), Lens(0.55, -0.02, is_fisheye=True)])
 def test_tags_lead_a_pose_that_is_off_back_to_the_true_one(lens: Lens) -> None:
-    true = Pose(np.array([[2.6], [0.2], [0.1]]), np.array([[-100.0], [80.0], [500.0]]), lens, (1280, 720))
+    true = Pose(
+        np.array([[2.6], [0.2], [0.1]]), np.array([[-100.0], [80.0], [500.0]]), lens, (1280, 720)
+    )
     places = ((20, 30, 10), (150, 80, 77), (90, 140, -120), (30, 150, 45))
-    tags = [Tag(true.to_px(flat(square_corners_mm(x, y, 16, turn), 5)), 5.0, 16.0) for x, y, turn in places]
-    points_mm = np.vstack([corner_points_mm(KAHMATE.board, marker) for marker in KAHMATE.board.corners[:2]])
+    tags = [
+        Tag(true.to_px(flat(square_corners_mm(x, y, 16, turn), 5)), 5.0, 16.0)
+        for x, y, turn in places
+    ]
+    points_mm = np.vstack(
+        [corner_points_mm(KAHMATE.board, marker) for marker in KAHMATE.board.corners[:2]]
+    )
     seen = Evidence(points_mm, true.to_px(points_mm), tags)
     start = replace(true, translation=true.translation + np.array([[2.0], [-1.0], [4.0]]))
     fit = fit_board(seen, start, np.array([0.2, 0.06, 1e-6]))

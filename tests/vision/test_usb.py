@@ -47,7 +47,12 @@ def test_a_picture_is_stamped_when_it_was_taken_and_not_when_it_was_fetched(
     clock = FakeClock(50.0)
     camera = UsbCamera(0, CameraSettings(), clock)
     monkeypatch.setattr("vision.cameras.usb.time.monotonic", lambda: 7000.0)
-    for stamp_ms, expected in ((6_999_920.0, 49.92), (7_000_010.0, 50.0), (1000.0, 50.0), (0.0, 50.0)):
+    for stamp_ms, expected in (
+        (6_999_920.0, 49.92),
+        (7_000_010.0, 50.0),
+        (1000.0, 50.0),
+        (0.0, 50.0),
+    ):
         webcam.controls[cv2.CAP_PROP_POS_MSEC] = stamp_ms
         assert camera.frame().at_s == pytest.approx(expected), f"{stamp_ms} ms"
 
@@ -68,16 +73,23 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = opened()
     webcam.damaged = 3
-    assert (camera.frame().luma[-1, 8:] > 20).all(), "half a picture, filled up with grey, came through"
+    assert (camera.frame().luma[-1, 8:] > 20).all(), (
+        "half a picture, filled up with grey, came through"
+    )
     webcam.damaged = 9
-    with pytest.raises(CameraError, match=r"sends only damaged pictures: use a shorter cable, another socket"):
+    with pytest.raises(
+        CameraError, match=r"sends only damaged pictures: use a shorter cable, another socket"
+    ):
         camera.frame()
 
 
 @pytest.mark.parametrize(
     ("sends", "words"),
     [
-        (np.zeros((1080, 1920, 4), np.uint8), "1080 x 1920 x 4 values of uint8 in the format MJPG, which is not read"),
+        (
+            np.zeros((1080, 1920, 4), np.uint8),
+            "1080 x 1920 x 4 values of uint8 in the format MJPG, which is not read",
+        ),
         (np.zeros((1080, 1920), np.uint16), "values of uint16"),
         (np.zeros((0, 0), np.uint8), "0 x 0 values"),
         (np.zeros((48, 30), np.uint8), "48 x 30 values"),
@@ -96,7 +108,9 @@ def test_bytes_that_are_no_jpeg_are_not_decoded(bus: UsbBus) -> None:
     with pytest.raises(CameraError, match="only damaged pictures"):
         opened().frame()
     webcam.fourcc = "H264"
-    with pytest.raises(CameraError, match=r"1 x 5004 values|5004 values .* H264, which is not read here"):
+    with pytest.raises(
+        CameraError, match=r"1 x 5004 values|5004 values .* H264, which is not read here"
+    ):
         opened().frame()
 
 
@@ -117,7 +131,9 @@ def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
     camera = opened()
     camera.frame()
     bus.pull(0)
-    with pytest.raises(CameraError, match="usb:0 has stopped sending pictures: check its plug and cable"):
+    with pytest.raises(
+        CameraError, match="usb:0 has stopped sending pictures: check its plug and cable"
+    ):
         camera.frame()
     with pytest.raises(CameraError, match=r"USB camera 0 is missing \(/dev/video0\): plug it in"):
         opened()
@@ -147,7 +163,9 @@ def test_focus_and_exposure_are_locked_as_they_are_and_let_go(bus: UsbBus) -> No
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
     assert webcam.controls[cv2.CAP_PROP_FOCUS] == 30
-    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100, "15.7 ms shows bands under lamps of 50 Hz: 10 ms does not"
+    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100, (
+        "15.7 ms shows bands under lamps of 50 Hz: 10 ms does not"
+    )
     camera.lock(False, None)
     assert camera.locks == Locks(False, True)
     camera.lock(None, False)

@@ -151,7 +151,9 @@ def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
         watched.watcher.tell_stall()
         watched.clock.advance(2)
     assert watched.states == [CameraState.SEES_BOARD, CameraState.TROUBLE], "once"
-    assert watched.statuses[-1].sentence == "The camera has sent no picture for 5 s: check its cable"
+    assert (
+        watched.statuses[-1].sentence == "The camera has sent no picture for 5 s: check its cable"
+    )
     goes_on.set()
     thread.join(60)
     watched.watcher.tell_stall()
@@ -169,12 +171,16 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
         statuses.append(status)
         done.set()
 
-    with board_watcher(Cameras(broken), board_reader({}), clock, WatchListeners(on_status=heard)) as watcher:
+    with board_watcher(
+        Cameras(broken), board_reader({}), clock, WatchListeners(on_status=heard)
+    ) as watcher:
         watcher.start()
         watcher.start()
         assert done.wait(5)
     watcher.close()
-    assert statuses == [CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")]
+    assert statuses == [
+        CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")
+    ]
     assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
 
 
@@ -201,12 +207,18 @@ def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> Non
 
 def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
-    listeners = WatchListeners(lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01))
-    watcher = board_watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
+    listeners = WatchListeners(
+        lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01)
+    )
+    watcher = board_watcher(
+        Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000
+    )
     cv2.setNumThreads(2)
     with watcher:
         watcher.use(KIT)
         watcher.start()
         assert settled.wait(10)
     assert watched.camera.closed == 1
-    assert cv2.getNumThreads() == READING_THREADS == 1, "OpenCV's own threads would take time from the pages"
+    assert cv2.getNumThreads() == READING_THREADS == 1, (
+        "OpenCV's own threads would take time from the pages"
+    )

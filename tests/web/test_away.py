@@ -78,4 +78,7 @@ def test_nobody_gets_a_sealed_order_that_way(place: Place) -> None:
     owner = place.browser()
     owner.post("/host", data={"key": HOST_KEY})
     body = {"by": "phone", "sitting": sitting}
-    assert owner.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE).status_code == 200
+    assert (
+        owner.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE).status_code
+        == 200
+    )

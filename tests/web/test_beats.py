@@ -10,18 +10,28 @@ from web.rendering.beats import beats_of, tones_of
 
 
 def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:
-    kinds = (CommonEvent.MOVE, CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.SHOT, OutbufferedEvent.FLAG_TAKEN)
+    kinds = (
+        CommonEvent.MOVE,
+        CommonEvent.BOUNCE,
+        CommonEvent.BOUNCE,
+        CommonEvent.SHOT,
+        OutbufferedEvent.FLAG_TAKEN,
+    )
     events = [Event(kind, "…", square="a1") for kind in kinds]
     assert beats_of(events) == (0, 1, 1, 2, 3)
-    assert tones_of(events) == ("1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"), (
-        "two bounces sound as one"
-    )
+    assert tones_of(events) == (
+        "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
+    ), "two bounces sound as one"
     assert (beats_of(()), tones_of(())) == ((), "")
 
 
 def test_every_game_has_something_to_show() -> None:
     """What is declared to sound or to be drawn has a beat, whatever the game."""
     for game in GAMES.values():
-        shown = [kind for kind in (*CommonEvent, *game.events) if beats_of([Event(kind, "…", square="a1")]) == (1,)]
+        shown = [
+            kind
+            for kind in (*CommonEvent, *game.events)
+            if beats_of([Event(kind, "…", square="a1")]) == (1,)
+        ]
         assert {kind for kind in (*CommonEvent, *game.events) if kind.cue} <= set(shown)
         assert len(shown) >= 4, game.name

@@ -55,7 +55,14 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
         unknown=frozenset({a2}),
     )
     svg = board_svg(scene)
-    for mark in ('class="target"', 'class="ghost"', 'class="way"', 'class="bounce"', 'class="fire"', 'class="ring"'):
+    for mark in (
+        'class="target"',
+        'class="ghost"',
+        'class="way"',
+        'class="bounce"',
+        'class="fire"',
+        'class="ring"',
+    ):
         assert mark in svg
     assert svg.count('class="unseen"') == 1
     assert "The camera cannot see a2" in board_words(scene)
@@ -70,7 +77,9 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     shot = Event(CommonEvent.SHOT, "…", square="a1", to="c1")
     hit = board_svg(BoardPicture(kit, layout, moves=ways, events=(shot,)))
     assert re.findall(r'data-slide="[^"]+" data-beat="(\d)"', hit) == ["2"], "after the shot"
-    assert re.search(r'<g data-pop data-beat="2">\S+ class="way', hit), "no arrow tells of the hit before the shot"
+    assert re.search(r'<g data-pop data-beat="2">\S+ class="way', hit), (
+        "no arrow tells of the hit before the shot"
+    )
     assert re.findall(r'data-flip="(\w+)"', hit) == ["a1"]
     assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 
@@ -84,7 +93,9 @@ def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
 
     def is_above(*moves: HandMove) -> bool:
         svg = board_svg(BoardPicture(kit, layout, moves=moves))
-        assert svg.count('class="ghost"') == len([move for move in moves if move.origin != move.target])
+        assert svg.count('class="ghost"') == len(
+            [move for move in moves if move.origin != move.target]
+        )
         return svg.index('class="ghost"') > svg.index('data-at="a2"')
 
     assert not is_above(following, HandMove(("lime robot",), a2, a3))
@@ -96,7 +107,9 @@ def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
     ("face", "quarters", "is_upward"),
     [("blue fast", 0, True), ("blue fast", 2, False), ("pink fast", 0, False)],
 )
-def test_a_try_is_shown_as_a_way_into_the_other_goal(face: str, quarters: int, is_upward: bool) -> None:
+def test_a_try_is_shown_as_a_way_into_the_other_goal(
+    face: str, quarters: int, is_upward: bool
+) -> None:
     kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
     d9 = Square.parse("d9")
     scene = BoardPicture(kit, {d9: (face, "ball")}, moves=(HandMove((face, "ball"), d9, None),))
@@ -104,26 +117,37 @@ def test_a_try_is_shown_as_a_way_into_the_other_goal(face: str, quarters: int, i
     _, top, _, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
     end = float(re.search(r'class="case head" d="M\S+ (\S+)L', svg)[1])  # type: ignore[index] # it has an arrow
     assert top < end < top + height, "in the picture"
-    assert (end < 0, end > 100 * kit.board.ranks) == (is_upward, not is_upward), "beyond the last rank"
+    assert (end < 0, end > 100 * kit.board.ranks) == (is_upward, not is_upward), (
+        "beyond the last rank"
+    )
 
 
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
-    assert layout_after(before, [HandMove(("robot",), a1, a2)]) == {a1: ("flag",), a2: ("stone", "robot")}
+    assert layout_after(before, [HandMove(("robot",), a1, a2)]) == {
+        a1: ("flag",),
+        a2: ("stone", "robot"),
+    }
     swap = [HandMove(("flag", "robot"), a1, a2), HandMove(("stone",), a2, a1)]
     assert layout_after(before, swap) == {a1: ("stone",), a2: ("flag", "robot")}
     assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser test checks receipts as well")
+@pytest.mark.skipif(
+    shutil.which("node") is None, reason="needs node; the browser test checks receipts as well"
+)
 def test_the_browsers_sha256_agrees_with_hashlib(tmp_path: Path) -> None:
     texts = ["", "abc", "a" * 55, "a" * 56, "a" * 64, "1.1 south UUS " + SALT, "é€𝄞" * 40]
     module = tmp_path / "sha256.mjs"
     module.write_bytes((STATIC / "sha256.js").read_bytes())
     script = f"import {{ sha256 }} from '{module}'; console.log({texts!r}.map(sha256).join(' '));"
     told = subprocess.run(
-        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=60
+        ["node", "--input-type=module", "-e", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert told.stdout.split() == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 

@@ -55,7 +55,10 @@ def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
 
 
 def corners_of(x: float, y: float) -> Outline:
-    return tuple((10 * (x + right), 10 * (y + down)) for right, down in ((-20, -20), (20, -20), (20, 20), (-20, 20)))
+    return tuple(
+        (10 * (x + right), 10 * (y + down))
+        for right, down in ((-20, -20), (20, -20), (20, 20), (-20, 20))
+    )
 
 
 @dataclass
@@ -66,7 +69,10 @@ class FakeEye:
     blind: tuple[Advice, ...] = ()
     frames: tuple[SettledFrame, ...] = ()
     locked: tuple[bool | None, bool | None] | None = (True, False)
-    offers: tuple[CameraOffer, ...] = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
+    offers: tuple[CameraOffer, ...] = (
+        CameraOffer("picamera", "Pi camera"),
+        CameraOffer("usb:C920", "C920 <b>"),
+    )
     chosen: str = "picamera"
     asked: list[object] = field(default_factory=list)
 
@@ -214,7 +220,9 @@ def test_a_good_view(room: Room) -> None:
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
     assert page.count('class="line"') == 1 + 2, "around the board and each piece"
-    assert page.count('<circle class="plate') == 12, "ten dots on free squares, two plates with a symbol"
+    assert page.count('<circle class="plate') == 12, (
+        "ten dots on free squares, two plates with a symbol"
+    )
     assert 'href="#robot-s"' in page
 
 
@@ -225,9 +233,13 @@ def test_what_is_not_read_is_under_the_shutter(room: Room) -> None:
     assert page.count('class="unread"') == 1
 
 
-def test_the_first_advice_is_the_headline_and_its_reason_stands_below_the_picture(room: Room) -> None:
+def test_the_first_advice_is_the_headline_and_its_reason_stands_below_the_picture(
+    room: Room,
+) -> None:
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
-    room.eye.shown = seen(KIT, lamp, b2=SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,), 7.0))
+    room.eye.shown = seen(
+        KIT, lamp, b2=SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,), 7.0)
+    )
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page
     assert "<span>It is reflected on b2 and c3.</span>" in page
@@ -305,26 +317,36 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
     ]
     picture = browser.get("/api/photograph/1/1.1", environ_overrides=ELSEWHERE)
     assert (picture.mimetype, picture.data) == ("image/jpeg", b"\xff\xd8turn")
-    for path in ("/api/photograph/1/1.9", "/api/photograph/2/1.1", "/api/photograph/1/..%2f..%2fjournal"):
+    for path in (
+        "/api/photograph/1/1.9",
+        "/api/photograph/2/1.1",
+        "/api/photograph/1/..%2f..%2fjournal",
+    ):
         assert browser.get(path).status_code == 404
 
 
 def test_photographs_that_cannot_be_kept_are_told(room: Room) -> None:
-    room.album.trouble = "Photographs of the turns cannot be kept (No space left): free some space on the disk."
+    room.album.trouble = (
+        "Photographs of the turns cannot be kept (No space left): free some space on the disk."
+    )
     assert "cannot be kept (No space left)" in room.fragment()
 
 
 # ---- what only the host does -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("door", "body"), [("lock", {"focus": True}), ("choose", {"source": "usb:C920"})])
+@pytest.mark.parametrize(
+    ("door", "body"), [("lock", {"focus": True}), ("choose", {"source": "usb:C920"})]
+)
 def test_only_the_host_changes_something(room: Room, door: str, body: dict[str, object]) -> None:
     for browser in (room.place.browser(), room.place.sit("south")):
         answer = browser.post(f"/api/camera/{door}", json=body)
         assert answer.status_code == 403
         assert error_of(answer)["reason"] == "host_only"
     assert room.eye.asked == []
-    answer = room.host().post(f"/api/camera/{door}", json=body, headers={"Origin": "http://evil.example"})
+    answer = room.host().post(
+        f"/api/camera/{door}", json=body, headers={"Origin": "http://evil.example"}
+    )
     assert answer.status_code == 403
     assert room.eye.asked == []
 
@@ -333,7 +355,9 @@ def test_the_host_locks_and_chooses(room: Room) -> None:
     host = room.host()
     page = room.fragment(host)
     assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus":false}\'>Hold focus', page)
-    assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure":true}\'>Hold exposure', page)
+    assert re.search(
+        r'aria-pressed="false"[^>]*data-body=\'{"exposure":true}\'>Hold exposure', page
+    )
     assert host.post("/api/camera/lock", json={"focus": False}).status_code == 200
     assert host.post("/api/camera/choose", json={"source": "usb:C920"}).status_code == 200
     assert host.post("/api/camera/choose", json={"source": "/etc/passwd"}).status_code == 404
@@ -346,7 +370,9 @@ def test_the_host_locks_and_chooses(room: Room) -> None:
 
 def test_the_page_needs_no_inline_code_and_is_small(room: Room) -> None:
     page = page_of(room.host(), "/host/health")
-    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page + room.fragment())
+    assert not re.search(
+        r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page + room.fragment()
+    )
     assert len(page.encode()) < 60_000
 
 
@@ -367,12 +393,19 @@ def test_a_photograph_names_its_turn_as_the_game_counts_it(room: Room) -> None:
         while (view := table.view()).phase is Phase.STAGES:
             table.confirm("host", view.moment, view.turn.stage, force=True)
     turns = table.progress().turns
-    assert [turn_title(moment, turns) for moment in turns] == ["Turn 1", "Turn 1", "Turn 2", "Turn 2"]
+    assert [turn_title(moment, turns) for moment in turns] == [
+        "Turn 1",
+        "Turn 1",
+        "Turn 2",
+        "Turn 2",
+    ]
     assert table.view().turn.number == 2
 
 
 @pytest.mark.parametrize(("way", "is_said"), [("full", True), ("clock", False)])
-def test_where_cards_are_merely_counted_no_page_speaks_of_the_camera(room: Room, way: str, is_said: bool) -> None:
+def test_where_cards_are_merely_counted_no_page_speaks_of_the_camera(
+    room: Room, way: str, is_said: bool
+) -> None:
     seat = room.place.sit("south")
     room.place.table.new_game("binmat", {"way": way})
     assert ("The camera sees the board" in page_of(seat, "/seat/south")) is is_said

@@ -30,7 +30,10 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
     whole = re.search(r'<button class="whole"[^>]*>', page)
     assert whole
     assert "/api/table/act" in whole[0]
-    assert json.loads(re.search(r"data-body='([^']*)'", whole[0])[1]) == {"moment": moment, "action": "."}  # type: ignore[index] # asserted above
+    assert json.loads(re.search(r"data-body='([^']*)'", whole[0])[1]) == {
+        "moment": moment,
+        "action": ".",
+    }  # type: ignore[index] # asserted above
     assert ">110</text>" in page
     assert '<section class="half left side-ice on">' in page
     assert "Combat</button>" in page
@@ -90,14 +93,24 @@ def test_whoever_sits_has_the_own_stack_below_on_the_phone(place: Place) -> None
         done = next(choice for choice in choices if choice.key == key)
         place.table.hand_in(Seat.NORTH, view_of(place)["moment"], done.text)
     for client, seat, is_below in ((north, "north", True), (south, "south", False)):
-        lane = page_of(client, f"/seat/{seat}").split(f'data-lane="{done.lane}"')[1].split("</button>")[0]
+        lane = (
+            page_of(client, f"/seat/{seat}")
+            .split(f'data-lane="{done.lane}"')[1]
+            .split("</button>")[0]
+        )
         card = "cd own" if is_below else "cd shut"
         assert (lane.index(card) > lane.index('class="dk')) is is_below
 
 
 def test_keys_that_need_no_card_carry_their_action() -> None:
-    keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("play", "Play"), ChoiceKey("pass", "Pass"))
-    tableau = CardUi(keys=keys, choices=(CardChoice(".", "done"), CardChoice("p5&1", "play", "5&", "1")))
+    keys = (
+        ChoiceKey("done", "Done", is_main=True),
+        ChoiceKey("play", "Play"),
+        ChoiceKey("pass", "Pass"),
+    )
+    tableau = CardUi(
+        keys=keys, choices=(CardChoice(".", "done"), CardChoice("p5&1", "play", "5&", "1"))
+    )
     assert [action for _, action in cards.straight_keys(tableau)] == [".", None, None]
     assert cards.plain_choices(tableau)[1] == ["p5&1", "play", "5&", "1"]
 
@@ -140,7 +153,9 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
     south = place.sit("south")
     place.to_clock("referee")
     for action in ("c2", "5& 3% >+ / 4^ 2#"):
-        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+        south.post(
+            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
+        )
     for path in ("/", "/watch", "/seat/south"):
         page = page_of(south, path)
         assert page.count('<li class="bigcard') == 5, path
@@ -150,7 +165,9 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
     assert place.table.view().sign.text == "Attacker: 5 cards to the attacker discard"
-    assert page_of(south, "/").count('<li class="bigcard') == 5, "what is read stays while hands are at work"
+    assert page_of(south, "/").count('<li class="bigcard') == 5, (
+        "what is read stays while hands are at work"
+    )
 
 
 def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
@@ -158,7 +175,9 @@ def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
     south = place.sit("south")
     place.to_clock("referee")
     for action in ("c", "5& 3% >+ / 4^ 2#"):
-        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+        south.post(
+            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
+        )
     while (view := place.table.view()).phase is Phase.STAGES:
         place.table.confirm("host", view.moment, view.turn.stage)
     assert view.sign.text.startswith("Attacker: draw")
@@ -199,9 +218,13 @@ def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
     for way in ("clock", "full"):
         place.to_clock(way)
         pages = ("/", "/watch", "/seat/south")
-        assert not any(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        assert not any(
+            re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages
+        )
         place.table.pause("host")
-        assert all(re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages)
+        assert all(
+            re.search(r'<main [^>]*class="[^"]*\bstill\b', page_of(south, path)) for path in pages
+        )
         place.table.abandon()
 
 
@@ -232,14 +255,21 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
     page = page_of(south, "/seat/south")
     for number, way in enumerate(preset.options for preset in GAMES["binmat"].presets):
         assert f'{{"game":"binmat","preset":{number}}}' in page
-        assert south.post("/api/seat/south/start", json={"game": "binmat", "preset": number}).status_code == 200
+        assert (
+            south.post(
+                "/api/seat/south/start", json={"game": "binmat", "preset": number}
+            ).status_code
+            == 200
+        )
         assert place.table.view().board.tableau
         assert bool(place.table.view().board.tableau.lanes) is (way.get("way", "full") == "full")  # type: ignore[union-attr] # asserted above
         place.table.abandon()
     for number in (-1, len(GAMES["binmat"].presets)):
         wrong = south.post("/api/seat/south/start", json={"game": "binmat", "preset": number})
         assert (wrong.status_code, "can be started in" in error_of(wrong)["message"]) == (400, True)
-    assert south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
+    assert (
+        south.post("/api/seat/south/start", json={"game": "chess", "preset": 7}).status_code == 400
+    )
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))

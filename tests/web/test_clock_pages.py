@@ -32,7 +32,11 @@ def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None
     now = view_of(place)["moment"]
     assert anybody.post("/api/table/back", json={"moment": now}).status_code == 200
     view = view_of(place)
-    assert (view["tableau"]["count"]["number"], view["clock"]["left_s"], view["clock"]["paused"]) == (110, 3.0, "undo")
+    assert (
+        view["tableau"]["count"]["number"],
+        view["clock"]["left_s"],
+        view["clock"]["paused"],
+    ) == (110, 3.0, "undo")
 
 
 def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
@@ -63,7 +67,9 @@ def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
         ("resume", {}, 409),
     ],
 )
-def test_what_the_table_refuses_changes_nothing(place: Place, door: str, body: dict[str, str], status: int) -> None:
+def test_what_the_table_refuses_changes_nothing(
+    place: Place, door: str, body: dict[str, str], status: int
+) -> None:
     place.to_clock()
     before = view_of(place)
     answer = place.browser().post(f"/api/table/{door}", json=body)
@@ -131,7 +137,9 @@ def test_a_fragment_holds_while_time_runs(place: Place) -> None:
     assert 'data-due="5.000" data-left="5.000" data-limit="5"' in before
 
 
-def test_viewers_who_ask_at_once_wait_for_one_drawing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_viewers_who_ask_at_once_wait_for_one_drawing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.to_clock()
     drawn, gate, real = [], threading.Event(), place.table.view
 
@@ -142,7 +150,10 @@ def test_viewers_who_ask_at_once_wait_for_one_drawing(place: Place, monkeypatch:
 
     monkeypatch.setattr(place.table, "view", slow)
     pages: list[str] = []
-    viewers = [threading.Thread(target=lambda: pages.append(page_of(place.browser(), "/"))) for _ in range(8)]
+    viewers = [
+        threading.Thread(target=lambda: pages.append(page_of(place.browser(), "/")))
+        for _ in range(8)
+    ]
     for viewer in viewers:
         viewer.start()
     gate.set()

@@ -52,7 +52,9 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
     ada = place.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()
-    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()["html"]
+    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()[
+        "html"
+    ]
     assert 'data-coach="now"' in help_
     assert "the score will say so" in help_
     told = ada.post("/api/seat/south/coach", json=question(place)).get_json()
@@ -70,7 +72,10 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
     assert ada.post("/api/seat/south/coach", json=question(place)).status_code == 200
     host = {"X-Host-Key": HOST_KEY}
     pages = [
-        *(ben.get(path).get_data(as_text=True) for path in ("/", "/watch", "/seat/north", "/api/seat/north/view")),
+        *(
+            ben.get(path).get_data(as_text=True)
+            for path in ("/", "/watch", "/seat/north", "/api/seat/north/view")
+        ),
         ada.get("/seat/south").get_data(as_text=True),
         place.browser().get("/host", headers=host).get_data(as_text=True),
         place.browser().get("/api/view").get_data(as_text=True),
@@ -92,7 +97,12 @@ def test_a_stranger_and_the_other_seat_get_nothing(place: Place, about: str) -> 
         assert answer.status_code == 403
         assert SECRET not in answer.get_data(as_text=True)
     host = {"X-Host-Key": HOST_KEY}
-    assert place.browser().post("/api/seat/south/coach", json=question(place, about), headers=host).status_code == 403
+    assert (
+        place.browser()
+        .post("/api/seat/south/coach", json=question(place, about), headers=host)
+        .status_code
+        == 403
+    )
     assert not place.table.view().seats[Seat.SOUTH].coached
 
 
@@ -101,11 +111,22 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
     place.sit("north", "Ben")
     moment = place.to_orders()
     refused = ada.post("/api/seat/south/coach", json=question(place))
-    assert (refused.status_code, error_of(refused)["message"]) == (409, "There is nothing to ask the coach now")
-    assert (
-        "data-coach" not in ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()["html"]
+    assert (refused.status_code, error_of(refused)["message"]) == (
+        409,
+        "There is nothing to ask the coach now",
     )
-    for body in ({}, {"moment": moment}, {"moment": moment, "about": "all"}, {"moment": 1, "about": "now"}):
+    assert (
+        "data-coach"
+        not in ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()[
+            "html"
+        ]
+    )
+    for body in (
+        {},
+        {"moment": moment},
+        {"moment": moment, "about": "all"},
+        {"moment": 1, "about": "now"},
+    ):
         assert ada.post("/api/seat/south/coach", json=body).status_code == 400
 
 
@@ -122,7 +143,10 @@ def test_after_a_turn_it_says_what_would_have_been_better(place: Place) -> None:
     assert told["judgement"] == "That was fine; this would have been a little better."
     assert "<b>Left</b>" in told["html"]
     ada.set_cookie("language", "es")
-    assert "Izquierda" in ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()["html"]
+    assert (
+        "Izquierda"
+        in ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()["html"]
+    )
 
 
 def test_the_machine_says_why_to_who_asks(place: Place) -> None:
@@ -134,14 +158,19 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     place.table.machines.keep_reasons(Seat.NORTH, moment, (*ours, "<i>flag</i>"))
     wanted = {"is_wanted": True, "reasons": True}
     refused = "The machine has nothing to explain right now"
-    assert error_of(ada.post("/api/seat/south/coach", json=question(place, "theirs")))["message"] == refused
+    assert (
+        error_of(ada.post("/api/seat/south/coach", json=question(place, "theirs")))["message"]
+        == refused
+    )
     assert error_of(place.browser().post("/api/table/help", json=wanted))["message"] == refused
     for seat in Seat:
         place.table.hand_in(seat, moment, "LIS")
     while str(place.table.view().phase) == "stages":
         view = place.table.view()
         place.table.confirm("host", view.moment, view.turn.stage)
-    help_ = ada.post("/api/seat/south/help", json={"moment": place.table.view().moment, "entered": ""})
+    help_ = ada.post(
+        "/api/seat/south/help", json={"moment": place.table.view().moment, "entered": ""}
+    )
     assert "Why did Bo play that?" in help_.get_json()["html"]
     told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).get_json()
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
@@ -158,7 +187,10 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     wall = page_of(stranger, "/")
     assert "¿Por qué ha jugado eso Bo?" in wall
     assert "Bo, turno 1: izquierda, " in wall
-    assert "<p>Esto gana haga lo que haga el otro bando.</p><p>&lt;i&gt;flag&lt;/i&gt;</p>" in wall.replace("> <", "><")
+    assert (
+        "<p>Esto gana haga lo que haga el otro bando.</p><p>&lt;i&gt;flag&lt;/i&gt;</p>"
+        in wall.replace("> <", "><")
+    )
 
 
 def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path) -> None:
@@ -170,7 +202,9 @@ def test_a_replay_asks_what_would_have_been_better(place: Place, tmp_path: Path)
     while str(place.table.view().phase) == "stages":
         view = place.table.view()
         place.table.confirm("host", view.moment, view.turn.stage)
-    refused = place.browser().get("/history/1/turn/1/better", headers={"Accept": "application/json"})
+    refused = place.browser().get(
+        "/history/1/turn/1/better", headers={"Accept": "application/json"}
+    )
     assert refused.status_code == 409, "the game is still on"
     place.table.resign(Seat.NORTH)
     scene = page_of(place.browser(), "/history/1/scene/3")
@@ -204,7 +238,9 @@ def test_each_order_names_its_robot(tmp_path: Path) -> None:
         while str(place.table.view().phase) == "stages":
             place.table.confirm("host", place.table.view().moment, place.table.view().turn.stage)
         place.table.resign(Seat.NORTH)
-        assert "1: Move north, 2: no order, 3: Defend" in page_of(place.browser(), "/history/1/turn/1/better")
+        assert "1: Move north, 2: no order, 3: Defend" in page_of(
+            place.browser(), "/history/1/turn/1/better"
+        )
 
 
 def test_the_host_sees_who_may_ask_it(place: Place) -> None:

@@ -84,4 +84,6 @@ def test_the_key_opens_the_sheet_of_the_chosen_game(tmp_path: Path) -> None:
     with fresh(tmp_path) as place:
         page = page_of(place.host, "/host/first/3?game=scouts&paper=letter")
         assert 'href="/kit/scouts.pdf?paper=letter&amp;language=en"' in page
-        assert 'href="/kit/outbuffered.pdf' in page_of(place.host, "/host/first/3?game=none&paper=none")
+        assert 'href="/kit/outbuffered.pdf' in page_of(
+            place.host, "/host/first/3?game=none&paper=none"
+        )

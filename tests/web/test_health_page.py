@@ -29,13 +29,19 @@ def host_of(place: Place) -> FlaskClient:
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "ok"), [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)]
+    ("status", "code", "ok"),
+    [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)],
 )
-def test_a_service_that_cannot_go_on_is_503(place: Place, status: Status, code: int, ok: bool) -> None:
+def test_a_service_that_cannot_go_on_is_503(
+    place: Place, status: Status, code: int, ok: bool
+) -> None:
     place.health.now = replace(place.health.now, status=status, late={"table": 7.46})
     answer = place.browser().get("/health")
     assert answer.status_code == code
-    assert answer.get_json() | {"ok": ok, "status": str(status), "late": {"table": 7.5}} == answer.get_json()
+    assert (
+        answer.get_json() | {"ok": ok, "status": str(status), "late": {"table": 7.5}}
+        == answer.get_json()
+    )
 
 
 def test_the_page_is_the_hosts(place: Place) -> None:
@@ -61,7 +67,9 @@ def test_the_details_tell_the_worst_first(place: Place) -> None:
     assert [page.index(word) for word in words] == sorted(page.index(word) for word in words)
     assert host_of(place).get("/api/doctor").get_json() == {
         "worst": "fail",
-        "findings": [{"topic": each.topic, "grade": str(each.grade), "text": each.text} for each in FOUND],
+        "findings": [
+            {"topic": each.topic, "grade": str(each.grade), "text": each.text} for each in FOUND
+        ],
     }
 
 
@@ -82,7 +90,9 @@ def test_the_headline_leads_where_it_is_put_right(
     place: Place, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
     place.health.found = found
-    assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_of(host_of(place), "/host/health")
+    assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_of(
+        host_of(place), "/host/health"
+    )
 
 
 def test_all_well_has_no_headline(place: Place) -> None:
@@ -130,7 +140,12 @@ def test_the_support_bundle_is_the_hosts(place: Place) -> None:
 def test_refusals_are_counted_and_not_quoted(place: Place) -> None:
     browser, moment = place.sit("south"), place.to_orders()
     for action in ("XYZ", "UDX"):
-        assert browser.post("/api/seat/south/hand-in", json={"moment": moment, "action": action}).status_code == 400
+        assert (
+            browser.post(
+                "/api/seat/south/hand-in", json={"moment": moment, "action": action}
+            ).status_code
+            == 400
+        )
     place.browser().post("/api/host/undo", json={})
     assert place.health.tally.news() == {"illegal": 1, "malformed": 2}
     assert place.health.tally.news() == {}

@@ -94,7 +94,9 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     page = page_of(browser, "/history/1?at=3")
     assert 'id="next" href="?at=4"' in page
     assert 'id="back" href="?at=2"' in page
-    assert page.count('aria-current="step"') in (1, 2), "the line of the notation, and perhaps a key of the time line"
+    assert page.count('aria-current="step"') in (1, 2), (
+        "the line of the notation, and perhaps a key of the time line"
+    )
     last = int(re.search(r'data-places="(\d+)"', page)[1]) - 1  # type: ignore[index] # the page says how many
     for at in (0, 1, last):
         fragment = browser.get(f"/history/1/scene/{at}").get_data(as_text=True)
@@ -175,7 +177,9 @@ def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str)
         table.hand_in(seat, session.moment, action, "5a17" * 8)
         after = [browser.get(path).get_data(as_text=True) for path in paths]
         assert after == before
-    if name == "binmat":  # the host may take the end back: until another game is on, hands stay hidden
+    if (
+        name == "binmat"
+    ):  # the host may take the end back: until another game is on, hands stay hidden
         table.resign(SEATS[0])
         shown = page_of(browser, "/history/1")
         assert "It can still be taken back" in shown
@@ -224,8 +228,12 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
     browser = place.browser()
     for door, body in (("remove", {"number": 1}), ("forget", {"name": "Bob"})):
         assert browser.post(f"/api/history/{door}", json=body).status_code == 403
-    assert browser.post("/api/history/forget", json={"name": "Bob"}, headers=HOST).get_json() == {"games": 2}
-    assert browser.post("/api/history/forget", json={"name": "Bob"}, headers=HOST).status_code == 400
+    assert browser.post("/api/history/forget", json={"name": "Bob"}, headers=HOST).get_json() == {
+        "games": 2
+    }
+    assert (
+        browser.post("/api/history/forget", json={"name": "Bob"}, headers=HOST).status_code == 400
+    )
     assert "Bob" not in page_of(browser, "/history")
     assert browser.post("/api/history/remove", json={"number": 2}, headers=HOST).status_code == 409
     assert browser.post("/api/history/remove", json={"number": 1}, headers=HOST).status_code == 200
@@ -276,7 +284,9 @@ def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
             assert "bounces and stays on a1" in page_of(browser, f"/history/1/scene/{at}")
     for width, px in (("s", 230), ("sm", 560), ("sml", 880)):
         there = [int(place) * px / last for kind, place, _ in keys if kind in width]
-        assert all(b - a >= 52 for a, b in itertools.pairwise(there)), f"they overlap on a line of {px} pixels"
+        assert all(b - a >= 52 for a, b in itertools.pairwise(there)), (
+            f"they overlap on a line of {px} pixels"
+        )
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------

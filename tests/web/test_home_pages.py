@@ -30,7 +30,8 @@ def test_what_a_game_is_fits_its_place(name: str, language: str) -> None:
     assert len(captions) == 3
     assert [caption for caption in captions if len(textwrap.wrap(caption, CAPTION)) > 2] == []
     assert all(
-        "<use" in game_picture(game, part) or "<rect" in game_picture(game, part) for part in ("emblem", "win-1")
+        "<use" in game_picture(game, part) or "<rect" in game_picture(game, part)
+        for part in ("emblem", "win-1")
     )
 
 
@@ -46,7 +47,10 @@ def test_five_games_on_say_how_long_one_takes() -> None:
 
 def replace_length(summary: Summary, minutes: int) -> Summary:
     return type(summary)(
-        **{**{name: getattr(summary, name) for name in summary.__struct_fields__}, "length_s": 60.0 * minutes}
+        **{
+            **{name: getattr(summary, name) for name in summary.__struct_fields__},
+            "length_s": 60.0 * minutes,
+        }
     )
 
 

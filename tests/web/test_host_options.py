@@ -15,7 +15,11 @@ def fields(place: Place) -> tuple[int, int, bool]:
     page = page_of(host, "/host?game=outbuffered")
     is_said = re.search(r'id="fixed"[^>]*>', page)
     assert is_said
-    return page.count("<fieldset"), len(re.findall(r"<fieldset[^>]* disabled>", page)), "hidden" not in is_said[0]
+    return (
+        page.count("<fieldset"),
+        len(re.findall(r"<fieldset[^>]* disabled>", page)),
+        "hidden" not in is_said[0],
+    )
 
 
 def test_options_rest_while_a_game_is_played(tmp_path: Path) -> None:

@@ -91,7 +91,9 @@ def test_a_wall_whose_network_is_gone_names_a_few_tables_and_counts_the_others()
         assert told.endswith("3 It is silent. … 8 more tables")
 
 
-@pytest.mark.parametrize(("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")])
+@pytest.mark.parametrize(
+    ("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")]
+)
 def test_the_wall_speaks_the_browsers_language(app: Flask, language: str, calls: str) -> None:
     assert calls in words(page(app, "/", language))
 
@@ -272,7 +274,9 @@ def test_what_comes_twice_or_from_before_changes_nothing() -> None:
     "view",
     [
         PublicView(Phase.ORDERS, game="chess", title="Chess", layout={"a1": ("king",)}),
-        PublicView(Phase.ORDERS, game="outbuffered", layout={"z99": ("king",), "a1": ("purple robot", "x")}),
+        PublicView(
+            Phase.ORDERS, game="outbuffered", layout={"z99": ("king",), "a1": ("purple robot", "x")}
+        ),
         PublicView(Phase.ORDERS, game="outbuffered", layout={"nowhere": ()}),
         PublicView(Phase.ORDERS, game="arena", options={"map": "nonsense" * 10}),
         PublicView(Phase.OVER, game="binmat"),
@@ -284,7 +288,8 @@ def test_what_this_hub_does_not_know_is_not_drawn_and_breaks_nothing(view: Publi
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
     record = msgspec.structs.replace(
-        played_records("outbuffered", 1, 1)[-1], view=msgspec.json.decode(msgspec.json.encode(view), type=PublicView)
+        played_records("outbuffered", 1, 1)[-1],
+        view=msgspec.json.decode(msgspec.json.encode(view), type=PublicView),
     )
     room.record("a", record)
     with hub_pages(room, clock) as app:
@@ -303,7 +308,13 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     html = browser.get("/host").text
     assert '<use href="#bell"/></svg>It is calling.' in html
     told = words(html)
-    for part in ("It is calling.", "Somebody is coming", "The card is nearly full.", "By the window", "1.0.0"):
+    for part in (
+        "It is calling.",
+        "Somebody is coming",
+        "The card is nearly full.",
+        "By the window",
+        "1.0.0",
+    ):
         assert part in told
 
 
@@ -315,7 +326,11 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
         ("rename", {"number": 3, "name": " By  the door "}, ("rename", 3, "By the door")),
         ("let-in", {"number": 3}, ("let in", 3)),
         ("close", {"numbers": [3, 4], "is_closed": True}, ("close", 3, 4)),
-        ("settings", {"numbers": [3], "values": {"table.coach": "never"}}, ("settings", 3, {"table.coach": "never"})),
+        (
+            "settings",
+            {"numbers": [3], "values": {"table.coach": "never"}},
+            ("settings", 3, {"table.coach": "never"}),
+        ),
         ("delay", {"seconds": 30}, ("delay", 30.0)),
     ],
 )
@@ -329,7 +344,10 @@ def test_what_the_host_wants_is_done_and_nobody_else_may(
     assert host.asked[-1] == asked
     assert browser.post(f"/api/hub/{door}", json={"more": 1}, headers=KEY).status_code == 400
     if "number" in body:
-        assert browser.post(f"/api/hub/{door}", json={**body, "number": 99}, headers=KEY).status_code == 404
+        assert (
+            browser.post(f"/api/hub/{door}", json={**body, "number": 99}, headers=KEY).status_code
+            == 404
+        )
 
 
 def test_a_new_code_makes_the_old_one_worthless(app: Flask) -> None:
@@ -339,7 +357,9 @@ def test_a_new_code_makes_the_old_one_worthless(app: Flask) -> None:
     answer = browser.post("/api/hub/join", json=wish, environ_overrides=FAR)
     assert answer.status_code == 403
     assert "not the code" in answer.get_json()["error"]["message"]
-    bad = browser.post("/api/hub/join", json={**wish, "code": door.code, "key": "none"}, environ_overrides=FAR)
+    bad = browser.post(
+        "/api/hub/join", json={**wish, "code": door.code, "key": "none"}, environ_overrides=FAR
+    )
     assert bad.status_code == 400
 
 
@@ -348,7 +368,10 @@ def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
     with hub_pages(room, clock) as app:
         door, browser = app.extensions["door"], app.test_client()
         wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
-        statuses = [browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code for _ in range(2)]
+        statuses = [
+            browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code
+            for _ in range(2)
+        ]
         assert statuses == [200, 403]
         code = door.code
         assert code not in (wish["code"], "")
@@ -362,7 +385,8 @@ def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:
     browser = app.test_client()
     wish = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
     answers = [
-        browser.post("/api/hub/join", json=wish, environ_overrides={"REMOTE_ADDR": "192.0.2.77"}) for _ in range(8)
+        browser.post("/api/hub/join", json=wish, environ_overrides={"REMOTE_ADDR": "192.0.2.77"})
+        for _ in range(8)
     ]
     assert "Too many wrong codes" in answers[-1].get_json()["error"]["message"]
 

@@ -38,11 +38,17 @@ def phone(app: Flask) -> FlaskClient:
 
 
 def card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
-    answer = phone.post("/card/make", data={"name": name, **({"shown": "on"} if shown else {})}, environ_overrides=FAR)
+    answer = phone.post(
+        "/card/make",
+        data={"name": name, **({"shown": "on"} if shown else {})},
+        environ_overrides=FAR,
+    )
     assert answer.status_code == 303, answer.text
 
 
-def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: Flask, league: League) -> None:
+def test_a_card_is_made_opened_elsewhere_and_forgotten(
+    phone: FlaskClient, app: Flask, league: League
+) -> None:
     assert "Make a card" in phone.get("/card").text
     card(phone, " Mara  Meier ")
     page = phone.get("/card").text
@@ -51,7 +57,12 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(phone: FlaskClient, app: 
     assert f"{mara.code[:4]}-{mara.code[4:]}" in page
     other = app.test_client()
     assert other.post("/card/open", data={"code": "wrong"}).status_code == 403
-    assert other.post("/card/open", data={"code": f" {mara.code[:4].upper()}-{mara.code[4:]}"}).status_code == 303
+    assert (
+        other.post(
+            "/card/open", data={"code": f" {mara.code[:4].upper()}-{mara.code[4:]}"}
+        ).status_code
+        == 303
+    )
     assert "Mara Meier" in other.get("/card").text
     by_link = app.test_client()
     assert by_link.get(f"/card/{mara.code}").status_code == 303
@@ -78,11 +89,20 @@ def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: 
     told = app.test_client().post("/card/open", data={"code": mara.code}, environ_overrides=address)
     assert "Too many wrong codes" in told.text
     body = {"code": mara.code, "table": "a" * 16}
-    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=address).status_code == 403
-    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR).get_json() == {"card": mara.card}
-    assert app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16}).status_code == 404
+    assert (
+        app.test_client().post("/api/hub/card", json=body, environ_overrides=address).status_code
+        == 403
+    )
+    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR).get_json() == {
+        "card": mara.card
+    }
+    assert (
+        app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16}).status_code == 404
+    )
     answers = [
-        app.test_client().post("/card/make", data={"name": f"n{n}"}, environ_overrides=address).status_code
+        app.test_client()
+        .post("/card/make", data={"name": f"n{n}"}, environ_overrides=address)
+        .status_code
         for n in range(12)
     ]
     assert answers.count(303) == 8
@@ -95,19 +115,28 @@ def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
     monkeypatch.setattr("companion.league.player_cards.MAX_PEOPLE", 20)
     shown, entered = league.cards.make("Mara"), league.cards.make("Jonas")
     league.cards.show(shown.code, "a" * 16)
-    cup = league.tournaments.new("Cup", System.SWISS, "scouts", {}, rounds=1, minutes=0, team_size=1)
+    cup = league.tournaments.new(
+        "Cup", System.SWISS, "scouts", {}, rounds=1, minutes=0, team_size=1
+    )
     league.tournaments.enter(cup.id, [entered.number])
     for number in range(60):
         address = {"REMOTE_ADDR": f"192.0.2.{number}"}
-        made = app.test_client().post("/card/make", data={"name": f"n{number}"}, environ_overrides=address)
+        made = app.test_client().post(
+            "/card/make", data={"name": f"n{number}"}, environ_overrides=address
+        )
         assert made.status_code == 303
     assert league.cards.make("the owner’s").name == "the owner’s"
     assert league.cards.by_code(shown.code) == shown
     assert league.cards.by_code(entered.code) == entered
-    assert [person.name for person in ledger_of(league).store.read().people][:2] == ["Mara", "Jonas"]
+    assert [person.name for person in ledger_of(league).store.read().people][:2] == [
+        "Mara",
+        "Jonas",
+    ]
 
 
-def test_names_are_shown_only_where_that_was_agreed(phone: FlaskClient, app: Flask, league: League) -> None:
+def test_names_are_shown_only_where_that_was_agreed(
+    phone: FlaskClient, app: Flask, league: League
+) -> None:
     card(phone, "Mara")
     card(app.test_client(), "Secretia", shown=False)
     keep_result(league, 1, 2, Seat.SOUTH)
@@ -135,9 +164,16 @@ def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: Lea
     assert "'=1+1" in phone.get("/standings.csv?game=scouts").text
 
 
-def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, league: League) -> None:
+def test_the_host_alone_sees_and_does_what_is_about_people(
+    phone: FlaskClient, league: League
+) -> None:
     assert phone.get("/host/people").status_code == 403
-    assert phone.post("/host/people", data={"do": "make", "name": "x"}, environ_overrides=FAR).status_code == 403
+    assert (
+        phone.post(
+            "/host/people", data={"do": "make", "name": "x"}, environ_overrides=FAR
+        ).status_code
+        == 403
+    )
     doors = [
         {"do": "make", "name": "Mara", "shown": "on"},
         {"do": "make", "name": "Jonas"},
@@ -159,7 +195,10 @@ def test_the_host_alone_sees_and_does_what_is_about_people(phone: FlaskClient, l
     assert "does not count" in phone.get("/host/people", headers=KEY).text
     phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY)
     assert "Mara" not in phone.get("/host/people", headers=KEY).text
-    assert phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY).status_code == 409
+    assert (
+        phone.post("/host/people", data={"do": "forget", "number": "1"}, headers=KEY).status_code
+        == 409
+    )
     assert phone.post("/host/people", data={"do": "nonsense"}, headers=KEY).status_code == 404
 
 
@@ -171,15 +210,38 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     for name in ("Mara", "Jonas"):
         card(phone, name)
     one, other = (
-        GameResult(table * 16, "pair.x", "scouts", {}, 0, 0, Player(), Player(), winner, 7, "0123456789ab", seat)
+        GameResult(
+            table * 16,
+            "pair.x",
+            "scouts",
+            {},
+            0,
+            0,
+            Player(),
+            Player(),
+            winner,
+            7,
+            "0123456789ab",
+            seat,
+        )
         for table, winner, seat in (("a", Seat.SOUTH, Seat.SOUTH), ("b", None, Seat.NORTH))
     )
-    ledger_of(league).store.write(Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)]))
+    ledger_of(league).store.write(
+        Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)])
+    )
     page = phone.get("/host/people", headers=KEY).text
-    assert "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players." in page
-    assert phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code == 403
     assert (
-        phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": "x"}, headers=KEY).status_code
+        "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players."
+        in page
+    )
+    assert (
+        phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code
+        == 403
+    )
+    assert (
+        phone.post(
+            "/host/people", data={"do": "decide", "key": "pair.x", "winner": "x"}, headers=KEY
+        ).status_code
         == 404
     )
     phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}, headers=KEY)
@@ -187,7 +249,10 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     assert kept is not None
     assert (kept.result.winner, kept.result.at, kept.result.against) == (None, None, None)
     assert "a different result" not in phone.get("/host/people", headers=KEY).text
-    assert "Both tables agree" in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
+    assert (
+        "Both tables agree"
+        in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
+    )
     room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
     for number, words in ((1, "from table 2."), (2, "from table 1.")):
         found = room.table(number)
@@ -200,7 +265,10 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
 
 @pytest.mark.parametrize("path", ["/card", "/standings"])
 def test_pages_speak_three_languages(path: str, app: Flask) -> None:
-    pages = [app.test_client().get(path, headers={"Accept-Language": each}).text for each in ("en", "es", "fr")]
+    pages = [
+        app.test_client().get(path, headers={"Accept-Language": each}).text
+        for each in ("en", "es", "fr")
+    ]
     assert len(set(pages)) == 3
 
 

@@ -41,7 +41,15 @@ def act(app: Flask, **data: object) -> int:
 
 
 def made(app: Flask, people: int = 4, **more: object) -> None:
-    wish = {"name": "Cup", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20, "team_size": 1, **more}
+    wish = {
+        "name": "Cup",
+        "system": "swiss",
+        "game": "scouts",
+        "rounds": 3,
+        "minutes": 20,
+        "team_size": 1,
+        **more,
+    }
     assert act(app, **wish) == 303
     for number in range(people):
         assert act(app, do="enter", people=f"Name{number + 1}") == 303
@@ -62,7 +70,9 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert act(app, do="decide", place="1.2.1", verdict="north") == 303
     told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
     assert "1.2.1 ½ : ½ → 0 : 1" in told
-    assert "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
+    assert (
+        "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
+    )
     wall = words(app.test_client().get("/", environ_overrides=FAR).text)
     assert "Cup: round 1 is over" in wall
     assert "find your name" not in wall
@@ -87,7 +97,10 @@ def test_boards_are_counted_from_one(app: Flask) -> None:
     made(app)
     assert act(app, do="pair") == 303
     paired = app.test_client().get("/tournament/1.json").get_json()["round"]
-    assert (paired["number"], [board["board"] for board in paired["boards"]]) == (1, ["1.1.1", "1.2.1"])
+    assert (paired["number"], [board["board"] for board in paired["boards"]]) == (
+        1,
+        ["1.1.1", "1.2.1"],
+    )
     assert act(app, do="decide", place="0.0.0", verdict="south") == 400
     assert act(app, do="decide", place="1.1.1", verdict="south") == 303
     boards = app.test_client().get("/tournament/1.json").get_json()["round"]["boards"]
@@ -131,7 +144,10 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     for path in ("/tournament/9", "/host/tournament/9"):
         assert app.test_client().get(path, headers=KEY).status_code == 404
     far = app.test_client()
-    assert far.post("/host/tournament/1", data={"do": "pair"}, environ_overrides=FAR).status_code == 403
+    assert (
+        far.post("/host/tournament/1", data={"do": "pair"}, environ_overrides=FAR).status_code
+        == 403
+    )
     assert far.get("/host/tournament/1", environ_overrides=FAR).status_code == 403
 
 
@@ -141,15 +157,18 @@ def test_nobody_gets_a_card_for_an_entry_that_is_refused(app: Flask, league: Lea
     before = league.cards.people()
     for people, door in (("Ann\nBo", 1), ("Solo", 2), ("Ann\n#99", 2), (f"Ann\n{'x' * 500}", 2)):
         data = {"do": "enter", "people": people, "team": "Owls"}
-        assert app.test_client().post(f"/host/tournament/{door}", data=data, headers=KEY).status_code in (400, 409), (
-            people
-        )
+        assert app.test_client().post(
+            f"/host/tournament/{door}", data=data, headers=KEY
+        ).status_code in (400, 409), people
     assert act(app, do="end") == 303
     assert act(app, do="enter", people="Too late") == 409
     assert league.cards.people() == before
     data = {"do": "enter", "people": "#1\nBo", "team": "Owls"}
     assert app.test_client().post("/host/tournament/2", data=data, headers=KEY).status_code == 303
-    assert [person.name for person in league.cards.people()] == [*(person.name for person in before), "Bo"]
+    assert [person.name for person in league.cards.people()] == [
+        *(person.name for person in before),
+        "Bo",
+    ]
 
 
 def test_teams_meet_and_pages_speak_three_languages(app: Flask) -> None:
@@ -158,7 +177,8 @@ def test_teams_meet_and_pages_speak_three_languages(app: Flask) -> None:
         assert act(app, do="enter", team=f"Team {number}", people=f"A{number}\nB{number}") == 303
     assert act(app, do="pair") == 303
     pages = [
-        app.test_client().get("/tournament/1", headers={"Accept-Language": each}).text for each in ("en", "es", "fr")
+        app.test_client().get("/tournament/1", headers={"Accept-Language": each}).text
+        for each in ("en", "es", "fr")
     ]
     assert all("Team 0" in page for page in pages)
     assert len(set(pages)) == 3

@@ -70,7 +70,9 @@ Strays = dict[tuple[str, str], str]
 @pytest.fixture
 def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
     welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
-    with open_place(tmp_path, workbench=Workbench(FakeWorld(), FakeHands()), welcome=welcome) as opened:
+    with open_place(
+        tmp_path, workbench=Workbench(FakeWorld(), FakeHands()), welcome=welcome
+    ) as opened:
         yield opened
 
 
@@ -86,9 +88,13 @@ def nothing_left(strays: Strays) -> None:
 def pages_of(place: Place) -> list[str]:
     """Every page that this installation has, by its address; streams, files and findings are none."""
     paths = {
-        rule.rule for rule in place.app.url_map.iter_rules() if "GET" in (rule.methods or ()) and not rule.arguments
+        rule.rule
+        for rule in place.app.url_map.iter_rules()
+        if "GET" in (rule.methods or ()) and not rule.arguments
     }
-    return sorted(path for path in paths if "/live" not in path and "." not in path and path != "/api/doctor")
+    return sorted(
+        path for path in paths if "/live" not in path and "." not in path and path != "/api/doctor"
+    )
 
 
 def in_brackets(browser: FlaskClient) -> FlaskClient:
@@ -133,7 +139,9 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
         strays.update(
-            dict.fromkeys(((path, text) for text in strays_of_page(answer.get_data(as_text=True))), "refused")
+            dict.fromkeys(
+                ((path, text) for text in strays_of_page(answer.get_data(as_text=True))), "refused"
+            )
         )
     browser = sat_down(place)
     look(stranger, strays, "taken", "/join/north", "/seat/south")
@@ -161,7 +169,9 @@ def test_the_pages_of_one_phone_for_two_are_translated(place: Place) -> None:
 
 
 @pytest.mark.parametrize("with_panel", [True, False])
-def test_settings_and_check_are_translated(tmp_path: Path, brackets: None, with_panel: bool) -> None:
+def test_settings_and_check_are_translated(
+    tmp_path: Path, brackets: None, with_panel: bool
+) -> None:
     strays: Strays = {}
     with kept(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
         browser = in_brackets(service.host)
@@ -211,12 +221,20 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
     board = seen_board(KIT, *advise_blindly(np.zeros((90, 160), np.uint8)), **weak)
-    frame = SettledFrame(3, Frame(np.zeros((90, 160), np.uint8), 1.0, 9), board.reading, (0.8, 0.0), (), {})
+    frame = SettledFrame(
+        3, Frame(np.zeros((90, 160), np.uint8), 1.0, 9), board.reading, (0.8, 0.0), (), {}
+    )
     with room_in(tmp_path, FakeEye(frames=(frame,))) as room:
         browser = in_brackets(room.host())
-        for state, shown in (("weak places", board), ("well seen", seen_board()), ("no board", None)):
+        for state, shown in (
+            ("weak places", board),
+            ("well seen", seen_board()),
+            ("no board", None),
+        ):
             room.eye.shown = shown
-            room.place.table.camera_is(CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD))
+            room.place.table.camera_is(
+                CameraStatus(CameraState.SEES_BOARD if shown else CameraState.NO_BOARD)
+            )
             room.place.table.step()
             room.place.clock.advance(9)
             look(browser, strays, state, "/host/health", "/camera/settled/3")

@@ -33,9 +33,14 @@ def test_a_host_page_leaves_it_out(tmp_path: Path) -> None:
 
 def test_a_tournament_takes_its_game_without_it(tmp_path: Path) -> None:
     clock = FakeClock()
-    with league_of(tmp_path, clock) as league, hub_pages(Room("R", clock), clock, league=league) as app:
+    with (
+        league_of(tmp_path, clock) as league,
+        hub_pages(Room("R", clock), clock, league=league) as app,
+    ):
         wish = {"name": "x", "system": "swiss", "game": f"scouts/{LONG}"}
         assert (
-            app.test_client().post("/host/tournaments", data=wish, headers={"X-Host-Key": "abcde-fghij"}).status_code
+            app.test_client()
+            .post("/host/tournaments", data=wish, headers={"X-Host-Key": "abcde-fghij"})
+            .status_code
             == 303
         )

@@ -15,7 +15,10 @@ from companion.games import GAMES
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
     browser = place.sit("south", "Ada")
-    assert browser.post("/api/seat/north/machine", json={"name": "Pip"}).get_json() == {"seat": "north", "name": "Pip"}
+    assert browser.post("/api/seat/north/machine", json={"name": "Pip"}).get_json() == {
+        "seat": "north",
+        "name": "Pip",
+    }
     assert view_of(place)["seats"]["north"]["door"] == "machine"
     assert browser.post("/api/seat/north/machine", json={"name": "Zeno"}).status_code == 200
     assert view_of(place)["seats"]["north"]["name"] == "Zeno"
@@ -40,7 +43,10 @@ def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
     assert view_of(place)["seats"]["north"]["name"] == "Bo"
-    assert sitter.post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far).status_code == 200
+    assert (
+        sitter.post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far).status_code
+        == 200
+    )
 
 
 def test_the_statistics_count_games_against_each_character(place: Place) -> None:
@@ -66,13 +72,18 @@ def test_only_those_who_are_there_can_be_asked(place: Place, name: str) -> None:
     answer = place.browser().post("/api/seat/north/machine", json={"name": name})
     assert answer.status_code == 400
     if len(name) < 200:
-        assert error_of(answer)["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
+        assert (
+            error_of(answer)["message"]
+            == "There is no such opponent: choose one of Pip, Bo and Zeno"
+        )
 
 
 def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> None:
     with open_place(tmp_path, join="code") as place:
         far = {"REMOTE_ADDR": "192.0.2.9"}
-        answer = place.browser().post("/api/seat/north/machine", json={"name": "Pip"}, environ_base=far)
+        answer = place.browser().post(
+            "/api/seat/north/machine", json={"name": "Pip"}, environ_base=far
+        )
         assert answer.status_code == 403
         assert view_of(place)["seats"]["north"]["name"] is None
         tried = place.browser().post("/try", environ_base=far)
@@ -82,7 +93,10 @@ def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> N
         host = place.browser()
         key = {"X-Host-Key": HOST_KEY}
         assert (
-            host.post("/api/seat/north/machine", json={"name": "Pip"}, headers=key, environ_base=far).status_code == 200
+            host.post(
+                "/api/seat/north/machine", json={"name": "Pip"}, headers=key, environ_base=far
+            ).status_code
+            == 200
         )
 
 
@@ -91,7 +105,11 @@ def test_one_key_sits_down_and_asks_a_machine(place: Place) -> None:
     answer = browser.post("/try")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/here")
     view = view_of(place)
-    assert (view["phase"], view["seats"]["south"]["name"], view["seats"]["north"]["name"]) == ("lobby", "", "Pip")
+    assert (view["phase"], view["seats"]["south"]["name"], view["seats"]["north"]["name"]) == (
+        "lobby",
+        "",
+        "Pip",
+    )
     here = browser.get("/here")
     assert 'src="/seat/south"' in here.get_data(as_text=True)
     assert "frame-src 'self'" in here.headers["Content-Security-Policy"]
@@ -118,7 +136,10 @@ def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
     assert (other.headers["Location"], view_of(place)["phase"]) == ("/here?kiosk", "lobby")
     end = browser.post("/try/end?kiosk")
     seats = view_of(place)["seats"]
-    assert (end.headers["Location"], [seats[seat]["name"] for seat in seats]) == ("/?kiosk", [None, None])
+    assert (end.headers["Location"], [seats[seat]["name"] for seat in seats]) == (
+        "/?kiosk",
+        [None, None],
+    )
 
 
 def test_a_trial_ends_no_game_of_somebody_else(place: Place) -> None:
@@ -127,7 +148,11 @@ def test_a_trial_ends_no_game_of_somebody_else(place: Place) -> None:
     place.to_orders()
     browser.post("/try/end")
     view = view_of(place)
-    assert (view["phase"], view["seats"]["south"]["name"], view["seats"]["north"]["name"]) == ("orders", None, "Ben")
+    assert (view["phase"], view["seats"]["south"]["name"], view["seats"]["north"]["name"]) == (
+        "orders",
+        None,
+        "Ben",
+    )
 
 
 @pytest.mark.parametrize("game", ["outbuffered", "scouts", "arena", "kahmate", "binmat"])
@@ -144,22 +169,41 @@ def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game:
 def test_pages_show_who_can_be_asked_and_who_sits_there(place: Place) -> None:
     lobby = page_of(place.browser(), "/")
     assert "Play against the machine" in lobby
-    for path, is_there in {"/watch": 0, "/host": 0, "/kit": 0, "/workbench": 0, "/s": 1, "/n": 1, "/owner": 1}.items():
+    for path, is_there in {
+        "/watch": 0,
+        "/host": 0,
+        "/kit": 0,
+        "/workbench": 0,
+        "/s": 1,
+        "/n": 1,
+        "/owner": 1,
+    }.items():
         assert lobby.count(f'href="{path}"') == is_there, path
     browser = place.sit("south", "Ada")
     assert 'data-post="/api/seat/north/machine"' in page_of(browser, "/seat/south")
     browser.post("/api/seat/north/machine", json={"name": "Bo"})
     pressed = page_of(browser, "/seat/south")
-    assert 'data-post="/api/seat/north/machine-leaves" data-body="{}" aria-pressed="true"' in pressed
+    assert (
+        'data-post="/api/seat/north/machine-leaves" data-body="{}" aria-pressed="true"' in pressed
+    )
     assert "Bo, the machine, sits here." in page_of(place.browser(), "/join")
-    assert "Bo, the machine, sits here." in place.browser().get("/seat/north").get_data(as_text=True)
-    assert "Bo, machine" in place.browser().get("/host", headers={"X-Host-Key": HOST_KEY}).get_data(as_text=True)
+    assert "Bo, the machine, sits here." in place.browser().get("/seat/north").get_data(
+        as_text=True
+    )
+    assert "Bo, machine" in place.browser().get("/host", headers={"X-Host-Key": HOST_KEY}).get_data(
+        as_text=True
+    )
 
 
 def test_an_engines_name_is_shown_as_it_is(tmp_path: Path) -> None:
     """Names from the settings are people's words: never markup."""
-    with open_place(tmp_path, engines=("Ada=/opt/ada", "B. o=/x"), table_settings=TableSettings()) as place:
-        assert place.browser().post("/api/seat/north/machine", json={"name": "B. o"}).status_code == 200
+    with open_place(
+        tmp_path, engines=("Ada=/opt/ada", "B. o=/x"), table_settings=TableSettings()
+    ) as place:
+        assert (
+            place.browser().post("/api/seat/north/machine", json={"name": "B. o"}).status_code
+            == 200
+        )
         lobby = page_of(place.browser(), "/")
         assert "<b>Ada</b>" in lobby
 

@@ -60,7 +60,9 @@ class Room:
 
     def send(self, phone: FlaskClient, picture: bytes, age_s: float = 0.02) -> Any:
         taken_ms = 1000 * (self.clock.monotonic_s() - age_s)
-        return phone.post(f"/api/eye/picture?taken_ms={taken_ms}", data=picture, content_type="image/jpeg")
+        return phone.post(
+            f"/api/eye/picture?taken_ms={taken_ms}", data=picture, content_type="image/jpeg"
+        )
 
     def play(self, phone: FlaskClient, picture: bytes, frames: int = 6) -> Any:
         """Send a picture again and again, with another noise each time, and read it."""
@@ -98,11 +100,15 @@ def room_in(folder: Path) -> Iterator[Room]:
     share_templates(folder)
     clock = FakeClock()
     settings = Settings(
-        state_dir=str(folder), panel=PanelSettings(enabled="no"), web=WebSettings(host="127.0.0.1", port=0)
+        state_dir=str(folder),
+        panel=PanelSettings(enabled="no"),
+        web=WebSettings(host="127.0.0.1", port=0),
     )
     with Companion(settings, simulate=False, clock=clock, threads=False) as companion:
         main = companion.server.app
-        yield Room(companion, clock, main, create_phone_app(main, companion.phone.room, settings.web))
+        yield Room(
+            companion, clock, main, create_phone_app(main, companion.phone.room, settings.web)
+        )
 
 
 @pytest.fixture
@@ -204,7 +210,16 @@ def test_without_https_a_phone_is_led_past_the_warning(
 def test_the_port_of_the_phone_has_nothing_of_the_table(room: Room) -> None:
     phone = room.phone(room.code())
     assert phone.get("/eye").status_code == 200
-    for path in ("/", "/api/view", "/host", "/camera", "/camera/frame.jpg", "/live/table", "/seat/south", "/join"):
+    for path in (
+        "/",
+        "/api/view",
+        "/host",
+        "/camera",
+        "/camera/frame.jpg",
+        "/live/table",
+        "/seat/south",
+        "/join",
+    ):
         assert phone.get(path).status_code == 404, path
 
 

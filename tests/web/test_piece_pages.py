@@ -83,14 +83,21 @@ def to_duel(place: Place) -> None:
         view = place.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
         legal = {each.text for each in place.table.coaching.plays(seat, view.moment)}
-        play(place, action if action in legal else next(text for text in sorted(legal) if text.startswith("d6-e6")))
+        play(
+            place,
+            action
+            if action in legal
+            else next(text for text in sorted(legal) if text.startswith("d6-e6")),
+        )
     assert place.table.view().board.standing is not None
 
 
 def see(place: Place, layout: Layout, game: str) -> None:
     place.clock.advance(0.1)
     place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(Reading(tops(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s()))
+    place.table.saw(
+        Reading(tops(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s())
+    )
     place.table.step()
 
 
@@ -106,7 +113,9 @@ AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 def test_letters_stand_on_pieces_and_lie_on_those_turned_over() -> None:
     kit = kit_of("kahmate")
-    svg = board_svg(BoardPicture(kit, {sq("a1"): ("blue big",), sq("b1"): ("pink fast turned over",)}))
+    svg = board_svg(
+        BoardPicture(kit, {sq("a1"): ("blue big",), sq("b1"): ("pink fast turned over",)})
+    )
     assert re.search(r'<text class="letter side-blue"[^>]*>B</text>', svg)
     assert re.search(r'<text class="letter lying"[^>]*rotate\(90[^>]*>F</text>', svg)
     assert 'class="side-pink lying"' in svg
@@ -114,9 +123,13 @@ def test_letters_stand_on_pieces_and_lie_on_those_turned_over() -> None:
 
 def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> None:
     kit = kit_of("kahmate")
-    carried = numbers(f'href="#ball"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
+    carried = numbers(
+        f'href="#ball"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")}))
+    )
     loose = numbers(f'href="#ball"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("ball",)})))
-    big = numbers(f'href="#disc"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
+    big = numbers(
+        f'href="#disc"{AT}', board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")}))
+    )
     assert carried[0][2] < loose[0][2] < big[0][2]
     middle = [x + size / 2 for x, _, size in (*carried, *loose, *big)]
     assert middle[0] > middle[2] + 20
@@ -125,9 +138,15 @@ def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> No
 
 def test_goals_lie_beyond_the_board_south_s_plain_and_north_s_dotted() -> None:
     kit = kit_of("kahmate")
-    straight, turned = board_svg(BoardPicture(kit, {})), board_svg(BoardPicture(kit, {}), quarters=2)
+    straight, turned = (
+        board_svg(BoardPicture(kit, {})),
+        board_svg(BoardPicture(kit, {}), quarters=2),
+    )
     for svg, below in ((straight, "blue"), (turned, "pink")):
-        goals = {side: float(y) for side, y in re.findall(r'class="goal side-(\w+)"><rect x="0" y="([-\d.]+)"', svg)}
+        goals = {
+            side: float(y)
+            for side, y in re.findall(r'class="goal side-(\w+)"><rect x="0" y="([-\d.]+)"', svg)
+        }
         assert max(goals, key=lambda side: goals[side]) == below
         assert svg.count('fill="url(#dots)"') == 1
         assert re.search(r'class="goal side-pink">(?:<rect[^>]*>)+<rect class="frame"', svg)
@@ -160,14 +179,18 @@ def test_a_boulder_alone_carries_its_owners_shape() -> None:
 def test_a_boulder_that_hands_lay_is_shown_on_all_its_squares() -> None:
     kit = kit_of("scouts")
     target = {sq(text): ("white boulder",) for text in ("d5", "e5", "d6", "e6")}
-    svg = board_svg(BoardPicture(kit, {}, moves=(HandMove(("white boulder",), None, sq("d5")),), target=target))
+    svg = board_svg(
+        BoardPicture(kit, {}, moves=(HandMove(("white boulder",), None, sq("d5")),), target=target)
+    )
     assert svg.count('class="target"') == 4
     assert numbers(f'href="#boulder"{AT}', svg) == [(300.0, 400.0, 200.0)]
 
 
 def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None:
     svg = board_svg(BoardPicture(kit_of("scouts"), {sq("d4"): ("black scout", "white scout")}))
-    (lower,), (upper,) = (numbers(f'href="#{drawing}"{AT}', svg) for drawing in ("scout-n", "scout-s"))
+    (lower,), (upper,) = (
+        numbers(f'href="#{drawing}"{AT}', svg) for drawing in ("scout-n", "scout-s")
+    )
     assert upper[0] - lower[0] == 12
     assert upper[1] - lower[1] == -12
     assert svg.index("#scout-n") < svg.index("#scout-s")
@@ -177,7 +200,10 @@ def test_hit_points_stand_under_a_robot() -> None:
     kit = kit_of("arena")
     scene = BoardPicture(kit, {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)})
     svg = board_svg(scene)
-    x, y = (float(number) for number in re.findall(r'class="points" x="([^"]+)" y="([^"]+)">12<', svg)[0])
+    x, y = (
+        float(number)
+        for number in re.findall(r'class="points" x="([^"]+)" y="([^"]+)">12<', svg)[0]
+    )
     assert (x, y) == (150, 895)
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
@@ -191,7 +217,9 @@ def test_hit_points_stand_under_a_robot() -> None:
         (3, "h g f e d c b a", "10 9 8 7 6 5 4 3 2 1"),
     ],
 )
-def test_coordinates_stand_in_the_edge_squares_and_turn(quarters: int, left: str, bottom: str) -> None:
+def test_coordinates_stand_in_the_edge_squares_and_turn(
+    quarters: int, left: str, bottom: str
+) -> None:
     svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
     _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
     names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"( class="last")?>(\w+)</text>', svg)
@@ -206,11 +234,16 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(quarters: int, left: str
 @pytest.mark.parametrize(("quarters", "side"), [(1, "blue"), (3, "pink")])
 def test_a_board_on_its_side_has_south_s_goal_where_south_sits(quarters: int, side: str) -> None:
     svg = board_svg(BoardPicture(kit_of("kahmate"), {sq("a1"): ("blue big",)}), quarters)
-    goals = {name: float(x) for name, x in re.findall(r'class="goal side-(\w+)"><rect x="([-\d.]+)" y="0"', svg)}
+    goals = {
+        name: float(x)
+        for name, x in re.findall(r'class="goal side-(\w+)"><rect x="([-\d.]+)" y="0"', svg)
+    }
     assert min(goals, key=lambda name: goals[name]) == side
     ((x, y, size),) = numbers(f'href="#disc"{AT}', svg)
     first, last = (50.0, 53.0), (1050.0, 753.0)
-    assert (x + size / 2, y + size / 2) == (first if quarters == 1 else last), "file a is above where South sits left"
+    assert (x + size / 2, y + size / 2) == (first if quarters == 1 else last), (
+        "file a is above where South sits left"
+    )
 
 
 def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
@@ -218,7 +251,9 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     to_scouts(place)
     board = dict(place.table.view().board.layout)
     see(place, board, "scouts")
-    wrong = {square: faces for square, faces in board.items() if square != sq("c1")} | {sq("c3"): ("white scout",)}
+    wrong = {square: faces for square, faces in board.items() if square != sq("c1")} | {
+        sq("c3"): ("white scout",)
+    }
     see(place, wrong, "scouts")
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
@@ -261,7 +296,9 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert early.status_code == 409
     assert "still to move" in error_of(early)["message"]
     play(place, "c1-c2")
-    done = place.browser().post("/api/table/act", json={"moment": view_of(place)["moment"], "action": "."})
+    done = place.browser().post(
+        "/api/table/act", json={"moment": view_of(place)["moment"], "action": "."}
+    )
     assert done.status_code == 200
     clocks = view_of(place)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
@@ -275,14 +312,18 @@ def test_a_lesson_draws_who_goes_on_where_the_last_step_ends(place: Place) -> No
     for game, pieces in (("kahmate", 2), ("scouts", 1)):
         place.table.begin_lesson(game)
         settle(place)
-        lying, standing = re.findall(r'<svg class="board".*?</svg>', page_of(place.browser(), "/"), re.DOTALL)
+        lying, standing = re.findall(
+            r'<svg class="board".*?</svg>', page_of(place.browser(), "/"), re.DOTALL
+        )
         assert lying.count("ghost") == standing.count("ghost")
         ghosts = re.findall(r'<g class="ghost">(.*?)</g>', lying)
         assert [ghost.count("<use") for ghost in ghosts] == [0] * (len(ghosts) - 1) + [pieces]
         place.table.abandon()
 
 
-def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_asked_for(place: Place) -> None:
+def test_a_lesson_has_no_clock_to_press_and_its_table_screen_no_key_that_is_not_asked_for(
+    place: Place,
+) -> None:
     south = place.sit("south")
     place.sit("north")
     place.table.begin_lesson("scouts")
@@ -353,7 +394,10 @@ def test_the_own_sheet_comes_back_as_text_when_its_owner_looks(place: Place) -> 
     start(place, "arena")
     body = {"moment": place.table.view().moment, "action": "1:N 3:D", "salt": SALT}
     south.post("/api/seat/south/hand-in", json=body)
-    assert south.post("/api/seat/south/mine", json={}).get_json() == {"action": "1:N 3:D", "orders": []}
+    assert south.post("/api/seat/south/mine", json={}).get_json() == {
+        "action": "1:N 3:D",
+        "orders": [],
+    }
     assert north.post("/api/seat/south/mine", json={}).status_code == 403
 
 
@@ -404,7 +448,10 @@ def test_no_page_of_pieces_needs_inline_code_and_all_are_small(place: Place) -> 
         for path in PATHS:
             page = page_of(seats["north" if "north" in path else "south"], path)
             assert "<!doctype html>" in page, (name, path)
-            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), (name, path)
+            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), (
+                name,
+                path,
+            )
             assert len(page.encode()) < 60_000, (name, path)
             assert len(message(page)) < 60_000, (name, path)
     assert len(names) > 14

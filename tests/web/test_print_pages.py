@@ -25,7 +25,9 @@ ID = re.compile(r"[a-z]+(-[a-z]+)*")
 # ---- what can be printed ---------------------------------------------------------------------------------------------
 
 
-def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(place: Place) -> None:
+def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
+    place: Place,
+) -> None:
     page = page_of(place.browser(), "/kit?paper=letter&language=fr")
     for name, game in GAMES.items():
         assert game.title in page
@@ -44,8 +46,13 @@ def test_ink_is_saved_where_that_is_chosen_and_large_boards_come_in_one_piece(pl
     assert 'href="/kit?paper=letter&amp;language=es&amp;ink=low"' in page
     assert page.count("The board in one piece, A2") == 3
     assert page.count("The board in one piece, A1") == 1
-    lean, full = (browser.get(f"/kit/outbuffered.pdf?paper=a4&language=es{ink}") for ink in ("&ink=low", ""))
-    assert lean.headers["Content-Disposition"] == 'inline; filename="outbuffered-kit-a4-es-low-ink.pdf"'
+    lean, full = (
+        browser.get(f"/kit/outbuffered.pdf?paper=a4&language=es{ink}") for ink in ("&ink=low", "")
+    )
+    assert (
+        lean.headers["Content-Disposition"]
+        == 'inline; filename="outbuffered-kit-a4-es-low-ink.pdf"'
+    )
     assert lean.data != full.data
     board = browser.get("/kit/scouts-board.pdf?language=es")
     assert board.data.startswith(b"%PDF-")
@@ -114,7 +121,9 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
         assert words in answer.get_data(as_text=True)
 
 
-def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_written(place: Place) -> None:
+def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_written(
+    place: Place,
+) -> None:
     path = "/kit/arena.pdf?paper=letter&language=fr&board=%0A<b>.sn"
     answer = place.browser().get(path, headers=PAGE)
     page = answer.get_data(as_text=True)
@@ -127,7 +136,9 @@ def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_w
     assert "&lt;b&gt;.sn</textarea>" in offer[0], "it can be mended"
     assert page.count('role="alert"') == 1
     assert 'href="/kit/arena.pdf?paper=letter&amp;language=fr"' in page
-    assert error_of(place.browser().get(path))["kind"] == "malformed", "programs get it as every error"
+    assert error_of(place.browser().get(path))["kind"] == "malformed", (
+        "programs get it as every error"
+    )
 
 
 def test_a_busy_press_is_a_friendly_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,15 +176,26 @@ def test_examples_are_played_by_the_game_and_lie_on_its_board(name: str) -> None
         for square, stack in [*picture.layout.items(), *picture.after.items()]:
             assert set(stack) <= faces, rule
             assert square in picture.kit.board.squares, rule
-        named = [Square.parse(text) for event in picture.events for text in (event.square, event.to) if text]
-        assert set(named) <= set(picture.kit.board.squares), f"{rule}: what is told of is in the picture"
+        named = [
+            Square.parse(text)
+            for event in picture.events
+            for text in (event.square, event.to)
+            if text
+        ]
+        assert set(named) <= set(picture.kit.board.squares), (
+            f"{rule}: what is told of is in the picture"
+        )
         assert picture.tallies or picture.ways or picture.events, rule
         assert picture.caption, rule
         assert bool(figure(picture)) is not bool(picture.kit.deck), rule
 
 
-@pytest.mark.parametrize(("name", "columns"), [("scouts", [8]), ("arena", [8, 8]), ("kahmate", [10, 10, 1])])
-def test_many_pieces_stand_below_each_other_side_by_side(place: Place, name: str, columns: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("name", "columns"), [("scouts", [8]), ("arena", [8, 8]), ("kahmate", [10, 10, 1])]
+)
+def test_many_pieces_stand_below_each_other_side_by_side(
+    place: Place, name: str, columns: list[int]
+) -> None:
     page = page_of(place.browser(), f"/rules/{name}")
     lists = re.findall(r'<ul class="faces">(.*?)</ul>', page, re.DOTALL)
     assert [each.count("<li>") for each in lists] == columns
@@ -199,13 +221,28 @@ def ids_named(game: Game[object, object]) -> set[str]:
     found = {game.turn_rule, game.end_rule} - {None}
     for path in Path(GAMES[game.name].kit.__code__.co_filename).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "rule" and isinstance(node.value, ast.Constant):
-                found.add(node.value.value)
-            parts = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
-            if any(
-                isinstance(part, ast.Attribute) and ast.unparse(part.value) in ("Reason", "Refusal") for part in parts
+            if (
+                isinstance(node, ast.keyword)
+                and node.arg == "rule"
+                and isinstance(node.value, ast.Constant)
             ):
-                words = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                found.add(node.value.value)
+            parts = (
+                node.args
+                if isinstance(node, ast.Call)
+                else node.elts
+                if isinstance(node, ast.Tuple)
+                else []
+            )
+            if any(
+                isinstance(part, ast.Attribute) and ast.unparse(part.value) in ("Reason", "Refusal")
+                for part in parts
+            ):
+                words = [
+                    part.value
+                    for part in parts
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                ]
                 found |= {word for word in words if ID.fullmatch(word)}
     return {str(each) for each in found if each}
 
@@ -224,10 +261,14 @@ def test_a_refusal_links_to_its_paragraph(place: Place) -> None:
     place.table.new_game("scouts", {}, 1)
     place.table.confirm("host", place.table.view().moment, 0)
     moment = place.table.view().moment
-    refused = error_of(south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c1-c2"}))
+    refused = error_of(
+        south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c1-c2"})
+    )
     rule = refused["rule"]
     address, words = refused["link"]
     assert address == f"/rules/scouts#{rule}"
-    number = next(number for number, one in enumerate(GAMES["scouts"].rules, start=1) if one.id == rule)
+    number = next(
+        number for number, one in enumerate(GAMES["scouts"].rules, start=1) if one.id == rule
+    )
     assert words == f"Rule {number}, {GAMES['scouts'].rules[number - 1].title}"
     assert error_of(place.browser().get("/api/nowhere"))["link"] is None

@@ -43,7 +43,10 @@ def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
     assert body.endswith("/en")
     browser = place.browser()
     browser.set_cookie("language", "fr")
-    assert re.findall(r' data-page="([^"]+)"', browser.get("/watch").get_data(as_text=True))[1] == f"{body[:-2]}fr"
+    assert (
+        re.findall(r' data-page="([^"]+)"', browser.get("/watch").get_data(as_text=True))[1]
+        == f"{body[:-2]}fr"
+    )
 
 
 def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> None:
@@ -52,8 +55,13 @@ def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> No
     assert '<div class="view veil">' in html
     assert re.search(r'<div class="buffer" data-secret><ol class="slots [^>]*id="slots"', html)
     assert len(re.findall(r'<button class="slot"', html)) == 3
-    assert '<div class="view"><svg' in page(place, "/seat/north", "north").replace(" veil", ""), "North has it too"
-    for game, secret in (("kahmate", '<div class="view" data-secret>'), ("arena", 'class="order-sheet" data-secret')):
+    assert '<div class="view"><svg' in page(place, "/seat/north", "north").replace(" veil", ""), (
+        "North has it too"
+    )
+    for game, secret in (
+        ("kahmate", '<div class="view" data-secret>'),
+        ("arena", 'class="order-sheet" data-secret'),
+    ):
         begin(place, game)
         place.table.free_seat(Seat.SOUTH)
         assert secret in page(place, "/seat/south", "south"), game
@@ -102,14 +110,18 @@ def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
     assert "<svg" not in sign(page(place, "/"))
 
 
-def test_a_longer_language_gets_a_smaller_sign(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_longer_language_gets_a_smaller_sign(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More than 40 characters, or the room of them with a piece's picture, are set smaller: never in two lines."""
     place.sit("south")
     place.sit("north")
     place.table.new_game("outbuffered", {}, 1)
     browser = place.browser()
     assert " long" not in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]
-    monkeypatch.setattr("companion.core.i18n.lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}")
+    monkeypatch.setattr(
+        "companion.core.i18n.lookup", lambda _language, one, _many, _n: f"{one}{'ñ' * 12}"
+    )
     browser.set_cookie("language", "es")
     assert " long" in sign(browser.get("/").get_data(as_text=True)).partition(">")[0]
 
@@ -171,7 +183,9 @@ def test_a_notice_has_the_drawing_of_its_kind(place: Place) -> None:
             assert shown == drawing, (path, sentence)
 
 
-def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhile(place: Place) -> None:
+def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhile(
+    place: Place,
+) -> None:
     page = page_of(place.browser(), "/watch")
     assert "No game is on yet" in page
     assert "Scan a code" not in page, "that is said to players"
@@ -192,7 +206,10 @@ def test_who_watches_a_clock_that_stands_reads_why_and_of_no_key(place: Place) -
 
 def test_without_scripts_a_page_that_needs_them_says_so(place: Place) -> None:
     """Its keys are pressed by scripts; pages of forms and links work without."""
-    told, south = '<noscript><p class="lost" role="status">This page needs JavaScript', place.sit("south")
+    told, south = (
+        '<noscript><p class="lost" role="status">This page needs JavaScript',
+        place.sit("south"),
+    )
     assert all(told in page_of(south, path) for path in ("/", "/watch", "/seat/south"))
     assert all(told not in page_of(south, path) for path in ("/join", "/rules/scouts", "/kit"))
 
@@ -206,8 +223,12 @@ def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
     assert "South is taken" in place.browser().get("/seat/south").get_data(as_text=True)
 
 
-@pytest.mark.parametrize(("names", "shown"), [(("Ann", "Ben"), ("Ann", "Ben")), (("Ann", "Ann"), ("White", "Black"))])
-def test_people_are_called_by_their_names(place: Place, names: tuple[str, str], shown: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("names", "shown"), [(("Ann", "Ben"), ("Ann", "Ben")), (("Ann", "Ann"), ("White", "Black"))]
+)
+def test_people_are_called_by_their_names(
+    place: Place, names: tuple[str, str], shown: tuple[str, str]
+) -> None:
     """On the sign, the clocks and the log; two of one name by the words of their sides."""
     place.table.take_seat(Seat.SOUTH, names[0])
     place.table.take_seat(Seat.NORTH, names[1])
@@ -246,5 +267,7 @@ def test_a_refusal_names_people(place: Place) -> None:
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     view = place.table.view()
     place.table.confirm("host", view.moment, 0)
-    answer = phone.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": "@b1"})
+    answer = phone.post(
+        "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": "@b1"}
+    )
     assert "Ann" in answer.get_json()["error"]["message"]

@@ -44,12 +44,21 @@ def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
         page = stranger.get("/settings").get_data(as_text=True)
         assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
-        assert stranger.post("/host", data={"key": "abcdefghij", "back": "/settings"}).location == "/settings"
-        assert place.browser().post("/host", data={"key": "abcdefghij", "back": "//evil"}).location == "/host"
+        assert (
+            stranger.post("/host", data={"key": "abcdefghij", "back": "/settings"}).location
+            == "/settings"
+        )
+        assert (
+            place.browser().post("/host", data={"key": "abcdefghij", "back": "//evil"}).location
+            == "/host"
+        )
         other = place.browser()
         for door in ("restart", "unstage", "reset"):
             assert other.post(f"/api/settings/{door}", json={}).status_code == 403
-        assert other.post("/api/settings/change", json={"values": {"table.theme": "dark"}}).status_code == 403
+        assert (
+            other.post("/api/settings/change", json={"values": {"table.theme": "dark"}}).status_code
+            == 403
+        )
         assert other.post("/settings/restore", data={}).status_code == 403
         assert other.get("/settings/backup.zip").status_code == 403
         assert "light" in place.path.read_text()
@@ -61,11 +70,26 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
         front = page.partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
         assert rows == [
-            *("Language", "Colours", "Sound", "Time to read", "Left of the screen", "Wi-Fi", "Who may sit down"),
+            *(
+                "Language",
+                "Colours",
+                "Sound",
+                "Time to read",
+                "Left of the screen",
+                "Wi-Fi",
+                "Who may sit down",
+            ),
             "Backup",
         ]
         chosen = re.findall(r"name=\"row-(\w+)\" data-values='([^']+)' checked", front)
-        assert [name for name, _ in chosen] == ["language", "colours", "sound", "reading", "left", "join"]
+        assert [name for name, _ in chosen] == [
+            "language",
+            "colours",
+            "sound",
+            "reading",
+            "left",
+            "join",
+        ]
         assert json.loads(dict(chosen)["colours"]) == {"table.theme": "light"}
 
 
@@ -79,22 +103,41 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
 )
 def test_the_sound_is_one_choice_of_three_settings(tmp_path: Path, text: str, words: str) -> None:
     with kept(tmp_path, text) as place:
-        assert re.search(rf"name=\"row-sound\" data-values='[^']+' checked><span>{words}<", page_of(place))
+        assert re.search(
+            rf"name=\"row-sound\" data-values='[^']+' checked><span>{words}<", page_of(place)
+        )
 
 
 def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         page = flat(place.host.get("/settings").get_data(as_text=True))
-        for name in ("web.viewers", "camera.fps", "panel.south.up", "panel.north.lamps_active_low", "camera.source"):
+        for name in (
+            "web.viewers",
+            "camera.fps",
+            "panel.south.up",
+            "panel.north.lamps_active_low",
+            "camera.source",
+        ):
             assert f'name="{name}"' in page
-        for name in ("state_dir", "web.host", "web.names", "web.certificate", "web.key", "mqtt.ca_file"):
+        for name in (
+            "state_dir",
+            "web.host",
+            "web.names",
+            "web.certificate",
+            "web.key",
+            "mqtt.ca_file",
+        ):
             assert f'name="{name}"' not in page, "what leads to files and addresses is only shown"
             assert f'<output class="in" id="{name}"' in page
         assert re.search(r'name="web.viewers" value="20"', page)
         assert " style=" not in page
-        spanish = place.host.get("/settings", headers={"Accept-Language": "es"}).get_data(as_text=True)
+        spanish = place.host.get("/settings", headers={"Accept-Language": "es"}).get_data(
+            as_text=True
+        )
         assert "De 0 a 1. Por defecto: 0,6." in flat(spanish)
-        assert re.search(r'name="voice.volume" value="0,6"', flat(spanish)), "as the sentence beside it writes it"
+        assert re.search(r'name="voice.volume" value="0,6"', flat(spanish)), (
+            "as the sentence beside it writes it"
+        )
 
 
 @pytest.mark.parametrize(("language", "shown"), [("en", "0.6"), ("es", "0,6"), ("fr", "0,6")])
@@ -131,7 +174,9 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
         place.clock.advance(RESTART_AFTER_S)
         place.upkeep.restart_when_idle()
         place.table.step()
-        assert place.table.view().devices.notices == ("New settings: the table starts again in a moment.",)
+        assert place.table.view().devices.notices == (
+            "New settings: the table starts again in a moment.",
+        )
         assert place.restarts == [], "it is said first"
         place.upkeep.restart_when_idle()
         assert place.restarts == [True]
@@ -155,8 +200,12 @@ def test_no_restart_by_itself_deletes_games(tmp_path: Path) -> None:
         assert re.search(r'data-post="/api/settings/unstage"[^>]*>Keep them<', page)
 
 
-@pytest.mark.parametrize(("hour", "theme"), [(12, "light"), (19, "light"), (20, "dark"), (2, "dark"), (7, "light")])
-def test_dark_at_night_goes_by_the_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str) -> None:
+@pytest.mark.parametrize(
+    ("hour", "theme"), [(12, "light"), (19, "light"), (20, "dark"), (2, "dark"), (7, "light")]
+)
+def test_dark_at_night_goes_by_the_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str
+) -> None:
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
     with kept(tmp_path, '[table]\ntheme = "night"\n') as place:
@@ -174,7 +223,9 @@ def test_an_open_table_screen_is_loaded_anew_for_other_colours(tmp_path: Path) -
                 events = iter(stream.response)
                 next(events)
                 text = next(events)
-            assert (b'data-page="other"' in (text if isinstance(text, bytes) else str(text).encode())) is changed
+            assert (
+                b'data-page="other"' in (text if isinstance(text, bytes) else str(text).encode())
+            ) is changed
 
 
 def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path) -> None:
@@ -182,7 +233,9 @@ def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path) -> None:
         told = refusal(save(place, table__theme="dark", web__port="hello"))
         assert told == "Enter a whole number from 0 to 65535."
         assert place.path.read_text() == OURS
-        assert "Enter 8 to 63 letters, digits and signs without accents" in refusal(save(place, wifi__password="short"))
+        assert "Enter 8 to 63 letters, digits and signs without accents" in refusal(
+            save(place, wifi__password="short")
+        )
         assert refusal(save(place, quiet__from="22:00")) == "Enter both times, or neither."
         assert "no setting" in refusal(save(place, quiet__at="22:00"))
 
@@ -190,10 +243,19 @@ def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path) -> None:
 def test_pins_are_told_apart_and_lamps_at_3v3_are_ticked(tmp_path: Path) -> None:
     with kept(tmp_path) as place:
         assert "Pin 6 already has another job" in refusal(save(place, panel__south__up="6"))
-        fields = {"panel__south__up": "0", "panel__south__down": "", "panel__south__lamps_active_low": "lamp_1 up"}
+        fields = {
+            "panel__south__up": "0",
+            "panel__south__down": "",
+            "panel__south__lamps_active_low": "lamp_1 up",
+        }
         assert save(place, **fields).status_code == 200
         south = read_settings(place.path.read_text()).panel.south
-        assert (south.up, south.down, south.left, south.lamps_active_low) == (0, "", 13, ("lamp_1",))
+        assert (south.up, south.down, south.left, south.lamps_active_low) == (
+            0,
+            "",
+            13,
+            ("lamp_1",),
+        )
         assert save(place, quiet__from="22:00", quiet__to="08:00").status_code == 200
         assert place.used[-1].quiet.begin == "22:00"
 
@@ -215,15 +277,22 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("os.fsync", full)
         answer = save(place, web__viewers="33")
         assert answer.status_code == 503
-        assert "cannot be written (Read-only file system): nothing has changed." in error_of(answer)["message"]
+        assert (
+            "cannot be written (Read-only file system): nothing has changed."
+            in error_of(answer)["message"]
+        )
         assert place.path.read_text() == OURS
         monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
         sent = {"backup": (io.BytesIO(b"PK"), "it.zip")}
         answer = place.host.post("/settings/restore", data=sent, headers={"Accept-Language": "es"})
-        assert "el disco es de solo lectura" in unescape(answer.get_data(as_text=True)), "the system says it in English"
+        assert "el disco es de solo lectura" in unescape(answer.get_data(as_text=True)), (
+            "the system says it in English"
+        )
 
 
-def test_how_large_a_backup_may_be_is_known_before_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_large_a_backup_may_be_is_known_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Half of what is free: it is here twice while it is checked."""
     with kept(tmp_path, OURS) as place:
         assert 'data-most="67108864"' in page_of(place)
@@ -241,9 +310,9 @@ def test_what_the_command_line_says_is_told(tmp_path: Path) -> None:
 def test_the_page_says_what_a_start_has_restored(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         place.upkeep.done = "The backup is restored. 2 games and 0 photographs."
-        assert "The backup is restored. 2 games and 0 photographs." in place.host.get("/settings").get_data(
-            as_text=True
-        )
+        assert "The backup is restored. 2 games and 0 photographs." in place.host.get(
+            "/settings"
+        ).get_data(as_text=True)
 
 
 def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> None:
@@ -251,31 +320,48 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         place.table.new_game("outbuffered", {}, 1)
         place.table.abandon()
         answer = place.host.get("/settings/backup.zip")
-        assert answer.headers["Content-Disposition"].startswith("attachment; filename=tabletop-companion-")
+        assert answer.headers["Content-Disposition"].startswith(
+            "attachment; filename=tabletop-companion-"
+        )
         content = answer.get_data()
         answer.close()
         assert place.upkeep.backed_up_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
         assert place.host.post("/settings/restore", data={}).status_code == 400
-        wrong = place.host.post("/settings/restore", data={"backup": (io.BytesIO(b"PK rubbish"), "it.zip")})
+        wrong = place.host.post(
+            "/settings/restore", data={"backup": (io.BytesIO(b"PK rubbish"), "it.zip")}
+        )
         assert wrong.status_code == 400
         assert "sudo apt install ./FILE.deb" in page_of(place)
         assert "damaged or not a backup" in wrong.get_data(as_text=True)
         place.table.new_game("outbuffered", {}, 1)
-        big = content + b"\0" * 20_000  # more than other doors take; a ZIP file may have something behind it
+        big = (
+            content + b"\0" * 20_000
+        )  # more than other doors take; a ZIP file may have something behind it
         right = unescape(
-            place.host.post("/settings/restore", data={"backup": (io.BytesIO(big), "it.zip")}).get_data(as_text=True)
+            place.host.post(
+                "/settings/restore", data={"backup": (io.BytesIO(big), "it.zip")}
+            ).get_data(as_text=True)
         )
         assert "The backup is in order. 1 game and 0 photographs." in right
         assert "At the next start a backup replaces all games." in right
         place.table.step()
         told = " ".join(place.table.view().devices.notices)
-        assert "At the next start a backup replaces all games. The current game ends with it." in told
+        assert (
+            "At the next start a backup replaces all games. The current game ends with it." in told
+        )
         assert place.post("/api/settings/unstage")[0] == 200
         place.table.step()
         assert place.table.view().devices.notices == ()
         assert not place.upkeep.staged()
-        assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(("upload", "restore"))) == []
+        assert (
+            sorted(
+                each.name
+                for each in tmp_path.iterdir()
+                if each.name.startswith(("upload", "restore"))
+            )
+            == []
+        )
 
 
 def test_all_as_delivered(tmp_path: Path) -> None:
@@ -284,7 +370,11 @@ def test_all_as_delivered(tmp_path: Path) -> None:
         place.table.new_game("outbuffered", {}, 1)
         assert place.post("/api/settings/reset", games=False)[0] == 200
         view = place.table.view()
-        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (Phase.LOBBY, None, "system")
+        assert (view.phase, view.seats[Seat.SOUTH].name, place.table.settings.theme) == (
+            Phase.LOBBY,
+            None,
+            "system",
+        )
         assert not place.path.exists() or "theme" not in place.path.read_text()
         assert place.path.with_name("settings.before-reset.toml").read_text() == OURS
         assert place.post("/api/settings/reset", games=True)[0] == 200

@@ -29,7 +29,10 @@ def test_a_message_keeps_its_lines() -> None:
 
 def test_a_stream_begins_with_everything_and_then_follows(place: Place) -> None:
     with place.browser().get("/live/watch", buffered=False) as stream:
-        assert (stream.mimetype, stream.headers["Cache-Control"]) == ("text/event-stream", "no-store")
+        assert (stream.mimetype, stream.headers["Cache-Control"]) == (
+            "text/event-stream",
+            "no-store",
+        )
         chunks = iter(stream.response)
         assert next(chunks) == b"retry: 1000\n\n"
         assert "No game is on yet" in next(chunks).decode()
@@ -109,10 +112,14 @@ def test_the_hosts_stream_is_for_the_host(place: Place) -> None:
         assert 'id="host-foot"' in (next(chunks) + next(chunks)).decode()
 
 
-def test_a_fragment_is_drawn_once_for_every_change(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fragment_is_drawn_once_for_every_change(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = []
     real = place.table.view
-    monkeypatch.setattr(place.table, "view", lambda viewer=None: drawn.append(viewer) or real(viewer))
+    monkeypatch.setattr(
+        place.table, "view", lambda viewer=None: drawn.append(viewer) or real(viewer)
+    )
     browser = place.browser()
     first = browser.get("/watch").get_data()
     assert browser.get("/watch").get_data() == first
@@ -201,7 +208,9 @@ def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
 def test_a_busy_port_is_said_in_one_sentence(place: Place) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(PortInUse, match=f"Port {port} is in use: choose another one with --port"):
+        with pytest.raises(
+            PortInUse, match=f"Port {port} is in use: choose another one with --port"
+        ):
             serve(place.app, "127.0.0.1", port)
     with pytest.raises(PortInUse, match=r"Cannot listen on 203\.0\.113\.1"):
         serve(place.app, "203.0.113.1", 0)

@@ -19,7 +19,11 @@ def chain(node: nodes.Node) -> list[str]:
     """`view.board.layout` as its names; empty for anything else."""
     if isinstance(node, nodes.Name):
         return [node.name]
-    return [*before, node.attr] if isinstance(node, nodes.Getattr) and (before := chain(node.node)) else []
+    return (
+        [*before, node.attr]
+        if isinstance(node, nodes.Getattr) and (before := chain(node.node))
+        else []
+    )
 
 
 def wrong(names: list[str], kind: Any = TableView) -> str:
@@ -27,7 +31,9 @@ def wrong(names: list[str], kind: Any = TableView) -> str:
     for name in names:
         if not is_dataclass(kind):
             return ""
-        known = {each.name for each in fields(kind)} | {name for name in dir(kind) if not name.startswith("_")}
+        known = {each.name for each in fields(kind)} | {
+            name for name in dir(kind) if not name.startswith("_")
+        }
         if name not in known:
             return name
         kind = get_type_hints(kind).get(name)
@@ -42,5 +48,7 @@ def test_a_wrong_name_is_found() -> None:
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_templates_name_what_a_view_has(path: Path) -> None:
     tree = Environment(autoescape=True).parse(path.read_text(encoding="utf-8"))
-    named = [names for each in tree.find_all(nodes.Getattr) if (names := chain(each))[:1] == ["view"]]
+    named = [
+        names for each in tree.find_all(nodes.Getattr) if (names := chain(each))[:1] == ["view"]
+    ]
     assert not [".".join(names) for names in named if wrong(names[1:])]

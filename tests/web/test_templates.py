@@ -19,7 +19,9 @@ MOST_LETTERS = 160
 
 def named(call: str) -> set[str]:
     """The words in quotes in every call of one function in all templates."""
-    calls = re.findall(rf"{re.escape(call)}\(([^{{}}]*?)\) *\}}\}}|{re.escape(call)}\(([^()]*)\)", all_templates())
+    calls = re.findall(
+        rf"{re.escape(call)}\(([^{{}}]*?)\) *\}}\}}|{re.escape(call)}\(([^()]*)\)", all_templates()
+    )
     return set(re.findall(r'"([\w-]+)"', " ".join("".join(parts) for parts in calls)))
 
 
@@ -48,9 +50,12 @@ def test_every_script_that_is_named_is_there_and_none_is_idle() -> None:
 
 def test_every_import_names_what_a_script_exports() -> None:
     for path in (WEB / "static").glob("*.js"):
-        for names, script in re.findall(r"import \{([^}]*)\} from '\./([\w-]+)\.js'", path.read_text("utf-8")):
+        for names, script in re.findall(
+            r"import \{([^}]*)\} from '\./([\w-]+)\.js'", path.read_text("utf-8")
+        ):
             exported = re.findall(
-                r"export (?:async )?(?:function|const) (\w+)", (WEB / f"static/{script}.js").read_text("utf-8")
+                r"export (?:async )?(?:function|const) (\w+)",
+                (WEB / f"static/{script}.js").read_text("utf-8"),
             )
             wanted = {name.strip() for name in names.split(",") if name.strip()}
             assert wanted <= set(exported), f"{path.name} from {script}"

@@ -42,7 +42,11 @@ def test_a_whole_turn_with_receipts_that_anybody_can_check(place: Place) -> None
     assert north.post("/api/seat/north/hand-in", json={**order, "action": "LID"}).status_code == 200
     for stage in range(3):
         view = anybody.get("/api/view").get_json()
-        assert (view["phase"], view["stage"], len(view["opened"])) == ("stages", stage, 2 if stage == 2 else 0)
+        assert (view["phase"], view["stage"], len(view["opened"])) == (
+            "stages",
+            stage,
+            2 if stage == 2 else 0,
+        )
         done = {"moment": moment, "stage": stage, "force": True}
         assert south.post("/api/seat/south/confirm", json=done).status_code == 200
     opened = anybody.get("/api/view").get_json()["opened"]
@@ -81,7 +85,9 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     asked = north.get("/seat/north").get_data(as_text=True)
     assert "Purple offers a draw</span>" in asked
     assert ">Keep playing</button>" in asked
-    assert "<b>Purple offers a draw.</b>" in north.get("/").get_data(as_text=True), "whoever plays by pad sees it, too"
+    assert "<b>Purple offers a draw.</b>" in north.get("/").get_data(as_text=True), (
+        "whoever plays by pad sees it, too"
+    )
     own = south.get("/seat/south").get_data(as_text=True)
     assert "You offer a draw." in own
     assert ">Withdraw the draw</button>" in own
@@ -136,7 +142,18 @@ def test_one_browser_can_hold_both_seats(place: Place) -> None:
 
 # ---- guards ------------------------------------------------------------------------------------------------------------
 
-SEAT_DOORS = ("hand-in", "take-back", "confirm", "resign", "draw", "start", "rematch", "leave", "plan", "mine")
+SEAT_DOORS = (
+    "hand-in",
+    "take-back",
+    "confirm",
+    "resign",
+    "draw",
+    "start",
+    "rematch",
+    "leave",
+    "plan",
+    "mine",
+)
 
 
 @pytest.mark.parametrize("door", SEAT_DOORS)
@@ -176,7 +193,17 @@ def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) ->
 
 
 @pytest.mark.parametrize(
-    "value", ["", "x", "south", "WyJzb3V0aCIsIngiXQ.bad", "eyJzZWF0Ijoic291dGgifQ.x.y", "null", "é", "%00" * 40]
+    "value",
+    [
+        "",
+        "x",
+        "south",
+        "WyJzb3V0aCIsIngiXQ.bad",
+        "eyJzZWF0Ijoic291dGgifQ.x.y",
+        "null",
+        "é",
+        "%00" * 40,
+    ],
 )
 def test_a_forged_cookie_opens_nothing(place: Place, value: str) -> None:
     place.sit("south")
@@ -196,7 +223,12 @@ def test_a_cookie_of_ours_in_the_place_of_another_opens_nothing(place: Place) ->
     assert names
     assert seat
     for value in (names.value, seat.value):
-        for name in ("seat_north", "host", "pass", *(["seat_south"] if value == names.value else [])):
+        for name in (
+            "seat_north",
+            "host",
+            "pass",
+            *(["seat_south"] if value == names.value else []),
+        ):
             thief.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
         for path in ("/api/seat/south/view", "/api/seat/north/view"):
             assert thief.get(path).status_code == 403, path
@@ -207,14 +239,19 @@ def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place)
     host = place.browser()
     assert "Enter the owner’s key" in host.get("/host").get_data(as_text=True)
     for _ in range(5):
-        assert "That is not the owner’s key" in host.post("/host", data={"key": "nope"}).get_data(as_text=True)
+        assert "That is not the owner’s key" in host.post("/host", data={"key": "nope"}).get_data(
+            as_text=True
+        )
     assert "wait 30 seconds" in host.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
     place.clock.advance(31)
     assert host.post("/host", data={"key": " ABCDE FGHIJ "}).status_code == 303
     page = host.get("/host").get_data(as_text=True)
     assert "House rules" in page
     assert (
-        host.post("/api/host/new-game", json={"game": "outbuffered", "options": {"turn_limit": 20}}).status_code == 200
+        host.post(
+            "/api/host/new-game", json={"game": "outbuffered", "options": {"turn_limit": 20}}
+        ).status_code
+        == 200
     )
     assert host.post("/api/host/abandon", json={}).status_code == 200
     bad = host.post("/api/host/new-game", json={"game": "outbuffered", "options": {"turns": 1}})
@@ -242,7 +279,11 @@ def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None
     assert (page.status_code, page.mimetype) == (404, "text/html")
     text = page.get_data(as_text=True)
     assert "There is no such page" in text
-    assert [text.count(f">{name}</a>") for name in ("Table screen", "Take a seat", "Rules")] == [1, 1, 1]
+    assert [text.count(f">{name}</a>") for name in ("Table screen", "Take a seat", "Rules")] == [
+        1,
+        1,
+        1,
+    ]
     answer = browser.get("/api/nowhere", headers={"Accept": "text/html"})
     assert (answer.status_code, error_of(answer)["kind"]) == (404, "http_404")
     assert error_of(browser.get("/api/seat/south/hand-in"))["kind"] == "http_405"
@@ -266,7 +307,9 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
     assert "UUS" not in caplog.text
 
 
-def test_a_page_that_could_not_be_made_leads_to_itself(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_could_not_be_made_leads_to_itself(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def late(*_: object) -> None:
         raise TimeoutError
 
@@ -287,7 +330,9 @@ def test_a_form_that_could_not_be_taken_is_sent_again_with_what_was_entered(
 
     browser, accept = place.browser(), {"Accept": "text/html", "Accept-Language": "fr"}
     monkeypatch.setattr(place.table, "take_seat", late)
-    page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).get_data(as_text=True)
+    page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).get_data(
+        as_text=True
+    )
     assert "La table est occupée" in page
     assert '<input type="hidden" name="name" value="Mara &#34;M&#34;">' in page
     assert "Envoyer de nouveau" in page
@@ -306,7 +351,9 @@ def test_what_another_site_sends_is_never_offered_to_be_sent_again(
     for name in ("view", "progress"):
         monkeypatch.setattr(place.table, name, late)
     for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-        answer = place.browser().post("/join/south", data={"name": "Eve"}, headers={"Accept": "text/html", **headers})
+        answer = place.browser().post(
+            "/join/south", data={"name": "Eve"}, headers={"Accept": "text/html", **headers}
+        )
         assert answer.status_code == 403
         assert "Eve" not in answer.get_data(as_text=True)
 
@@ -320,7 +367,11 @@ def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
     mine = south.post("/api/seat/south/mine", json={}).get_json()
     assert mine["action"] == "UIS"
-    assert [order["drawing"] for order in mine["orders"]] == ["order-up", "order-idle", "order-shoot"]
+    assert [order["drawing"] for order in mine["orders"]] == [
+        "order-up",
+        "order-idle",
+        "order-shoot",
+    ]
     assert north.post("/api/seat/south/mine", json={}).status_code == 403
     for path in ("/seat/south", "/api/seat/south/view"):
         assert "UIS" not in south.get(path).get_data(as_text=True)
@@ -333,7 +384,9 @@ def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Plac
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.get_json()["svg"].count("<circle") == 2
     assert south.get("/api/seat/south/plan").status_code == 405
-    assert south.post("/api/seat/south/plan", json={**body, "moment": "0.0"}).get_json() == {"svg": ""}
+    assert south.post("/api/seat/south/plan", json={**body, "moment": "0.0"}).get_json() == {
+        "svg": ""
+    }
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
     assert south.post("/api/seat/south/plan", json=body).get_json() == {"svg": ""}
 
@@ -385,7 +438,10 @@ def test_static_files_are_kept_under_their_version_only(place: Place) -> None:
 def test_static_files_go_over_the_air_packed_where_the_browser_takes_that(place: Place) -> None:
     browser = place.browser()
     address = re.findall(r'href="(/static/[^"]+\.css)"', browser.get("/").get_data(as_text=True))[0]
-    plain, packed = browser.get(address), browser.get(address, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    plain, packed = (
+        browser.get(address),
+        browser.get(address, headers={"Accept-Encoding": "br, gzip;q=0.5"}),
+    )
     assert packed.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed.data) == plain.data
     assert len(packed.data) * 2 < len(plain.data)
@@ -393,7 +449,9 @@ def test_static_files_go_over_the_air_packed_where_the_browser_takes_that(place:
     assert plain.headers["ETag"] != packed.headers["ETag"]
     refused = browser.get(address, headers={"Accept-Encoding": "gzip;q=0"})
     page = browser.get("/", headers={"Accept-Encoding": "gzip"})
-    assert not {"Content-Encoding"} & {*refused.headers.keys(), *page.headers.keys()}, "a page's size tells no secret"
+    assert not {"Content-Encoding"} & {*refused.headers.keys(), *page.headers.keys()}, (
+        "a page's size tells no secret"
+    )
 
 
 def test_every_rule_has_an_address_and_every_game_a_page(place: Place) -> None:

@@ -70,7 +70,11 @@ def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) ->
     assert hands.down == {"south_up"}
     hands.tone_hz = 880.0
     state = browser.get("/workbench/state").get_json()
-    assert (state["lamps"], state["tone"], state["buttons"]) == ({"south_1": 1.0}, 880.0, ["south_up", "table"])
+    assert (state["lamps"], state["tone"], state["buttons"]) == (
+        {"south_1": 1.0},
+        880.0,
+        ["south_up", "table"],
+    )
     browser.post("/workbench/release", json={"button": "south_up"})
     assert hands.down == set()
 
@@ -90,7 +94,9 @@ def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) ->
         ("release", {}, 400),
     ],
 )
-def test_what_is_not_there_is_refused(place: Place, world: FakeWorld, door: str, body: object, status: int) -> None:
+def test_what_is_not_there_is_refused(
+    place: Place, world: FakeWorld, door: str, body: object, status: int
+) -> None:
     place.to_orders()
     before = world.piece
     answer = place.browser().post(f"/workbench/{door}", json=body)
@@ -99,7 +105,9 @@ def test_what_is_not_there_is_refused(place: Place, world: FakeWorld, door: str,
     assert world.piece == before
 
 
-def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Place, hands: FakeHands) -> None:
+def test_the_stream_tells_panel_page_and_world_and_only_what_changes(
+    place: Place, hands: FakeHands
+) -> None:
     with place.browser().get("/workbench/live", buffered=False) as stream:
         chunks = iter(stream.response)
         assert next(chunks) == b"retry: 1000\n\n"
@@ -126,7 +134,9 @@ def test_cards_that_nobody_knows_are_not_offered_to_be_moved(place: Place) -> No
     south, key = place.sit("south"), "Move them for me"
     place.to_clock("referee")
     for action in ("c", "5& 3% >+ / 4^ 2#"):
-        south.post("/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action})
+        south.post(
+            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
+        )
     view = place.table.view()
     place.table.read("host", view.moment, view.turn.stage, 0)
     view = place.table.view()

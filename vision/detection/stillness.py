@@ -48,7 +48,7 @@ its rows leave."""
 
 # ---- noise ----
 _LEAST, _MOST = 3.5, 16.0
-"""Levels, of 255: smaller changes of a block never count, nor is more ever asked for."""
+"""Bounds of the noise threshold, in levels of 255: no smaller change of a block ever counts."""
 _SIGMAS = 5.0
 """A block may differ by so many standard deviations of its noise."""
 _STEPS = 1.75

@@ -45,9 +45,8 @@ Colours = Callable[[], NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """What there is to say of the board in the last picture that was read, beside the reading
-    itself."""
+class BoardDetails:
+    """What is known of the board in the last picture, beside the reading itself."""
 
     lens: Lens
     """The camera's lens as far as the board has told it."""
@@ -95,7 +94,7 @@ class BoardReader:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self.seen = Seen(memory.located.tuner.lens)
+        self.seen = BoardDetails(memory.located.tuner.lens)
         self.mirror = Mirror()
         """Turns pictures back; `pose` holds in what it answers."""
         self._lock, self._asking = threading.Lock(), threading.Lock()
@@ -123,7 +122,7 @@ class BoardReader:
             self.mirror = Mirror()
             memory = replace(self.memory, located=with_lens(lens, exact), pose=None, last=None)
             self.memory = replace(memory, settled=None, latest=None, votes=())
-            self.seen = Seen(lens)
+            self.seen = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, and read its game's corner markers as this board; None: whichever board
@@ -265,7 +264,7 @@ class BoardReader:
             problem = say("The board is printed white on black: print it again, black on white")
         note = joined(". ", notes)
         kit = self.memory.kit
-        self.seen = Seen(
+        self.seen = BoardDetails(
             located.tuner.lens, kit, self.memory.pose, look.sureness, problem, tuple(advice), note
         )
 

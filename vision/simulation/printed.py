@@ -21,7 +21,7 @@ Bgr = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class PrintedSheet:
     """The board as paper: a packed picture, and which rectangle of the board's axes it shows."""
 
     packed: bytes
@@ -49,7 +49,7 @@ class PrintedKit:
     """Packed pictures: the board, the tops of pieces by their markers, the faces of cards by name,
     their back."""
 
-    board: Sheet
+    board: PrintedSheet
     tops: Mapping[int, bytes]
     cards: Mapping[str, bytes]
     back: bytes = b""

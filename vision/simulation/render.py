@@ -26,7 +26,7 @@ from vision.simulation.degradations import (
     table_texture,
     vignette,
 )
-from vision.simulation.printed import Bgr, Sheet, unpacked
+from vision.simulation.printed import Bgr, PrintedSheet, unpacked
 from vision.simulation.view import View
 
 Shade = NDArray[np.float32]
@@ -176,7 +176,7 @@ def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, 
     return bent_picture
 
 
-def _window_of(pose: Pose, sheet: Sheet) -> Window:
+def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     """The part of the picture in which the board's sheet lies."""
     share = np.linspace(0, 1, 20)
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
@@ -203,7 +203,7 @@ class LitTable:
     veil: Shade | None = field(default=None, repr=False)
 
 
-def build_stage(kit: Kit, view: View, sheet: Sheet) -> LitTable:
+def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
     pose = camera_pose(kit, view)
     factor, whole = 2, (0, 0, view.width, view.height)

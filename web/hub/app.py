@@ -50,7 +50,13 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(site.settings.viewers)
     door = JoinDoor(host, clock, room.change)
-    app.extensions |= {"streams": streams, "guard": guard, "now_s": room.now_s, "join_code": None, "door": door}
+    app.extensions |= {
+        "streams": streams,
+        "guard": guard,
+        "now_s": room.now_s,
+        "join_code": None,
+        "door": door,
+    }
     app.extensions["paragraph"] = lambda _: None
     register_template_helpers(app)
     app.jinja_env.globals.update(

@@ -66,7 +66,9 @@ class CardPages:
             league=self._league,
             games=GAMES,
             tournaments=[
-                (each, each.entrant_of(person.number)) for each in self._league.tournaments.all() if not each.is_over
+                (each, each.entrant_of(person.number))
+                for each in self._league.tournaments.all()
+                if not each.is_over
             ],
             place=self._place(person),
         )
@@ -89,9 +91,13 @@ class CardPages:
         try:
             if not (self._makes.take(address) and self._makes_all.take(SHARED)):
                 raise Stale(
-                    say("Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one")
+                    say(
+                        "Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one"
+                    )
                 )
-            person = self._league.cards.make(request.form.get("name", "")[:200], "shown" in request.form)
+            person = self._league.cards.make(
+                request.form.get("name", "")[:200], "shown" in request.form
+            )
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return self._with(person)
@@ -101,7 +107,9 @@ class CardPages:
         """Be called otherwise, or not be named any more."""
         person = self._required()
         try:
-            self._league.cards.change(person.number, request.form.get("name", "")[:200], "shown" in request.form)
+            self._league.cards.change(
+                person.number, request.form.get("name", "")[:200], "shown" in request.form
+            )
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return redirect("/card", 303)
@@ -122,7 +130,9 @@ class CardPages:
         """Take part in a tournament."""
         person = self._required()
         try:
-            self._league.tournaments.enter(request.form.get("tournament", 0, int), [person.number], who="player")
+            self._league.tournaments.enter(
+                request.form.get("tournament", 0, int), [person.number], who="player"
+            )
         except CompanionError as error:
             return self.page(error.message, status_of(error))
         return redirect("/card", 303)
@@ -146,7 +156,9 @@ class CardPages:
             person = self._guess(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
-        return self._with(person) if person else self.page(say("No player’s card has this code"), 403)
+        return (
+            self._with(person) if person else self.page(say("No player’s card has this code"), 403)
+        )
 
     def _guess(self, code: str) -> Person | None:
         """Whose card this is; raises `Illegal` where too many wrong ones came from there."""
@@ -157,7 +169,9 @@ class CardPages:
             return bool(found)
 
         if self._guesses.check(request.remote_addr or "", is_right) is None:
-            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card"))
+            raise Illegal(
+                Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
+            )
         return found[0] if found else None
 
     def _mine(self) -> Person | None:
@@ -170,7 +184,9 @@ class CardPages:
     def _required(self) -> Person:
         person = self._mine()
         if person is None:
-            raise Illegal(Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first"))
+            raise Illegal(
+                Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first")
+            )
         return person
 
     def _with(self, person: Person) -> Response:
@@ -186,7 +202,11 @@ class CardPages:
     def _place(self, person: Person) -> dict[str, Any] | None:
         """Where somebody plays in the round that is on; None: nowhere."""
         for each in self._league.tournaments.all():
-            if each.is_over or each.round is None or (entrant := each.entrant_of(person.number)) is None:
+            if (
+                each.is_over
+                or each.round is None
+                or (entrant := each.entrant_of(person.number)) is None
+            ):
                 continue
             for match in each.round.matches:
                 for board in match.boards:

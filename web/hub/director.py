@@ -84,7 +84,9 @@ class DirectorPages:
             done=DONE_WORDS,
             verdicts=VERDICT_WORDS,
             people=[
-                p for p in self._league.cards.people() if not p.is_forgotten and tournament.entrant_of(p.number) is None
+                p
+                for p in self._league.cards.people()
+                if not p.is_forgotten and tournament.entrant_of(p.number) is None
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
@@ -122,7 +124,11 @@ class DirectorPages:
         known, preset = GAMES.get(game), whole_number(way)
         if known is None:
             raise NotFound
-        options = known.presets[preset].options if preset is not None and preset < len(known.presets) else {}
+        options = (
+            known.presets[preset].options
+            if preset is not None and preset < len(known.presets)
+            else {}
+        )
         return self._league.tournaments.new(
             given.get("name", "")[:200],
             _one_of(System, given.get("system", "")),
@@ -135,14 +141,25 @@ class DirectorPages:
 
     def _act(self, number: int, given: Mapping[str, str]) -> None:
         self._pages.known(number)
-        tournaments, what, entrant = self._league.tournaments, given.get("do", ""), _number(given, "entrant", 0)
+        tournaments, what, entrant = (
+            self._league.tournaments,
+            given.get("do", ""),
+            _number(given, "entrant", 0),
+        )
         match what:
             case "enter":
                 self._enter(number, given.get("people", "")[:2000], given.get("team", "")[:200])
             case "withdraw":
-                tournaments.direct(number, what, lambda t: director.withdraw(t, entrant), entrant=entrant)
+                tournaments.direct(
+                    number, what, lambda t: director.withdraw(t, entrant), entrant=entrant
+                )
             case "rest" | "no_rest":
-                tournaments.direct(number, what, lambda t: director.rest(t, entrant, what == "rest"), entrant=entrant)
+                tournaments.direct(
+                    number,
+                    what,
+                    lambda t: director.rest(t, entrant, what == "rest"),
+                    entrant=entrant,
+                )
             case "pair":
                 tournaments.pair_round(number)
             case "unpair":
@@ -150,12 +167,17 @@ class DirectorPages:
             case "decide":
                 place, said = _place(given.get("place", "")), given.get("verdict", "")
                 verdict = _one_of(BoardEnd, said) if said else None
-                tournaments.direct(number, what, lambda t: director.decide(t, place, verdict), place=place)
+                tournaments.direct(
+                    number, what, lambda t: director.decide(t, place, verdict), place=place
+                )
             case "move":
                 place = _place(given.get("place", ""))
                 wanted = self._room.table(_number(given, "table", 0))
                 tournaments.direct(
-                    number, what, lambda t: director.move(t, place, wanted.id if wanted else ""), place=place
+                    number,
+                    what,
+                    lambda t: director.move(t, place, wanted.id if wanted else ""),
+                    place=place,
                 )
             case "end":
                 tournaments.direct(number, what, director.end)
@@ -167,8 +189,15 @@ class DirectorPages:
 
         Nobody gets a card for an entry that is refused.
         """
-        lines, cards = [line.strip() for line in typed.splitlines() if line.strip()], self._league.cards
-        numbers = {line: whole_number(line[1:]) or 0 for line in lines if line[0] == "#" and line[1:].isdecimal()}
+        lines, cards = (
+            [line.strip() for line in typed.splitlines() if line.strip()],
+            self._league.cards,
+        )
+        numbers = {
+            line: whole_number(line[1:]) or 0
+            for line in lines
+            if line[0] == "#" and line[1:].isdecimal()
+        }
         for line in lines:
             cards.known(numbers[line]) if line in numbers else player_name(line)
         people = [numbers.get(line, -place) for place, line in enumerate(lines, 1)]

@@ -84,7 +84,10 @@ def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
         if kit.deck and is_small:
             return lanes_sign(kit)
         if kit.deck:
-            lanes = [Lane(each.name, each.north, each.deck, each.south, each.discard) for each in view.lanes]
+            lanes = [
+                Lane(each.name, each.north, each.deck, each.south, each.discard)
+                for each in view.lanes
+            ]
             return lanes_picture(kit, lanes) if lanes else Markup()
         layout, target = _layout(kit, view.layout), _layout(kit, view.target)
         return board_svg(BoardPicture(kit, layout, tuple(_moves(kit, view)), target=target))
@@ -97,7 +100,11 @@ def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     known = {face.name for face in kit.faces}
     squares = set(kit.board.squares)
     parsed = {Square.parse(text): faces for text, faces in layout.items()}
-    return {square: tuple(f for f in faces if f in known) for square, faces in parsed.items() if square in squares}
+    return {
+        square: tuple(f for f in faces if f in known)
+        for square, faces in parsed.items()
+        if square in squares
+    }
 
 
 def _moves(kit: Kit, view: PublicView) -> list[HandMove]:
@@ -117,7 +124,10 @@ def side_of(view: PublicView, seat: Seat) -> Side:
     kit = kit_of(view)
     if kit:
         return kit.sides[seat]
-    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
+    plain = {
+        Seat.SOUTH: (say("South"), "ink", "disc"),
+        Seat.NORTH: (say("North"), "bare", "diamond"),
+    }
     name, colour, drawing = plain[seat]
     return Side(name, colour, "#1B1814", drawing)
 
@@ -128,7 +138,9 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
     found = []
     for seat in SEATS:
         told, side = view.seats.get(seat), side_of(view, seat)
-        clock = (told.clock if told else None) or (view.clock if told and told.awaited and view.clock else None)
+        clock = (told.clock if told else None) or (
+            view.clock if told and told.awaited and view.clock else None
+        )
         result = ""
         if view.phase is Phase.OVER and view.result:
             result = "½" if len(view.winners) != 1 else "1" if seat in view.winners else "0"

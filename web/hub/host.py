@@ -149,13 +149,18 @@ class JoinDoor:
         code = plain_code(wish.code)
         with self._joining:  # two at once would join by one code
             self.step()
-            fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.code.encode()))
+            fits = self._guesses.check(
+                address, lambda: hmac.compare_digest(code.encode(), self.code.encode())
+            )
             if fits is None:
                 raise Illegal(
-                    Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the hub’s screen")
+                    Refusal.JOIN_CODE,
+                    say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
                 )
             if not fits:
-                raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now"))
+                raise Illegal(
+                    Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now")
+                )
             if not _PUBLIC_KEY.fullmatch(wish.key):
                 raise Malformed(say("The table’s key is not a public NKey"))
             joined = self._host.join(" ".join(wish.name.split()), wish.key)
@@ -168,7 +173,9 @@ class HubHostPages:
 
     name = "host"
 
-    def __init__(self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth) -> None:
+    def __init__(
+        self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth
+    ) -> None:
         self._room = room
         self._streams = streams
         self._host = host
@@ -195,7 +202,9 @@ class HubHostPages:
         """Become the hub's host in this browser."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say("That is not the hub’s key. On the hub’s machine, companion hub host-key prints it.")
+            error = say(
+                "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
+            )
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
@@ -211,7 +220,9 @@ class HubHostPages:
 
     def _draw(self) -> str:
         now_s = self._room.now_s()
-        tables = [(table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()]
+        tables = [
+            (table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()
+        ]
         waiting = [str(table.number) for table, *_ in tables if table.asked]
         html = render_template(
             "_hub_host.html", tables=tables, waiting=waiting, code=self._door.code, version=__version__,
@@ -224,7 +235,12 @@ class HubHostPages:
     def join(self, body: Join) -> Response:
         """A table joins by the code."""
         joined = self._door.join(body, request.remote_addr or "")
-        return jsonify(table=joined.table, number=joined.number, servers=joined.servers, room=str(self._room.title))
+        return jsonify(
+            table=joined.table,
+            number=joined.number,
+            servers=joined.servers,
+            room=str(self._room.title),
+        )
 
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:

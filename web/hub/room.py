@@ -90,7 +90,9 @@ class RoomTable:
         if self.is_lost(now_s):
             return say("It is silent.")
         if state and state.call is not Call.NONE:
-            return say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
+            return (
+                say("It is calling.") if state.call is Call.CALLED else say("Somebody is coming.")
+            )
         if self.refused:
             return self.refused
         if self.contests:
@@ -196,7 +198,9 @@ class Delayed(Notifier):
         if version == newest[0]:
             return []
         recent = tuple(self._recent) if version >= 0 else ()
-        later = [(number, _opened(packed)) for number, packed in recent if version < number < newest[0]]
+        later = [
+            (number, _opened(packed)) for number, packed in recent if version < number < newest[0]
+        ]
         return [*later, newest]
 
     def due_s(self, delay_s: float) -> float | None:
@@ -249,8 +253,15 @@ class Room(Notifier):
     def free_tables(self) -> list[str]:
         """Where a game may begin: tables that are there and open, those at which nobody plays first."""
         now_s = self.now_s()
-        there = [t for t in self.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)]
-        return [t.id for t in sorted(there, key=lambda t: (t.phase not in (Phase.LOBBY, Phase.OVER), t.number))]
+        there = [
+            t for t in self.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)
+        ]
+        return [
+            t.id
+            for t in sorted(
+                there, key=lambda t: (t.phase not in (Phase.LOBBY, Phase.OVER), t.number)
+            )
+        ]
 
     def table(self, number: int) -> RoomTable | None:
         """The table of that number."""
@@ -270,7 +281,12 @@ class Room(Notifier):
             fresh = table
             if known:
                 fresh = replace(
-                    known, number=table.number, name=table.name, shut=table.shut, closed=table.closed, waits=table.waits
+                    known,
+                    number=table.number,
+                    name=table.name,
+                    shut=table.shut,
+                    closed=table.closed,
+                    waits=table.waits,
                 )
             self._tables[table.id] = fresh
             self._numbers[table.number] = table.id
@@ -312,7 +328,10 @@ class Room(Notifier):
             is_new = known.state is None or _timeless(known.state) != _timeless(state)
             was_lost = known.is_lost(self.now_s())
             self._tables[table] = replace(
-                known, state=state, heard_s=self.now_s(), clock_off_s=state.at - self._clock.wall_s()
+                known,
+                state=state,
+                heard_s=self.now_s(),
+                clock_off_s=state.at - self._clock.wall_s(),
             )
         if is_new or was_lost:
             self._touch()

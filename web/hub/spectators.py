@@ -53,7 +53,11 @@ class SpectatorPages:
         followed = self._room.delayed(table.id) or Delayed()
         fragment = self._drawn(page, table, followed.version, followed.shown)
         return render_template(
-            f"hub_{page}.html", fragment=fragment, live=f"/live/{page}/{number}", table=table, theme=""
+            f"hub_{page}.html",
+            fragment=fragment,
+            live=f"/live/{page}/{number}",
+            table=table,
+            theme="",
         )
 
     @get("/live/<any(watch, overlay):page>/<int:number>")

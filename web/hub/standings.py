@@ -54,7 +54,10 @@ class StandingsPages:
     def standings_file(self, form: str) -> Response:
         """The same to take away."""
         game, season = self._asked()
-        rows = [self._plain(place, row) for place, row in enumerate(self._league.ladders.of(game, season), start=1)]
+        rows = [
+            self._plain(place, row)
+            for place, row in enumerate(self._league.ladders.of(game, season), start=1)
+        ]
         columns = ("place", "player", "name", "rating", "deviation", "won", "drawn", "lost")
         return _file(form, f"standings-{game}", columns, rows)
 
@@ -73,7 +76,12 @@ class StandingsPages:
     def cards_file(self, form: str) -> Response:
         """Everybody with a card and the code on it, for the hub's host."""
         rows = [
-            {"player": p.number, "name": p.name, "shown": p.is_shown, "code": f"{p.code[:4]}-{p.code[4:]}"}
+            {
+                "player": p.number,
+                "name": p.name,
+                "shown": p.is_shown,
+                "code": f"{p.code[:4]}-{p.code[4:]}",
+            }
             for p in self._league.cards.people()
             if not p.is_forgotten
         ]
@@ -111,7 +119,9 @@ class StandingsPages:
                     winner = form.get("winner", "")
                     if winner not in ("", *SEATS):
                         raise NotFound
-                    league.results.decide(form.get("key", "")[:80], Seat(winner) if winner else None)
+                    league.results.decide(
+                        form.get("key", "")[:80], Seat(winner) if winner else None
+                    )
                 case "season":
                     league.ladders.new_season(form.get("name", "")[:200])
                 case "machines":
@@ -128,7 +138,9 @@ class StandingsPages:
         season = request.args.get("season", len(ladders.seasons()) - 1, int)
         if not 0 <= season < len(ladders.seasons()):
             raise NotFound
-        game = request.args.get("game") or max(GAMES, key=lambda name: len(ladders.of(name, season)))
+        game = request.args.get("game") or max(
+            GAMES, key=lambda name: len(ladders.of(name, season))
+        )
         if game not in GAMES:
             raise NotFound
         return game, season
@@ -150,7 +162,11 @@ class StandingsPages:
         }  # fmt: skip
 
     def _name(self, number: int | None) -> str:
-        return "" if number is None else translate(shown_name(self._league.cards.person(number), number), "en")
+        return (
+            ""
+            if number is None
+            else translate(shown_name(self._league.cards.person(number), number), "en")
+        )
 
 
 def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:
@@ -169,4 +185,8 @@ def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, A
 
 def _cell(value: Any) -> Any:
     """A value that a spreadsheet takes for no formula, whatever somebody is called."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return (
+        f"'{value}"
+        if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+        else value
+    )

@@ -105,7 +105,9 @@ class TournamentPages:
         shown = request.args.get("round", 0, int)
         fragment = self._draw(number, shown)
         live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
-        return render_template("hub_tournament.html", fragment=fragment, live=live, tournament=self.known(number))
+        return render_template(
+            "hub_tournament.html", fragment=fragment, live=live, tournament=self.known(number)
+        )
 
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
@@ -141,7 +143,9 @@ class TournamentPages:
             for row in standings(tournament, shown)
         ]  # fmt: skip
         paired = self._paired(tournament, shown - 1) if shown else None
-        return jsonify(self._head(tournament) | {"entries": entries, "round": paired, "standings": rows})
+        return jsonify(
+            self._head(tournament) | {"entries": entries, "round": paired, "standings": rows}
+        )
 
     def _head(self, tournament: Tournament) -> dict[str, Any]:
         return {

@@ -68,7 +68,9 @@ class WallPages:
     def page(self) -> str:
         """The wall."""
         own = is_own_screen(request)
-        return render_template("hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme="")
+        return render_template(
+            "hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme=""
+        )
 
     @get("/live/wall")
     def live(self) -> Response:
@@ -93,7 +95,10 @@ class WallPages:
         if found is None:
             return {}
         board = board_at(*found)
-        return {Seat.SOUTH: self._words.person(board.south), Seat.NORTH: self._words.person(board.north)}
+        return {
+            Seat.SOUTH: self._words.person(board.south),
+            Seat.NORTH: self._words.person(board.north),
+        }
 
     def _draw(self, own: bool) -> str:
         room, now_s = self._room, self._room.now_s()
@@ -102,7 +107,9 @@ class WallPages:
             "_hub_wall.html",
             tiles=[tile_of(table, now_s, self._paired(table.id)) for table in tables],
             on=on,
-            due_s=room.due_s(on.round.ends_s) if on and on.round and not on.round.is_decided else None,
+            due_s=room.due_s(on.round.ends_s)
+            if on and on.round and not on.round.is_decided
+            else None,
             standings=standings(on)[:MOST_STANDINGS] if on and on.rounds else (),
             w=self._words,
             calls=calls_of(tables, now_s),
@@ -139,7 +146,11 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     if table.closed and table.phase in (Phase.LOBBY, Phase.OVER):
         return Tile(table, say("Closed"), "noentry", "shut", seats)
     if shown is None or table.phase is Phase.LOBBY:
-        return Tile(table, "", "", "on", seats) if paired else Tile(table, say("Free"), "", "free", seats)
+        return (
+            Tile(table, "", "", "on", seats)
+            if paired
+            else Tile(table, say("Free"), "", "free", seats)
+        )
     view = shown.record.view
     if view.phase is Phase.OVER and not paired:
         return Tile(table, say("Finished"), "tick", "done", seats)

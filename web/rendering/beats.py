@@ -27,7 +27,9 @@ def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
 
 def _is_shown(event: Event) -> bool:
     look = event.kind.look
-    return bool(event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE)
+    return bool(
+        event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE
+    )
 
 
 def tones_of(events: Sequence[Event]) -> str:

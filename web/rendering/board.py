@@ -47,7 +47,9 @@ def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
     if quarters % 2:
         # Its own size, larger than any screen: style sheets shrink it into its place, as they do a photograph.
         _, _, width, height = sketch.box()
-        return _whole(sketch, sketch.box(), f'{meant} width="{4 * width:g}" height="{4 * height:g}"')
+        return _whole(
+            sketch, sketch.box(), f'{meant} width="{4 * width:g}" height="{4 * height:g}"'
+        )
     return _whole(sketch, sketch.box(), meant, '<g id="under"></g>', '<g id="plan"></g>')
 
 
@@ -56,13 +58,20 @@ def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
     it."""
     went = [(event.square, event.to) for event in stage.events if event.kind is CommonEvent.MOVE]
     ways = tuple((Square.parse(one), Square.parse(other)) for one, other in went if one and other)
-    sketch = _Sketch(BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways), quarters)
+    sketch = _Sketch(
+        BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways),
+        quarters,
+    )
     words = escape(translate(board_words(sketch.scene)))
     return _whole(sketch, sketch.box(), f' role="img" aria-label="{words}"')
 
 
 def _whole(
-    sketch: _Sketch, box: tuple[float, float, float, float], meant: str, under: str = "", plan: str = ""
+    sketch: _Sketch,
+    box: tuple[float, float, float, float],
+    meant: str,
+    under: str = "",
+    plan: str = "",
 ) -> Markup:
     view_box = " ".join(f"{number:g}" for number in box)
     return Markup(
@@ -118,11 +127,15 @@ class _Sketch:
             parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
         for square in sorted(self.scene.unknown):
             x, y = self.centre(square)
-            parts.append(f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>')
+            parts.append(
+                f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>'
+            )
         parts += [self._trace(square) for square in sorted(self.scene.came_from)]
         if self.scene.hit:
             x, y = self.centre(self.scene.hit)
-            parts.append(f'<rect class="struck" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100"/>')
+            parts.append(
+                f'<rect class="struck" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100"/>'
+            )
         return "".join(parts) + self._labels()
 
     def _tiles(self) -> str:
@@ -166,12 +179,16 @@ class _Sketch:
     def _trace(self, square: Square) -> str:
         """Two dots on the lower edge of the square from which a piece has come."""
         x, y = self.centre(square)
-        return "".join(f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12))
+        return "".join(
+            f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12)
+        )
 
     def _labels(self) -> str:
         if self.board.labels_in_squares:
             shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
-            inside = "".join(f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown)
+            inside = "".join(
+                f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown
+            )
             return f'<g class="lab">{inside}</g>'
         is_upright = self.quarters % 2 == 0
         names = []
@@ -183,7 +200,9 @@ class _Sketch:
                 names.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
             if y > self.height - self.pitch:
                 name = file if is_upright else rank
-                names.append(f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>')
+                names.append(
+                    f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>'
+                )
         return f'<g class="lab edge">{"".join(names)}</g>'
 
     # ---- pieces ----
@@ -191,24 +210,38 @@ class _Sketch:
     def pieces(self) -> str:
         """Every stack where it lies, what covers several squares once, and what is wrong in rings of its own."""
         kit, drawn = self.scene.kit, []
-        for square, faces in sorted(self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]):
+        for square, faces in sorted(
+            self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]
+        ):
             if small := [face for face in faces if not is_big(kit, face)]:
                 lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
                 struck = ' class="on-struck"' if square == self.scene.hit else ""
-                drawn.append(self._bumped(square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'))
+                drawn.append(
+                    self._bumped(
+                        square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
+                    )
+                )
         big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
-        return "".join(big + drawn) + "".join(self._wrong(problem) for problem in self.scene.wrong) + self._broken()
+        return (
+            "".join(big + drawn)
+            + "".join(self._wrong(problem) for problem in self.scene.wrong)
+            + self._broken()
+        )
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
         return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
 
     def _bumped(self, square: Square, drawn: str) -> str:
         """A stack whose move was refused says how far it got: 60 % of the way, in the picture's units."""
-        edges = [event.edge for event in self.scene.events if event.square == str(square) and event.edge]
+        edges = [
+            event.edge for event in self.scene.events if event.square == str(square) and event.edge
+        ]
         if not edges:
             return drawn
         across, down = self.way(edges[0])
-        beat = next(beat for event, beat in self._told() if event.square == str(square) and event.edge)
+        beat = next(
+            beat for event, beat in self._told() if event.square == str(square) and event.edge
+        )
         return f'<g data-bump="{across * 60:g} {down * 60:g}" data-beat="{beat}">{drawn}</g>'
 
     def _told(self) -> Iterator[tuple[Event, int]]:
@@ -257,7 +290,11 @@ class _Sketch:
         if square is None or any(problem.square == square for problem in self.scene.wrong):
             return ""
         x, y = self.centre(square)
-        return use("cross", x + 30, y - 30, 40) if self.scene.layout.get(square) else use("cross", x, y, 50)
+        return (
+            use("cross", x + 30, y - 30, 40)
+            if self.scene.layout.get(square)
+            else use("cross", x, y, 50)
+        )
 
     # ---- hands ----
 
@@ -269,7 +306,11 @@ class _Sketch:
     def _move(self, move: HandMove) -> str:
         if move.target is None:
             return self._away(move.origin, move.faces) if move.origin else ""
-        big = [squares for face, squares in covered(self.scene.kit, self.scene.target) if face in move.faces]
+        big = [
+            squares
+            for face, squares in covered(self.scene.kit, self.scene.target)
+            if face in move.faces
+        ]
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
         if move.origin is None:
             return f"{frame}<g{self._swell(move.target)}>{self._stack(move.target, move.faces, 'ghost')}</g>"
@@ -279,7 +320,9 @@ class _Sketch:
         beat = max(self.beats, default=0) + 1 if is_late else 0
         slid = "" if self._follows(move) else self._slid(move.faces, move.origin, move.target, beat)
         arrow = self._arrow(move.origin, move.target)
-        return _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
+        return (
+            _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
+        )
 
     def _is_late(self, move: HandMove) -> bool:
         """Does it move because it was hit in the step that is shown?"""
@@ -294,7 +337,9 @@ class _Sketch:
         """What will stand where another piece leaves: below that one, so that what is written on it can be read."""
         coming = [move for move in self.scene.moves if self._follows(move)]
         return "".join(
-            self._slid(each.faces, each.origin, each.target) for each in coming if each.origin and each.target
+            self._slid(each.faces, each.origin, each.target)
+            for each in coming
+            if each.origin and each.target
         )
 
     def _slid(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
@@ -311,9 +356,15 @@ class _Sketch:
         """An arrow over the nearest edge of the board; where there are goals, into that of the other side."""
         x, y = self.centre(origin)
         if self.board.has_goals:
-            across, down = self.way((0, 1 if self.scene.kit.face(faces[0]).seat is Seat.SOUTH else -1))
+            across, down = self.way(
+                (0, 1 if self.scene.kit.face(faces[0]).seat is Seat.SOUTH else -1)
+            )
             beyond_x, beyond_y = (self.width + _GOAL) / 2, (self.height + _GOAL) / 2
-            end = (self.width / 2 + across * beyond_x, y) if across else (x, self.height / 2 + down * beyond_y)
+            end = (
+                (self.width / 2 + across * beyond_x, y)
+                if across
+                else (x, self.height / 2 + down * beyond_y)
+            )
         else:
             ends = (self.width + 22, y), (-22, y), (x, self.height + 22), (x, -22)
             end = min(ends, key=lambda each: math.dist(each, (x, y)))
@@ -342,7 +393,9 @@ class _Sketch:
     def bounces(self) -> str:
         """A bar at every edge that refused a move in the step that is shown."""
         told = [(event.square, event.edge) for event in self.scene.events]
-        return "".join(self._bounce(Square.parse(square), edge) for square, edge in told if square and edge)
+        return "".join(
+            self._bounce(Square.parse(square), edge) for square, edge in told if square and edge
+        )
 
     def shots(self) -> str:
         """Lines of fire of the step that is shown; they lie under the pieces."""
@@ -350,14 +403,31 @@ class _Sketch:
 
     def _fire(self, *reaches: Reach) -> list[tuple[Square, Square, int]]:
         """From where to where is fired or hit, and in which beat."""
-        told = [(event.square, event.to, beat) for event, beat in self._told() if event.kind.look.reach in reaches]
-        return [(Square.parse(one), Square.parse(other), beat) for one, other, beat in told if one and other]
+        told = [
+            (event.square, event.to, beat)
+            for event, beat in self._told()
+            if event.kind.look.reach in reaches
+        ]
+        return [
+            (Square.parse(one), Square.parse(other), beat)
+            for one, other, beat in told
+            if one and other
+        ]
 
     def stances(self) -> str:
         """Shields and bursts round the pieces of which the step that is shown tells."""
-        told = [(event.kind.look, event.square, beat) for event, beat in self._told() if event.kind.look.around]
+        told = [
+            (event.kind.look, event.square, beat)
+            for event, beat in self._told()
+            if event.kind.look.around
+        ]
         return "".join(
-            _popped(use(look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"), beat)
+            _popped(
+                use(
+                    look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"
+                ),
+                beat,
+            )
             for look, square, beat in told
             if square
             for x, y in [self.centre(Square.parse(square))]
@@ -375,7 +445,9 @@ class _Sketch:
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return _popped(f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat)
+        return _popped(
+            f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat
+        )
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """A bar at the edge that refused, and three rays beyond it."""
@@ -436,7 +508,9 @@ def _curve(start: Point, end: Point, normal: Point) -> str:
     )
 
 
-def plan_svg(view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int) -> str:
+def plan_svg(
+    view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int
+) -> str:
     """The dotted way of the orders entered so far, with their numbers; for the board of their owner."""
     scene = scene_of(view)
     if scene is None or not squares:

@@ -70,15 +70,22 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
-    bare = {square: tuple(face for face in faces if face not in big) for square, faces in layout.items()}
+    bare = {
+        square: tuple(face for face in faces if face not in big) for square, faces in layout.items()
+    }
     for square, faces in target.items():
         bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
     return bare
 
 
-def _without(layout: Layout, todo: tuple[HandMove, ...], problem: Problem) -> tuple[Layout, tuple[HandMove, ...]]:
+def _without(
+    layout: Layout, todo: tuple[HandMove, ...], problem: Problem
+) -> tuple[Layout, tuple[HandMove, ...]]:
     """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
-    stray = next((move for move in todo if problem.face in move.faces and problem.square != problem.home), None)
+    stray = next(
+        (move for move in todo if problem.face in move.faces and problem.square != problem.home),
+        None,
+    )
     place = problem.home or problem.square
     if stray is not None:
         todo = tuple(move for move in todo if move is not stray)
@@ -114,7 +121,9 @@ def board_words(scene: BoardPicture) -> str:
     for square, faces in sorted(scene.layout.items()):
         badge = scene.badges.get(square)
         told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
-        places += [joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)]
+        places += [
+            joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)
+        ]
     words = joined(", ", places + big) or say("The board is empty")
     if not scene.unknown:
         return words
@@ -130,6 +139,9 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     found = [
         square
         for square, faces in view.board.layout.items()
-        if any(view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing for face in faces)
+        if any(
+            view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing
+            for face in faces
+        )
     ]
     return found[0] if len(found) == 1 else None

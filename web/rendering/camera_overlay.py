@@ -42,19 +42,27 @@ def read_words(seen: BoardSeen) -> str:
         return square_words(seen.kit, each)
 
     read = [
-        joined(" ", (*each.faces, name(each), "" if each.sure >= _SURE else f"({_percent(each.sure)})"))
+        joined(
+            " ", (*each.faces, name(each), "" if each.sure >= _SURE else f"({_percent(each.sure)})")
+        )
         for each in seen.squares
         if each.known and each.faces
     ]
     unknown = [name(each) for each in seen.squares if not each.known]
     told = joined(", ", read) or say("No piece is read")
-    return joined(". ", (told, say("Not read: {squares}", squares=joined(", ", unknown)))) if unknown else told
+    return (
+        joined(". ", (told, say("Not read: {squares}", squares=joined(", ", unknown))))
+        if unknown
+        else told
+    )
 
 
 def square_words(kit: Kit, each: SquareSeen) -> str:
     """A square by its name; a zone of cards by its lane and side, such as `lane 0 attacker`."""
     square = each.square
-    sides = {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
+    sides = (
+        {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
+    )
     if square.rank not in sides:
         return str(square)
     return say("lane {lane} {colour}", lane=square.file, colour=sides[square.rank])
@@ -76,7 +84,9 @@ def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
         radius = min(7 * scale, side * 0.12)
         weak = " weak" if each.weak else ""
         at = f'cx="{middle[0]:.1f}" cy="{middle[1]:.1f}"'
-        return f'<circle class="plate{weak}" {at} r="{radius:.1f}" stroke-width="{radius * 0.4:.1f}"/>'
+        return (
+            f'<circle class="plate{weak}" {at} r="{radius:.1f}" stroke-width="{radius * 0.4:.1f}"/>'
+        )
     outline = _shrunk(each.corners_px, middle)
     x, y = max((x for x, _ in outline)), min((y for _, y in outline))
     radius = side * 0.28
@@ -124,7 +134,10 @@ def _middle_px(outline: Outline) -> tuple[float, float]:
 
 
 def _shrunk(outline: Outline, middle: tuple[float, float]) -> Outline:
-    return tuple((middle[0] + (x - middle[0]) * _PIECE, middle[1] + (y - middle[1]) * _PIECE) for x, y in outline)
+    return tuple(
+        (middle[0] + (x - middle[0]) * _PIECE, middle[1] + (y - middle[1]) * _PIECE)
+        for x, y in outline
+    )
 
 
 def _area_px(outline: Outline) -> float:

@@ -34,7 +34,9 @@ def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     parts = []
     for turn in turns:
         across, down = math.sin(2 * math.pi * turn), -math.cos(2 * math.pi * turn)
-        parts.append(f"M{inner * across:.1f} {inner * down:.1f}L{outer * across:.1f} {outer * down:.1f}")
+        parts.append(
+            f"M{inner * across:.1f} {inner * down:.1f}L{outer * across:.1f} {outer * down:.1f}"
+        )
     return "".join(parts)
 
 
@@ -50,7 +52,9 @@ def time_of(clock: ClockView | None) -> Markup:
     if clock is None:
         return Markup()
     due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
-    return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-limit="{clock.limit_s:g}"')
+    return Markup(
+        f' data-due="{due}" data-left="{clock.left_s:.3f}" data-limit="{clock.limit_s:g}"'
+    )
 
 
 def _sweep(clock: ClockView, colour: str, radius: float, inner: float, outer: float) -> str:
@@ -78,13 +82,17 @@ def ring(view: TableView, colour: str) -> Markup:
     last = _spokes([left / ticks], 312, 358) if left < ticks else ""
     now = _spokes([(left - 1) / ticks], 312, 358) if left else ""
     figures = str(count.number)
-    squeezed = ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
+    squeezed = (
+        ' x="-10" textLength="492" lengthAdjust="spacingAndGlyphs"' if len(figures) > 2 else ""
+    )
     sweep = (
         _sweep(view.time.clock, colour, _SWEEP, 274, 310)
         if view.time.clock
         else f'<circle class="track" r="{_SWEEP}"/>'
     )
-    told = say("{number} of {total} {things}", number=count.number, total=count.total, things=count.label)
+    told = say(
+        "{number} of {total} {things}", number=count.number, total=count.total, things=count.label
+    )
     words, unit = escape(translate(told)), escape(translate(count.label))
     return Markup(
         f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.time.clock)}>'
@@ -179,8 +187,12 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
     """The open cards that the camera reads where each seat's are asked for; `X` for one that it cannot read."""
-    zones = view.board.tableau.entry.zones if view.board.tableau and view.board.tableau.entry else {}
-    return {seat: tuple(view.board.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS}
+    zones = (
+        view.board.tableau.entry.zones if view.board.tableau and view.board.tableau.entry else {}
+    )
+    return {
+        seat: tuple(view.board.fans.get(zones[seat], ())) if seat in zones else () for seat in SEATS
+    }
 
 
 def lane_of(entry: CardEntry) -> str:
@@ -214,7 +226,9 @@ def main_action(view: TableView) -> tuple[str, str] | None:
         return say("That is right"), view.own.laid
     if view.board.tableau is None:
         return None
-    found = ((key.label, text) for key, text in straight_keys(view.board.tableau) if key.is_main and text)
+    found = (
+        (key.label, text) for key, text in straight_keys(view.board.tableau) if key.is_main and text
+    )
     return next(found, None)
 
 
@@ -251,13 +265,17 @@ def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
         south = _column(stack_of(kit, lane.south, lane.south, 2))
         drawn = [_card_at(2 + 25 * row, text) for row, text in enumerate(north)]
         drawn += [_card_at(214 - 25 * row, text) for row, text in enumerate(south)]
-        deck = (
-            f'<rect class="tile-1" x="-16" y="105" width="32" height="30" rx="4"/><text y="128">{len(lane.deck)}</text>'
+        count = f'<text y="128">{len(lane.deck)}</text>'
+        deck = f'<rect class="tile-1" x="-16" y="105" width="32" height="30" rx="4"/>{count}'
+        columns.append(
+            f'<g transform="translate({pitch * (place + 0.5):g} 0)">{"".join(drawn)}{deck}</g>'
         )
-        columns.append(f'<g transform="translate({pitch * (place + 0.5):g} 0)">{"".join(drawn)}{deck}</g>')
     words = joined(
         " ",
-        [headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)) for lane in lanes],
+        [
+            headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names))
+            for lane in lanes
+        ],
     )
     gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
     return _card_picture(f'<path class="gaps" d="{gaps}"/>{"".join(columns)}', words)
@@ -277,4 +295,6 @@ def _card_at(y: float, text: str) -> str:
 
 def _card_picture(inside: str, words: str) -> Markup:
     label = escape(translate(words))
-    return Markup(f'<svg class="dealt" viewBox="0 0 480 240" role="img" aria-label="{label}">{inside}</svg>')
+    return Markup(
+        f'<svg class="dealt" viewBox="0 0 480 240" role="img" aria-label="{label}">{inside}</svg>'
+    )

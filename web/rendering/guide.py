@@ -56,19 +56,28 @@ def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> tuple[Tap, .
     if standing and standing.sheet:
         return (*_unit_taps(standing.sheet, text), Tap(COMMIT))
     if standing and standing.duel:
-        return Tap(f'[data-card="{text}"]', ((f'[data-card="{text}"][aria-pressed=true]', ""),)), Tap(COMMIT)
+        return Tap(
+            f'[data-card="{text}"]', ((f'[data-card="{text}"][aria-pressed=true]', ""),)
+        ), Tap(COMMIT)
     play = next((play for play in plays if play.text == text), None)
     if play and standing:
         is_main = any(key.name == play.key and key.is_main for key in standing.keys)
         return (*(() if is_main else _play_taps(play)), Tap(COMMIT))
     if view.own.pad and not standing:
-        return (*(_slot_tap(place, letter) for place, letter in enumerate(text, start=1)), Tap(HAND_IN))
+        return (
+            *(_slot_tap(place, letter) for place, letter in enumerate(text, start=1)),
+            Tap(HAND_IN),
+        )
     return (Tap(COMMIT),)
 
 
 def _slot_tap(place: int, letter: str) -> Tap:
     slot = f"#slots li:nth-child({place}) .slot"
-    return Tap(f'.order[data-letter="{letter}"]', ((f'{slot}[data-letter="{letter}"]', ""),), (f"{slot}.full", "#back"))
+    return Tap(
+        f'.order[data-letter="{letter}"]',
+        ((f'{slot}[data-letter="{letter}"]', ""),),
+        (f"{slot}.full", "#back"),
+    )
 
 
 def _play_taps(play: Play) -> Iterator[Tap]:
@@ -111,7 +120,9 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
     if choice is None:
         return
     ways = [
-        key.name for key in tableau.keys if any(c.key == key.name and c.card == choice.card for c in tableau.choices)
+        key.name
+        for key in tableau.keys
+        if any(c.key == key.name and c.card == choice.card for c in tableau.choices)
     ]
     if choice.card:
         card = f'.card[data-card="{choice.card}"]'
@@ -125,7 +136,10 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     """For the script of the page: target, what is done, what comes first instead."""
-    return [[tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)] for tap in taps]
+    return [
+        [tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)]
+        for tap in taps
+    ]
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
@@ -144,7 +158,8 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
     """What an order moves, from square to square; what comes along is drawn where the last of its steps ends."""
     layout, guide = view.board.layout, view.guide
     steps = [
-        (origin or own_square(view, seat), target) for origin, target in (guide.ways.get(seat, ()) if guide else ())
+        (origin or own_square(view, seat), target)
+        for origin, target in (guide.ways.get(seat, ()) if guide else ())
     ]
     starts = {start for start, _ in steps}
     first: dict[Square, Square] = {}

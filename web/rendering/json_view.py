@@ -12,7 +12,14 @@ from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.game_chance import ChanceView
 from companion.table.state import Instruction
 from companion.table.table_view import TableView
-from web.rendering.answers import ChanceJson, InstructionJson, OpenedChanceJson, OutcomeJson, SeatJson, ViewJson
+from web.rendering.answers import (
+    ChanceJson,
+    InstructionJson,
+    OpenedChanceJson,
+    OutcomeJson,
+    SeatJson,
+    ViewJson,
+)
 from web.rendering.piece_controls import plain_reason, plain_standing
 
 
@@ -31,13 +38,23 @@ def plain_view(view: TableView) -> ViewJson:
         "stage_title": view.turn.title,
         "told": view.turn.telling.number if view.turn.telling else None,
         "steps": view.turn.steps,
-        "sign": {"text": view.sign.text, "small": view.sign.small, "seats": sorted(view.sign.seats)},
+        "sign": {
+            "text": view.sign.text,
+            "small": view.sign.small,
+            "seats": sorted(view.sign.seats),
+        },
         "layout": plain_layout(board.layout),
         "expected": plain_layout(board.target),
         "unknown": [str(square) for square in sorted(board.unknown)],
         "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
         "problems": [
-            {"text": p.text, "sign": p.sign, "face": p.face, "square": str(p.square), "home": _name(p.home)}
+            {
+                "text": p.text,
+                "sign": p.sign,
+                "face": p.face,
+                "square": str(p.square),
+                "home": _name(p.home),
+            }
             for p in board.problems
         ],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
@@ -47,12 +64,23 @@ def plain_view(view: TableView) -> ViewJson:
             for step in view.turn.orders
         ],
         "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.turn.events],
-        "opened": [msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.turn.opened],
+        "opened": [
+            msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.turn.opened
+        ],
         "back": view.own.back,
-        "tallies": [msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.turn.tallies],
-        "tableau": msgspec.to_builtins(board.tableau, str_keys=True, enc_hook=plain_words) if board.tableau else None,
-        "clock": msgspec.to_builtins(view.time.clock, enc_hook=plain_words) if view.time.clock else None,
-        "clocks": {seat: msgspec.to_builtins(clock, enc_hook=plain_words) for seat, clock in view.time.clocks.items()},
+        "tallies": [
+            msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.turn.tallies
+        ],
+        "tableau": msgspec.to_builtins(board.tableau, str_keys=True, enc_hook=plain_words)
+        if board.tableau
+        else None,
+        "clock": msgspec.to_builtins(view.time.clock, enc_hook=plain_words)
+        if view.time.clock
+        else None,
+        "clocks": {
+            seat: msgspec.to_builtins(clock, enc_hook=plain_words)
+            for seat, clock in view.time.clocks.items()
+        },
         "standing": plain_standing(board.standing) if board.standing else None,
         "why_not": plain_reason(board.why_not),
         "laid": view.own.laid,

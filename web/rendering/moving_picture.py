@@ -63,7 +63,9 @@ def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> byte
         moment = _photographed(told, scene)
         beside = (photograph(moment) if moment else None) or beside
         documents.append(artist.document(scene, beside, is_end=place == told.places - 1))
-    frame_ms = _TURN_MS if turn else max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
+    frame_ms = (
+        _TURN_MS if turn else max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
+    )
     durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
     return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
 
@@ -125,7 +127,12 @@ class _Artist:
             return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
         traces = frozenset(origin for origin, _ in scene.moves)
         picture = BoardPicture(
-            self.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges, ways=scene.moves
+            self.kit,
+            scene.layout,
+            events=scene.events,
+            came_from=traces,
+            badges=scene.badges,
+            ways=scene.moves,
         )
         board = board_svg(picture)
         shape = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
@@ -226,7 +233,9 @@ def _definitions(drawn: str) -> str:
     for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
         classes = before + side + after
         face = "none" if "lying" in classes.split() else _face_of(side)
-        parts.append(_resolved(symbols([name]), face).replace(f'id="{name}"', f'id="{_copy(name, classes)}"'))
+        parts.append(
+            _resolved(symbols([name]), face).replace(f'id="{name}"', f'id="{_copy(name, classes)}"')
+        )
     return "".join(parts)
 
 
@@ -240,7 +249,10 @@ def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
     drawn = _resolved("".join(_DRAWN.findall(sheet)), "inherit")
-    printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sorted(set(re.findall(r"side-\w+", drawn)))]
+    printed = [
+        f".letter.{side}{{fill:{_face_of(side)}}}"
+        for side in sorted(set(re.findall(r"side-\w+", drawn)))
+    ]
     own = (
         f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"

@@ -68,7 +68,9 @@ def burden(view: TableView, square: Square) -> str:
     """What the piece on a square carries; empty: nothing."""
     if view.kit is None:
         return ""
-    return next((face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), "")
+    return next(
+        (face for face in view.board.layout.get(square, ()) if view.kit.face(face).carried), ""
+    )
 
 
 # ---- for scripts ----------------------------------------------------------------------------------------------------
@@ -78,7 +80,9 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """What can be tapped: notation, squares, words, key, what is tapped, and whom it meets on which squares."""
     plain = []
     for play in plays:
-        squares, touches, meets = ([str(square) for square in row] for row in (play.squares, play.touches, play.meets))
+        squares, touches, meets = (
+            [str(square) for square in row] for row in (play.squares, play.touches, play.meets)
+        )
         plain.append([play.text, squares, play.label, play.key, touches, meets])
     return plain
 
@@ -86,16 +90,24 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """The keys that begin plays. In a lesson no clock runs, so none is pressed, whatever the game's options are."""
     presses, ends = say("Press your clock"), say("End turn")
-    shown = (replace(key, label=ends) if key.label == presses and not view.time.clocks else key for key in keys)
+    shown = (
+        replace(key, label=ends) if key.label == presses and not view.time.clocks else key
+        for key in keys
+    )
     return [msgspec.to_builtins(key, enc_hook=plain_words) for key in shown]
 
 
 def plain_sheet(sheet: OrderSheet) -> SheetJson:
     """The sheet of a seat's orders, squares as `c3`."""
     return {
-        "units": [{"name": unit.name, "square": str(unit.square), "note": unit.note} for unit in sheet.units],
+        "units": [
+            {"name": unit.name, "square": str(unit.square), "note": unit.note}
+            for unit in sheet.units
+        ],
         "kinds": [msgspec.to_builtins(kind, enc_hook=plain_words) for kind in sheet.kinds],
-        "directions": [msgspec.to_builtins(direction, enc_hook=plain_words) for direction in sheet.directions],
+        "directions": [
+            msgspec.to_builtins(direction, enc_hook=plain_words) for direction in sheet.directions
+        ],
         "nothing": sheet.nothing,
     }
 
@@ -103,7 +115,10 @@ def plain_sheet(sheet: OrderSheet) -> SheetJson:
 def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
     """The sheet without what its script takes for granted: where arrows point, and what is empty or as usual."""
     plain: dict[str, Any] = dict(plain_sheet(sheet))
-    plain["kinds"] = [{name: value for name, value in kind.items() if value is not False} for kind in plain["kinds"]]
+    plain["kinds"] = [
+        {name: value for name, value in kind.items() if value is not False}
+        for kind in plain["kinds"]
+    ]
     plain["directions"] = [
         {"letter": way["letter"], "label": way["label"], "step": way["step"]}
         | ({"initial": way["initial"]} if way["initial"] not in ("", way["letter"]) else {})
@@ -116,7 +131,10 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     """The pieces to be placed with their drawings round (0, 0), where they may stand, and where they begin."""
     drawn = {face: piece(kit, face, 0, 3) for _, face in placing.pieces}
     return {
-        "pieces": [{"letter": letter, "face": face, "drawn": drawn[face]} for letter, face in placing.pieces],
+        "pieces": [
+            {"letter": letter, "face": face, "drawn": drawn[face]}
+            for letter, face in placing.pieces
+        ],
         "squares": [str(square) for square in placing.squares],
         "proposal": [str(square) for square in placing.proposal],
         "side": side_class(kit, seat),
@@ -156,7 +174,12 @@ def _duel(duel: Duel) -> DuelJson:
     return {
         "hint": duel.hint,
         "sides": {
-            seat: {"face": each.face, "square": str(each.square), "text": each.text, "strengths": list(each.strengths)}
+            seat: {
+                "face": each.face,
+                "square": str(each.square),
+                "text": each.text,
+                "strengths": list(each.strengths),
+            }
             for seat, each in duel.sides.items()
         },
     }

@@ -19,7 +19,9 @@ _STEP = 12.0
 """How far up and right a piece lies that stands on another one."""
 
 
-def use(drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0) -> str:
+def use(
+    drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0
+) -> str:
     """A drawing centred on a point, turned clockwise."""
     of_class = f' class="{classes}"' if classes else ""
     left, top = x - size / 2, y - size / 2
@@ -51,10 +53,14 @@ def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | Non
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
     if not standing:
-        return "".join(piece(kit, face, x + 4 + 8 * i, y + 3, SMALL) for i, face in enumerate(carried))
+        return "".join(
+            piece(kit, face, x + 4 + 8 * i, y + 3, SMALL) for i, face in enumerate(carried)
+        )
     size, lift = (PIECE, 3.0) if badge is None or badge.share is None else (58.0, -19.0)
     low = _STEP / 2 * (len(standing) - 1)
-    places = [(x - low + _STEP * level, y + lift + low - _STEP * level) for level in range(len(standing))]
+    places = [
+        (x - low + _STEP * level, y + lift + low - _STEP * level) for level in range(len(standing))
+    ]
     parts = [piece(kit, face, *place, size) for face, place in zip(standing, places, strict=True)]
     parts += [piece(kit, face, x + 33 - 14 * i, y - 31, BURDEN) for i, face in enumerate(carried)]
     return "".join(parts) + (_points(badge, x, y) if badge else "")
@@ -62,7 +68,11 @@ def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | Non
 
 def _points(badge: Badge, x: float, y: float) -> str:
     """What is told of a piece, in figures below it."""
-    return f'<text class="points" x="{x:g}" y="{y + 45:g}">{escape(badge.text)}</text>' if badge.text else ""
+    return (
+        f'<text class="points" x="{x:g}" y="{y + 45:g}">{escape(badge.text)}</text>'
+        if badge.text
+        else ""
+    )
 
 
 # ---- pieces that cover several squares ------------------------------------------------------------------------------
@@ -93,10 +103,14 @@ def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> st
     xs, ys = [x for x, _ in centres], [y for _, y in centres]
     width, height = max(xs) - min(xs) + 100, max(ys) - min(ys) + 100
     x, y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
-    size = max(width, height) if face.size[0] == face.size[1] else 2 * max(100.0, min(width, height))
+    size = (
+        max(width, height) if face.size[0] == face.size[1] else 2 * max(100.0, min(width, height))
+    )
     colour = side_class(kit, face.seat)
     drawn = use(face.drawing, x, y, size, colour, degrees=90 if width > height else 0)
-    return drawn + use(kit.sides[face.seat].drawing, x + 8, y + 14, 34, colour) if face.seat else drawn
+    return (
+        drawn + use(kit.sides[face.seat].drawing, x + 8, y + 14, 34, colour) if face.seat else drawn
+    )
 
 
 # ---- by themselves --------------------------------------------------------------------------------------------------

@@ -86,7 +86,9 @@ def lead_line(replay: Retelling) -> Markup:
     last = max(replay.places - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
     most = max(map(abs, leads))
-    points = [(1000 * place / last, -lead / most * 46) for place, lead in zip(places, leads, strict=True)]
+    points = [
+        (1000 * place / last, -lead / most * 46) for place, lead in zip(places, leads, strict=True)
+    ]
     areas = "".join(_area(replay, seat, points) for seat in SEATS)
     line = "M" + "L".join(f"{x:.4g} {y:.4g}" for x, y in points)
     return Markup(

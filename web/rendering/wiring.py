@@ -60,7 +60,11 @@ class Wire:
     @property
     def end(self) -> str:
         """Where its other end goes, in words."""
-        return say("3V3, pin 1") if self.is_active_low else say("ground, pin {pin}", pin=GROUND_PINS[self.side])
+        return (
+            say("3V3, pin 1")
+            if self.is_active_low
+            else say("ground, pin {pin}", pin=GROUND_PINS[self.side])
+        )
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
@@ -75,7 +79,13 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
                 is_lamp = part.startswith("lamp_")
                 low = part in pads.lamps_active_low
                 found.append(
-                    Wire(f"{seat}_{part.removeprefix('lamp_')}", title, "lamp" if is_lamp else "key", gpio, low)
+                    Wire(
+                        f"{seat}_{part.removeprefix('lamp_')}",
+                        title,
+                        "lamp" if is_lamp else "key",
+                        gpio,
+                        low,
+                    )
                 )
     if isinstance(settings.buzzer, int):
         found.append(Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer))
@@ -90,11 +100,13 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
 def drawing(settings: PanelSettings) -> Markup:
     """The wiring as an SVG picture in the language spoken now; text in it is for eyes, the table beside it for ears."""
     wired = wires(settings)
-    body = Markup("").join([*_parts(wired), *_rails(wired), *_header(wired), *(_wire(each) for each in wired)])
-    height = _TOP + 20 * _ROW
-    return Markup('<svg class="wiring" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        2 * _MIDDLE, height, translate(say("The wiring, as in the table below")), body
+    body = Markup("").join(
+        [*_parts(wired), *_rails(wired), *_header(wired), *(_wire(each) for each in wired)]
     )
+    height = _TOP + 20 * _ROW
+    return Markup(
+        '<svg class="wiring" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(2 * _MIDDLE, height, translate(say("The wiring, as in the table below")), body)
 
 
 def _x(side: str, away: float) -> float:
@@ -117,9 +129,14 @@ def _header(wired: tuple[Wire, ...]) -> Iterator[Markup]:
     names = {pin: f"GPIO {gpio}" for gpio, pin in GPIO_PINS.items()} | dict(POWER)
     used = {wire.pin for wire in wired}
     for pin in range(1, 41):
-        side, (x, y) = ("left" if pin % 2 else "right"), (_x("left" if pin % 2 else "right", _PIN), _y(pin))
+        side, (x, y) = (
+            ("left" if pin % 2 else "right"),
+            (_x("left" if pin % 2 else "right", _PIN), _y(pin)),
+        )
         shape = (
-            '<rect{} x="528" y="84" width="24" height="24"/>' if pin == 1 else '<circle{} cx="{:g}" cy="{:g}" r="12"/>'
+            '<rect{} x="528" y="84" width="24" height="24"/>'
+            if pin == 1
+            else '<circle{} cx="{:g}" cy="{:g}" r="12"/>'
         )
         power = Markup(' class="power"') if pin in POWER else ""
         yield Markup(shape).format(power, x, y)
@@ -128,7 +145,9 @@ def _header(wired: tuple[Wire, ...]) -> Iterator[Markup]:
         )
         lift = -5 if pin in used or pin in GROUND_PINS.values() or pin == 1 else 5
         where = Markup(' class="end"') if side == "left" else ""
-        yield Markup('<text{} x="{:g}" y="{:g}">{}</text>').format(where, _x(side, _NAME), y + lift, names[pin])
+        yield Markup('<text{} x="{:g}" y="{:g}">{}</text>').format(
+            where, _x(side, _NAME), y + lift, names[pin]
+        )
 
 
 def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
@@ -138,10 +157,16 @@ def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
         grounded = [_y(w.pin) for w in wired if w.side == side and not w.is_active_low]
         if grounded:
             ys = [*grounded, _y(pin)]
-            yield Markup('<path class="rail" d="M{0:g} {1:g}V{2:g}"/>').format(_x(side, _GROUND), min(ys), max(ys))
+            yield Markup('<path class="rail" d="M{0:g} {1:g}V{2:g}"/>').format(
+                _x(side, _GROUND), min(ys), max(ys)
+            )
             yield _line(side, _y(pin), _EDGE, _GROUND)
-            yield Markup('<circle class="joint" cx="{:g}" cy="{:g}" r="5"/>').format(_x(side, _GROUND), _y(pin))
-            yield Markup('<text class="net" x="{:g}" y="{:g}">GND</text>').format(_x(side, _GROUND), max(ys) + 22)
+            yield Markup('<circle class="joint" cx="{:g}" cy="{:g}" r="5"/>').format(
+                _x(side, _GROUND), _y(pin)
+            )
+            yield Markup('<text class="net" x="{:g}" y="{:g}">GND</text>').format(
+                _x(side, _GROUND), max(ys) + 22
+            )
     if not any(low.values()):
         return
     yield _line("left", _y(1), _EDGE, _SUPPLY)
@@ -151,11 +176,17 @@ def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
             continue
         end = max(_y(w.pin) for w in lamps)
         begin = _y(1) if side == "left" else over
-        yield Markup('<path class="rail" d="M{:g} {:g}V{:g}"/>').format(_x(side, _SUPPLY), begin, end)
-        yield Markup('<text class="net" x="{:g}" y="{:g}">3V3</text>').format(_x(side, _SUPPLY), end + 22)
+        yield Markup('<path class="rail" d="M{:g} {:g}V{:g}"/>').format(
+            _x(side, _SUPPLY), begin, end
+        )
+        yield Markup('<text class="net" x="{:g}" y="{:g}">3V3</text>').format(
+            _x(side, _SUPPLY), end + 22
+        )
         if side == "right":
             left = _x("left", _SUPPLY)
-            yield Markup('<path class="rail" d="M{:g} {:g}V{:g}H{:g}"/>').format(left, _y(1), over, _x(side, _SUPPLY))
+            yield Markup('<path class="rail" d="M{:g} {:g}V{:g}H{:g}"/>').format(
+                left, _y(1), over, _x(side, _SUPPLY)
+            )
 
 
 def _wire(wire: Wire) -> Markup:
@@ -166,7 +197,17 @@ def _wire(wire: Wire) -> Markup:
     return Markup(
         '<g class="wire" data-wire="{}"><use href="#w-{}" transform="translate({} {:g}){}"/>'
         '<text class="label {}" x="{:g}" y="{:g}">{}</text></g>'
-    ).format(wire.name, part, _MIDDLE, y, mirror, where, _x(side, _LABEL), y + 6, escape(translate(wire.title)))
+    ).format(
+        wire.name,
+        part,
+        _MIDDLE,
+        y,
+        mirror,
+        where,
+        _x(side, _LABEL),
+        y + 6,
+        escape(translate(wire.title)),
+    )
 
 
 def _parts(wired: tuple[Wire, ...]) -> Iterator[Markup]:
@@ -187,5 +228,7 @@ def _parts(wired: tuple[Wire, ...]) -> Iterator[Markup]:
     kinds = {"high" if wire.is_active_low else wire.kind for wire in wired}
     yield Markup("<defs>")
     for kind in sorted(kinds):
-        yield Markup(f'<g id="w-{kind}" class="wp">{drawn[kind]}</g>')  # numbers and words of this file alone
+        yield Markup(
+            f'<g id="w-{kind}" class="wp">{drawn[kind]}</g>'
+        )  # numbers and words of this file alone
     yield Markup("</defs>")

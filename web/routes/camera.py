@@ -91,7 +91,9 @@ class CameraLooks:
         """How the camera sees, measured anew when the last time is too long ago."""
         status = self._page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
-            return CameraLook(CameraState.NONE, True, status.sentence or say("No camera: confirm by hand"))
+            return CameraLook(
+                CameraState.NONE, True, status.sentence or say("No camera: confirm by hand")
+            )
         if status.state is CameraState.TROUBLE:
             return CameraLook(status.state, False, status.sentence)
         measured = self._measure(self.eye)
@@ -101,14 +103,20 @@ class CameraLooks:
             return CameraLook(status.state, False, advice[0].why, advice[0].text, board, per_s)
         if board is None:
             todo = say("Get the whole board into the picture")
-            return CameraLook(CameraState.NO_BOARD, False, say("No board is seen."), todo, None, per_s)
+            return CameraLook(
+                CameraState.NO_BOARD, False, say("No board is seen."), todo, None, per_s
+            )
         unread = [square_words(board.kit, each) for each in board.squares if not each.known]
         if not board.reading.quiet:
             return CameraLook(status.state, True, say("Something is moving."), "", board, per_s)
         if unread:
             names = joined(", ", unread) if len(unread) <= MAX_NAMED else str(len(unread))
-            return CameraLook(status.state, False, say("Not read: {squares}", squares=names), "", board, per_s)
-        return CameraLook(status.state, True, say("Every square is sharp and bright"), "", board, per_s)
+            return CameraLook(
+                status.state, False, say("Not read: {squares}", squares=names), "", board, per_s
+            )
+        return CameraLook(
+            status.state, True, say("Every square is sharp and bright"), "", board, per_s
+        )
 
     def pictures(self) -> list[tuple[SettledFrame, str]]:
         """The settled frames with their times, the newest first."""
@@ -192,7 +200,9 @@ class CameraPictures:
     def settled_picture(self, number: int) -> Response:
         """A settled frame; `?small` for a list of them."""
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
-        return _jpeg(self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px)))
+        return _jpeg(
+            self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px))
+        )
 
     @post("/api/camera/lock", body=LockBody, guard=host_only)
     def lock(self, body: LockBody) -> None:
@@ -216,7 +226,11 @@ class CameraPictures:
         progress = self._table.progress()
         return jsonify(
             photographs=[
-                {"game": progress.number, "moment": moment, "title": turn_title(moment, progress.turns)}
+                {
+                    "game": progress.number,
+                    "moment": moment,
+                    "title": turn_title(moment, progress.turns),
+                }
                 for moment in self._room.album.moments(progress.number)
             ]
         )

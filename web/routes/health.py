@@ -220,7 +220,9 @@ class HealthPages:
             "locks": (eye.locks() if eye else None) or (None, None),
             "headline": headline_of(found, look),
             "rows": self._rows(found, look),
-            "details": [(topic, [each for each in grave_first if each.topic == topic]) for topic in topics],
+            "details": [
+                (topic, [each for each in grave_first if each.topic == topic]) for topic in topics
+            ],
             "topics": TOPICS,
             "pictures": self._looks.pictures(),
             "trouble": self._looks.room.album.trouble if self._looks.room else "",
@@ -228,10 +230,24 @@ class HealthPages:
 
     def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
         """The six things that an owner looks for."""
-        bad = {row for row, topics in _GROUPS.items() if any(is_grave(each) and each.topic in topics for each in found)}
-        rows = (self._camera(look), self._phones(found), self._pads(), self._sound(), self._storage(), self._backup())
+        bad = {
+            row
+            for row, topics in _GROUPS.items()
+            if any(is_grave(each) and each.topic in topics for each in found)
+        }
+        rows = (
+            self._camera(look),
+            self._phones(found),
+            self._pads(),
+            self._sound(),
+            self._storage(),
+            self._backup(),
+        )
         return [
-            HealthRow(row.name, row.title, row.words, False) if row.name in bad and row.is_well else row for row in rows
+            HealthRow(row.name, row.title, row.words, False)
+            if row.name in bad and row.is_well
+            else row
+            for row in rows
         ]
 
     def _camera(self, look: CameraLook) -> HealthRow:
@@ -256,13 +272,17 @@ class HealthPages:
         if not self._features.welcome.has_pads:
             return HealthRow("pads", say("Pads"), say("None"), None)
         trouble = self._table.view().devices.panel
-        return HealthRow("pads", say("Pads"), say("A problem") if trouble else say("Ready"), not trouble)
+        return HealthRow(
+            "pads", say("Pads"), say("A problem") if trouble else say("Ready"), not trouble
+        )
 
     def _sound(self) -> HealthRow:
         settings = self._features.upkeep.running() if self._features.upkeep else None
         if settings is None or settings.voice.by == "off":
             return HealthRow("sound", say("Sound"), say("Off"), None)
-        return HealthRow("sound", say("Sound"), say("On, {n} %", n=round(settings.voice.volume * 100)))
+        return HealthRow(
+            "sound", say("Sound"), say("On, {n} %", n=round(settings.voice.volume * 100))
+        )
 
     def _storage(self) -> HealthRow:
         free_gb = self._room.state().disk_free_mb / 1000

@@ -152,7 +152,9 @@ class HistoryPages:
         replay = self._past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
         told |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
-        return render_template("game.html", replay=replay, at=place, **told, **self._scene(replay, place))
+        return render_template(
+            "game.html", replay=replay, at=place, **told, **self._scene(replay, place)
+        )
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
@@ -161,7 +163,9 @@ class HistoryPages:
         if place >= replay.places:
             raise NotFound
         game = self._page_context.games.get(replay.line.game)
-        return render_template("_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place))
+        return render_template(
+            "_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place)
+        )
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
@@ -170,7 +174,9 @@ class HistoryPages:
         coach = self._page_context.features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
             raise NotFound
-        advices = {seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))}
+        advices = {
+            seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
+        }
         return render_template("_better.html", advices=advices, replay=replay)
 
     def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
@@ -181,7 +187,9 @@ class HistoryPages:
         told, done = known
         key = (replay.line.number, told.moment, seat, done)
         if key not in self._advices:
-            self._advices[key] = coach.review(told, done, lambda *asked: replay.spelt(turn, seat, asked[-1]))
+            self._advices[key] = coach.review(
+                told, done, lambda *asked: replay.spelt(turn, seat, asked[-1])
+            )
             while len(self._advices) > _MOST_ADVICES:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
@@ -189,10 +197,24 @@ class HistoryPages:
     def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
-        photograph = replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
-        told = {"scene": scene, "turn": turn, "photograph": photograph, "drawn": drawn, "moves": moves_of(scene)}
-        asked = turns_to_review(replay.leads, replay.line.winners) if self._page_context.features.coach else ()
-        return told | {"has_better": turn is not None and place == turn.last and turn.number in asked}
+        photograph = (
+            replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
+        )
+        told = {
+            "scene": scene,
+            "turn": turn,
+            "photograph": photograph,
+            "drawn": drawn,
+            "moves": moves_of(scene),
+        }
+        asked = (
+            turns_to_review(replay.leads, replay.line.winners)
+            if self._page_context.features.coach
+            else ()
+        )
+        return told | {
+            "has_better": turn is not None and place == turn.last and turn.number in asked
+        }
 
     def _line(self, number: int) -> GameLine:
         line = self._past.line(number)
@@ -205,7 +227,9 @@ class HistoryPages:
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """The game as a file."""
-        return _file(self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json")
+        return _file(
+            self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json"
+        )
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
@@ -277,14 +301,25 @@ def seconds(median_s: float | None) -> str:
 
 def commands(tendency: Tendency) -> str:
     """The favourite commands with how often each was given."""
-    return joined(", ", [say("{command!c} {count}", command=word, count=count) for word, count in tendency.commands])
+    return joined(
+        ", ",
+        [
+            say("{command!c} {count}", command=word, count=count)
+            for word, count in tendency.commands
+        ],
+    )
 
 
 def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
     """The board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(
-        replay.kit, scene.layout, events=scene.events, came_from=traces, badges=scene.badges, ways=scene.moves
+        replay.kit,
+        scene.layout,
+        events=scene.events,
+        came_from=traces,
+        badges=scene.badges,
+        ways=scene.moves,
     )
     return board_svg(picture)
 
@@ -301,7 +336,9 @@ def bar(tendency: Tendency, most: int) -> Markup:
     for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
         width = 100 * count / most
         if count:
-            parts.append(f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>')
+            parts.append(
+                f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>'
+            )
         x += width
     box = 'viewBox="0 0 100 12" preserveAspectRatio="none"'
     return Markup(f'<svg class="tally-bar" {box} aria-hidden="true">{"".join(parts)}</svg>')

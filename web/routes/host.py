@@ -58,7 +58,9 @@ class HostPages:
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+        name = (
+            request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+        )
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
 
@@ -77,7 +79,9 @@ class HostPages:
         back = request.form.get("back", "/host")
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            wrong = say("That is not the owner’s key. It is on the table’s own screen, or run: companion host-key")
+            wrong = say(
+                "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
+            )
             error = "" if fits else wrong
         except Illegal as refusal:
             fits, error = False, refusal.message
@@ -140,7 +144,9 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     return options
 
 
-def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, str, list[ChosenRow]]]:
+def _fields(
+    game: Game[Any, Any], chosen: Mapping[str, Any]
+) -> list[tuple[str, str, list[ChosenRow]]]:
     """The option rows by heading, with a remark to it."""
     plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
     page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
@@ -155,7 +161,14 @@ def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)
     value = chosen[row.name]
-    place = next((n for n, (_, each) in enumerate(row.choices) if type(each) is type(value) and each == value), None)
+    place = next(
+        (
+            n
+            for n, (_, each) in enumerate(row.choices)
+            if type(each) is type(value) and each == value
+        ),
+        None,
+    )
     if place is None and row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
     return ChosenRow(row, place or 0, sample)

@@ -81,7 +81,9 @@ class HubDoor:
         try:
             self._hub.join(address, request.form.get("code", "")[:64], names)
         except CompanionError as error:
-            page = render_template("join_hub.html", hub=self._hub, error=error.message, address=address, names=names)
+            page = render_template(
+                "join_hub.html", hub=self._hub, error=error.message, address=address, names=names
+            )
             return make_response(page, 400)
         return redirect("/host", 303)
 
@@ -178,9 +180,15 @@ class HubDoor:
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """As the host started it last, else in its usual way, or in another one that two tables can play."""
         kept = self._table.choices.options(game)
-        ways = [preset.options for preset in self._games[game].presets[::-1]] if game in self._games else []
+        ways = (
+            [preset.options for preset in self._games[game].presets[::-1]]
+            if game in self._games
+            else []
+        )
         wanted = ways if kept is None else [kept, *ways]
-        return next((each for each in wanted if is_playable(game, each)), wanted[0] if wanted else {})
+        return next(
+            (each for each in wanted if is_playable(game, each)), wanted[0] if wanted else {}
+        )
 
     def _game_page(self, error: str = "") -> str:
         games, refusals = [], []
@@ -192,5 +200,10 @@ class HubDoor:
                 refusals.append(refusal.message)
         is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         return render_template(
-            "two_tables.html", hub=self._hub, games=games, refusals=refusals, is_on=is_on, error=error
+            "two_tables.html",
+            hub=self._hub,
+            games=games,
+            refusals=refusals,
+            is_on=is_on,
+            error=error,
         )

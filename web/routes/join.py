@@ -16,7 +16,9 @@ from web.routes.api.body import SEAT
 from web.routes.route import form, get
 from web.routes.seats.opponents import begin_lesson
 
-FRAMING = "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
+FRAMING = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
+)
 """What a page may hold that shows two of our own side by side."""
 
 
@@ -53,10 +55,14 @@ class Joining:
             self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
         except Malformed as error:
-            return make_response(self._page("join_seat.html", seat=mine, error=error.message, name=name), 400)
+            return make_response(
+                self._page("join_seat.html", seat=mine, error=error.message, name=name), 400
+            )
         except Illegal as error:
             if error.reason is Refusal.JOIN_CODE:
-                page = self._page("join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True)
+                page = self._page(
+                    "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True
+                )
                 return make_response(page, 403)
             if error.reason is not Refusal.SEAT_TAKEN:
                 raise
@@ -117,7 +123,9 @@ class Joining:
     def _leave_game(self) -> None:
         """End a game that is played here against the machine; one with somebody else goes on."""
         own, seats = self._guard.seats_of(request), self._table.view().seats
-        others = {seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None}
+        others = {
+            seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None
+        }
         if self._is_between():
             self._table.go_home()
         elif others <= {MACHINE}:
@@ -190,12 +198,16 @@ class Joining:
             needs_code=self._page_context.needs_code(request),
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
-            has_just_sat=not request.cookies and urlsplit(request.referrer or "").path == f"/join/{seat}",
+            has_just_sat=not request.cookies
+            and urlsplit(request.referrer or "").path == f"/join/{seat}",
         )
         return make_response(page, status)
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
-        more |= {"names": self._guard.names_of(request), "needs_code": self._page_context.needs_code(request)}
+        more |= {
+            "names": self._guard.names_of(request),
+            "needs_code": self._page_context.needs_code(request),
+        }
         more["order"] = self._seats_from_left()
         return render_template(page, view=self._table.view(), error=error, name=name, **more)
 

@@ -36,7 +36,12 @@ _SUFFIXES = {
 _DOCUMENTS = ("described.document", "history.as_json")
 """Doors that answer a whole JSON document with a format of its own."""
 _SECURITY = {
-    "hostKey": {"type": "apiKey", "in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
+    "hostKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Host-Key",
+        "description": "What a person types as host",
+    },
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
 _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
@@ -60,7 +65,10 @@ _ERROR = {
             "required": ["kind", "message"],
             "properties": {
                 "kind": {"type": "string"},
-                "message": {"type": "string", "description": "A sentence in the language of the request"},
+                "message": {
+                    "type": "string",
+                    "description": "A sentence in the language of the request",
+                },
                 "rule": {"type": ["string", "null"]},
                 "reason": {"type": ["string", "null"]},
                 "link": {"type": ["array", "null"], "items": {"type": "string"}},
@@ -83,7 +91,12 @@ class Description:
 
 def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
-    kinds = {Body, Nothing, *(each.route.body or Body for each in routes), *(each.route.answer for each in routes)}
+    kinds = {
+        Body,
+        Nothing,
+        *(each.route.body or Body for each in routes),
+        *(each.route.answer for each in routes),
+    }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
     for schema in schemas.values():
@@ -100,7 +113,10 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
             "description": "The pages and JSON doors of one table. Who may do what is said by signed cookies.",
         },
         "paths": dict(sorted(paths.items())),
-        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _security_schemes(guard)},
+        "components": {
+            "schemas": {**schemas, "Error": _ERROR},
+            "securitySchemes": _security_schemes(guard),
+        },
     }
 
 
@@ -124,7 +140,10 @@ def _operation(declared: Declared) -> dict[str, Any]:
         "tags": [declared.endpoint.partition(".")[0]],
         "summary": declared.words.partition("\n")[0],
         "responses": {
-            "2XX": {"description": "Done", "content": {media_type: {"schema": _answer(declared, media_type)}}},
+            "2XX": {
+                "description": "Done",
+                "content": {media_type: {"schema": _answer(declared, media_type)}},
+            },
             "3XX": {"description": "To another page"},
             "default": {
                 "description": "Refused, and why",
@@ -160,7 +179,9 @@ def _body(route: Route) -> dict[str, Any]:
         return {"application/json": {"schema": {"$ref": f"{_SCHEMAS}{route.body.__name__}"}}}
     if route.file:
         field = {"type": "string", "format": "binary"}
-        return {"multipart/form-data": {"schema": {"type": "object", "properties": {route.file: field}}}}
+        return {
+            "multipart/form-data": {"schema": {"type": "object", "properties": {route.file: field}}}
+        }
     fields = {name: {"type": "string"} for name in route.fields}
     texts = {"type": "object", "additionalProperties": {"type": "string"}, "properties": fields}
     return {"application/x-www-form-urlencoded": {"schema": texts}}

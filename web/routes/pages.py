@@ -47,7 +47,11 @@ class Pages:
     @get("/")
     def table_screen(self) -> Any:
         """The big screen; on the first evening the machine's own one asks its owner some questions first."""
-        if "kiosk" in request.args and is_own_screen(request) and self._page_context.is_first_evening:
+        if (
+            "kiosk" in request.args
+            and is_own_screen(request)
+            and self._page_context.is_first_evening
+        ):
             return redirect("/host/first/1")
         theme = self._theme()
         asked, kiosk = "screen" in request.args, "kiosk" in request.args
@@ -62,7 +66,10 @@ class Pages:
             return self._page("watch", None, "/live/watch")
         again_s = randint(8, 15)  # not all at once
         answer = make_response(
-            render_template("full.html", again_s=again_s, viewers=self._page_context.streams.viewers), 503
+            render_template(
+                "full.html", again_s=again_s, viewers=self._page_context.streams.viewers
+            ),
+            503,
         )
         answer.headers["Retry-After"] = str(again_s)
         return answer
@@ -75,7 +82,9 @@ class Pages:
             if (changed := Joining(self._page_context).changed_places()) is not None:
                 return changed
             free = self._table.seat_nonce(mine) is None
-            return redirect(f"/join/{mine}") if free else Joining(self._page_context).taken(mine, 403)
+            return (
+                redirect(f"/join/{mine}") if free else Joining(self._page_context).taken(mine, 403)
+            )
         view, live = self._table.view(), f"/live/seat/{mine}"
         part = _seat_part(view, mine)
         if not self._guard.passes(request):
@@ -83,7 +92,9 @@ class Pages:
         if self._guard.shown(request) is not mine:
             return redirect("/pass")
         passed = "openly" if open_to(view) else "covered"
-        return self._page("seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed)
+        return self._page(
+            "seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed
+        )
 
     @get("/live/<any(table, watch):page>")
     def live(self, page: str) -> Response:
@@ -91,8 +102,14 @@ class Pages:
         own = page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
-        if page == "watch" and not streams.has_room and "text/event-stream" in request.accept_mimetypes.values():
-            return Response(message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream")
+        if (
+            page == "watch"
+            and not streams.has_room
+            and "text/event-stream" in request.accept_mimetypes.values()
+        ):
+            return Response(
+                message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream"
+            )
 
         def render() -> str:
             if page == "table" and look is not None and look != self._look():
@@ -104,7 +121,9 @@ class Pages:
             return streams.follow(self._table, render)
         if voice and "voice" in request.args:
             voice.screen_speaks(True)
-            return streams.follow(self._table, render, Audience.TABLE, partial(voice.screen_speaks, False))
+            return streams.follow(
+                self._table, render, Audience.TABLE, partial(voice.screen_speaks, False)
+            )
         return streams.follow(self._table, render, Audience.TABLE)
 
     def _look(self) -> str:
@@ -123,7 +142,9 @@ class Pages:
     def live_host(self) -> Response:
         """The stream of the host's page."""
         streams, page_context = self._page_context.streams, self._page_context
-        return streams.follow(self._table, lambda: page_context.fragment("host", None), Audience.SEAT)
+        return streams.follow(
+            self._table, lambda: page_context.fragment("host", None), Audience.SEAT
+        )
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:

@@ -68,7 +68,9 @@ class KitPages:
         """What there is to print, on which paper and in which language; `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
-        is_short = self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
+        is_short = (
+            self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
+        )
         return render_template(
             "kit.html",
             offers=offers,
@@ -87,7 +89,11 @@ class KitPages:
         paper, language, make = _paper(), _language(), self._page_context.worker.make
         if name == "join":
             wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
-            card = make(lambda: self._printer.join_card(self._page_context.join_urls(), wifi, paper, language))
+            card = make(
+                lambda: self._printer.join_card(
+                    self._page_context.join_urls(), wifi, paper, language
+                )
+            )
             return _answer(card, f"table-card-{paper}-{language}", kept=False)
         game = self._page_context.games.get(name.removesuffix(_BOARD))
         if game is None:
@@ -100,7 +106,10 @@ class KitPages:
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            return _answer(make(lambda: self._printer.board(game.name, raw, language)), f"{name}{held}-{language}")
+            return _answer(
+                make(lambda: self._printer.board(game.name, raw, language)),
+                f"{name}{held}-{language}",
+            )
         low_ink = _low_ink()
         pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
@@ -112,7 +121,11 @@ class KitPages:
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
         rows = [row for row in game.option_rows if _changes_board(game, row)]
         boards = tuple(
-            BoardChoice(label, small_board(game.kit(game.options({row.name: value}))), f"{row.name}={number}")
+            BoardChoice(
+                label,
+                small_board(game.kit(game.options({row.name: value}))),
+                f"{row.name}={number}",
+            )
             for row in rows
             for number, (label, value) in enumerate(row.choices)
         )
@@ -121,9 +134,12 @@ class KitPages:
             (row, f"{row.name}={number}")
             for row in game.option_rows
             for number, (_, value) in enumerate(row.choices)
-            if row not in rows and game.kit(game.options({row.name: value})) != game.kit(game.options({}))
+            if row not in rows
+            and game.kit(game.options({row.name: value})) != game.kit(game.options({}))
         )
-        return Offer(game, self._printer.plan(game.name, {}, paper, language), boards, own_map, others)
+        return Offer(
+            game, self._printer.plan(game.name, {}, paper, language), boards, own_map, others
+        )
 
 
 def _changes_board(game: Game[Any, Any], row: OptionRow) -> bool:
@@ -143,7 +159,11 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
             raw[row.name] = text.replace("\r\n", "\n").strip("\n")
         elif text:
             raise Malformed(
-                say("“{text}” is not a choice for {option}: go back and choose", text=text, option=row.title)
+                say(
+                    "“{text}” is not a choice for {option}: go back and choose",
+                    text=text,
+                    option=row.title,
+                )
             )
     return raw
 
@@ -153,7 +173,9 @@ def _held(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
     game.options(raw)
     held = ""
     for row in game.option_rows:
-        if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(game.options({})):
+        if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(
+            game.options({})
+        ):
             continue
         label = next((label for label, value in row.choices if value == raw[row.name]), "own board")
         held += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"

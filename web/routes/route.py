@@ -116,8 +116,16 @@ def add_routes(app: Flask, room: RouteGroup) -> None:
         for route in getattr(getattr(type(room), name), "routes", ()):
             method = getattr(room, name)
             endpoint = f"{room.name}.{route.endpoint or name}"
-            view = app.view_functions.get(endpoint) or wraps(method)(partial(_answer, method, route))
-            app.add_url_rule(route.path, endpoint, view, methods=[route.method], strict_slashes=route.strict_slashes)
+            view = app.view_functions.get(endpoint) or wraps(method)(
+                partial(_answer, method, route)
+            )
+            app.add_url_rule(
+                route.path,
+                endpoint,
+                view,
+                methods=[route.method],
+                strict_slashes=route.strict_slashes,
+            )
             told.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
 
 

@@ -78,7 +78,9 @@ class RulesPages:
             coached=view.seats[seat].coached,
             machine=view.seats[seat.other].name,
         )
-        return jsonify(html=html, squares=sorted({str(square) for row in rows for square in row.squares}))
+        return jsonify(
+            html=html, squares=sorted({str(square) for row in rows for square in row.squares})
+        )
 
     @post("/api/table/help", body=Wanted, guard=at_table)
     def table_help(self, body: Wanted) -> None:

@@ -71,7 +71,11 @@ class SharedPhonePages:
                     error, status = refusal.message, status_of(refusal)
                     is_wrong = isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE
                     break
-        answer = make_response(redirect("/pass", 303)) if not error else self._beginning(error, status, is_wrong)
+        answer = (
+            make_response(redirect("/pass", 303))
+            if not error
+            else self._beginning(error, status, is_wrong)
+        )
         for seat, nonce in taken.items():
             self._guard.seat_cookie(answer, seat, nonce)
         if not error:
@@ -140,9 +144,17 @@ class SharedPhonePages:
 def open_to(view: TableView) -> Seat | None:
     """The seat on turn while nothing is secret, as on a chess clock or an open board: its page needs no cover."""
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
-    if view.phase is not Phase.ORDERS or len(awaited) != 1 or any(view.seats[seat].receipt for seat in SEATS):
+    if (
+        view.phase is not Phase.ORDERS
+        or len(awaited) != 1
+        or any(view.seats[seat].receipt for seat in SEATS)
+    ):
         return None
-    is_open_board = view.board.standing is not None and view.board.tableau is None and view.board.standing.duel is None
+    is_open_board = (
+        view.board.standing is not None
+        and view.board.tableau is None
+        and view.board.standing.duel is None
+    )
     return awaited[0] if view.turn.is_open or is_open_board else None
 
 
@@ -156,4 +168,6 @@ def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], Table
     if not guard.passes(asked):
         return False
     why = asked.args.get("why")
-    return guard.shown(asked) is not seat or (why is not None and why != stage_of_passing(view(), seat))
+    return guard.shown(asked) is not seat or (
+        why is not None and why != stage_of_passing(view(), seat)
+    )

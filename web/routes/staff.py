@@ -48,5 +48,7 @@ class StaffKeys:
             return "table"
         raise Illegal(
             Refusal.NOT_YOUR_SEAT,
-            say("Only a seat, the owner or the table’s own screen can call the staff: sit down first"),
+            say(
+                "Only a seat, the owner or the table’s own screen can call the staff: sit down first"
+            ),
         )

@@ -120,7 +120,13 @@ class Bench:
     @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
         """Pieces, squares, hand, lamps and tone."""
-        return jsonify({**self._world_now(), **_panel_words(self._hands.view()), "buttons": self._hands.buttons()})
+        return jsonify(
+            {
+                **self._world_now(),
+                **_panel_words(self._hands.view()),
+                "buttons": self._hands.buttons(),
+            }
+        )
 
     @get("/workbench/live")
     def live(self) -> Response:

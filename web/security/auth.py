@@ -75,7 +75,9 @@ class Auth:
         return self._carries(request.cookies, seat, self._seat_nonce(seat))
 
     def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
-        return bool(nonce) and hmac.compare_digest(self._carried(cookies, seat).encode(), str(nonce).encode())
+        return bool(nonce) and hmac.compare_digest(
+            self._carried(cookies, seat).encode(), str(nonce).encode()
+        )
 
     def _carried(self, cookies: Mapping[str, str], seat: Seat) -> str:
         match self._read(cookies, f"seat_{seat}"):
@@ -98,13 +100,20 @@ class Auth:
     def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """The seats, with their nonces, that this browser has since both sides have changed places; else none."""
         nonces = ((seat, self._seat_nonce(seat.other)) for seat in SEATS)
-        return tuple((seat.other, str(nonce)) for seat, nonce in nonces if self._carries(request.cookies, seat, nonce))
+        return tuple(
+            (seat.other, str(nonce))
+            for seat, nonce in nonces
+            if self._carries(request.cookies, seat, nonce)
+        )
 
     def require_seat(self, request: Request, name: str) -> Seat:
         """The seat of this name; raises `Illegal` unless this browser has it and, where passed, shows its side."""
         seat = self.require_sitting(request, name)
         if self.passes(request) and self.shown(request) is not seat:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is covered: tap {seat!c}’s button first", seat=seat))
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT,
+                say("This phone is covered: tap {seat!c}’s button first", seat=seat),
+            )
         return seat
 
     def require_sitting(self, request: Request, name: str) -> Seat:
@@ -113,7 +122,10 @@ class Auth:
         if not self.sits(request, seat):
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
-                say("This browser does not sit at {seat!c}: take the seat, or ask the owner to free it", seat=seat),
+                say(
+                    "This browser does not sit at {seat!c}: take the seat, or ask the owner to free it",
+                    seat=seat,
+                ),
             )
         return seat
 
@@ -121,7 +133,9 @@ class Auth:
 
     def passes(self, request: Request) -> bool:
         """Is this one phone that is passed between both seats?"""
-        return isinstance(self._read(request.cookies, "pass"), str) and all(self.sits(request, seat) for seat in SEATS)
+        return isinstance(self._read(request.cookies, "pass"), str) and all(
+            self.sits(request, seat) for seat in SEATS
+        )
 
     def shown(self, request: Request) -> Seat | None:
         """Which side such a phone shows; None: the cover."""
@@ -175,12 +189,17 @@ class Auth:
     def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
         """Are these the cookies of the host's browser?"""
         carried = self._read(cookies, "host")
-        return isinstance(carried, str) and hmac.compare_digest(carried.encode(), self.host_mark.encode())
+        return isinstance(carried, str) and hmac.compare_digest(
+            carried.encode(), self.host_mark.encode()
+        )
 
     def require_host(self, request: Request) -> None:
         """Raise `Illegal` unless the host asks."""
         if not self.is_host(request):
-            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can do that: open /host and enter the owner’s key"))
+            raise Illegal(
+                Refusal.HOST_ONLY,
+                say("Only the owner can do that: open /host and enter the owner’s key"),
+            )
 
     def fits(self, key: str, address: str) -> bool:
         """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
@@ -191,7 +210,10 @@ class Auth:
         fits = self._guesses.check(address, is_right)
         if fits is None:
             raise Illegal(
-                Refusal.HOST_ONLY, say("Too many wrong owner’s keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}")
+                Refusal.HOST_ONLY,
+                say(
+                    "Too many wrong owner’s keys: wait {seconds} seconds", seconds=f"{TRIES_S:.0f}"
+                ),
             )
         return fits
 
@@ -228,13 +250,17 @@ class Auth:
         foreign_site = site is not None and site not in ("same-origin", "none")
         foreign_origin = origin is not None and _netloc(origin) != request.host
         if foreign_site or foreign_origin:
-            raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
+            raise ForeignOrigin(
+                say("This request comes from another site: use the companion’s own pages")
+            )
 
     def refuse_embedding(self, request: Request) -> None:
         """Raise `ForeignOrigin` where another site's page wants a page, picture or stream of ours inside itself."""
         is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
         if is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate":
-            raise ForeignOrigin(say("This request comes from another site: use the companion’s own pages"))
+            raise ForeignOrigin(
+                say("This request comes from another site: use the companion’s own pages")
+            )
 
     # ---- cookies ----
 

@@ -41,14 +41,21 @@ class JoinCode:
         """Raise `Illegal` unless this is the code, typed as people type; guessing soon helps nobody any more."""
         code = plain_code(typed)
         if not code:
-            raise Illegal(Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows"))
-        fits = self._guesses.check(address, lambda: hmac.compare_digest(code.encode(), self.now().encode()))
+            raise Illegal(
+                Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows")
+            )
+        fits = self._guesses.check(
+            address, lambda: hmac.compare_digest(code.encode(), self.now().encode())
+        )
         if fits is None:
             raise Illegal(
-                Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the table’s screen")
+                Refusal.JOIN_CODE,
+                say("Too many wrong codes: wait a minute, then look at the table’s screen"),
             )
         if not fits:
-            raise Illegal(Refusal.JOIN_CODE, say("That is not the code that the table’s own screen shows now"))
+            raise Illegal(
+                Refusal.JOIN_CODE, say("That is not the code that the table’s own screen shows now")
+            )
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
         """The number of the game that was begun last, and who sits at the table, by the marks of their tokens."""

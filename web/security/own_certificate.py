@@ -51,16 +51,31 @@ def _is_fresh(certificate: Path) -> bool:
 
 def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     names = ",".join(f"{'IP' if _is_address(host) else 'DNS'}:{host}" for host in hosts)
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]
     command += ["-keyout", str(key), "-out", str(certificate), "-days", str(DAYS)]
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
-        subprocess.run(command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077)
+        subprocess.run(
+            command, capture_output=True, check=True, timeout=OPENSSL_TIMEOUT_S, umask=0o077
+        )
     except FileNotFoundError:
-        raise NoCertificate(say("The table cannot make a certificate: sudo apt install openssl")) from None
+        raise NoCertificate(
+            say("The table cannot make a certificate: sudo apt install openssl")
+        ) from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise NoCertificate(say("The table cannot make a certificate: {error}", error=str(error))) from None
+        raise NoCertificate(
+            say("The table cannot make a certificate: {error}", error=str(error))
+        ) from None
 
 
 def _is_address(host: str) -> bool:

@@ -53,10 +53,14 @@ class PhonePairing:
         with self._lock:
             is_right = self._guesses.check(address, lambda: self._fits(plain_code(typed)))
             if is_right is None:
-                raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then scan a new one"))
+                raise Illegal(
+                    Refusal.JOIN_CODE,
+                    say("Too many wrong codes: wait a minute, then scan a new one"),
+                )
             if not is_right:
                 raise Illegal(
-                    Refusal.JOIN_CODE, say("This code is used or too old: scan the one on the owner’s page now")
+                    Refusal.JOIN_CODE,
+                    say("This code is used or too old: scan the one on the owner’s page now"),
                 )
             self._code = ""
             self._keep(new_code(MARK_LENGTH))

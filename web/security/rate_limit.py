@@ -80,7 +80,9 @@ class Buckets:
             return name
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
-            for each in [each for each in self._left if self._level(each, now_s) >= self._rate.burst]:
+            for each in [
+                each for each in self._left if self._level(each, now_s) >= self._rate.burst
+            ]:
                 del self._left[each]
         return name if len(self._left) < self._most else SHARED
 
@@ -94,7 +96,9 @@ OWNER = Rate(200, 50.0)
 class RequestLimits:
     """How often each address may ask, and each seat and the host whatever their address."""
 
-    def __init__(self, owner_of: Callable[[Mapping[str, str]], str | None], now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, owner_of: Callable[[Mapping[str, str]], str | None], now_s: Callable[[], float]
+    ) -> None:
         self._owner_of = owner_of
         self._strangers = Buckets(STRANGER, now_s)
         self._owners = Buckets(OWNER, now_s)
@@ -105,7 +109,9 @@ class RequestLimits:
         if address in OWN_ADDRESSES:
             return
         owner = self._owner_of(request.cookies)
-        is_allowed = self._owners.take(owner) if owner else self._strangers.take(address_group(address))
+        is_allowed = (
+            self._owners.take(owner) if owner else self._strangers.take(address_group(address))
+        )
         if not is_allowed:
             raise TooManyRequests(retry_after=RETRY_AFTER_S)
 

@@ -43,7 +43,9 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
             read_file(path, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
         except OSError as error:
             why = error.strerror or str(error)
-            raise BadCertificate(say("{file} of [web] cannot be read: {why}", file=path, why=why)) from None
+            raise BadCertificate(
+                say("{file} of [web] cannot be read: {why}", file=path, why=why)
+            ) from None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -124,7 +126,13 @@ class TlsTerminator:
                     return
             ends.append(await asyncio.open_connection(sock=far, limit=CHUNK_BYTES))
             await _join(*ends)
-        except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        except (
+            OSError,
+            ssl.SSLError,
+            TimeoutError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ):
             pass  # a phone that hangs up, speaks no TLS that we know, or does not trust the certificate
         finally:
             for _, writer in ends:
@@ -166,9 +174,16 @@ async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWri
     """Answer a request without TLS by the address to ask instead."""
     head = await reader.readuntil(b"\r\n\r\n")
     url = https_address(head)
-    status = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + url if url else b"HTTP/1.1 400 Bad Request"
+    status = (
+        b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + url
+        if url
+        else b"HTTP/1.1 400 Bad Request"
+    )
     text = b"These pages come by https only.\n"
-    fields = b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(text)
+    fields = (
+        b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+        % len(text)
+    )
     writer.write(status + fields + text)
     await writer.drain()
     writer.close()
@@ -187,12 +202,18 @@ def https_address(head: bytes) -> bytes:
     if len(head) > MAX_PLAIN_HEAD_BYTES or any(b"\r" in line or b"\n" in line for line in lines):
         return b""
     asked = lines[0].split(b" ")
-    if len(asked) != 3 or asked[0] not in (b"GET", b"HEAD") or asked[2] not in (b"HTTP/1.0", b"HTTP/1.1"):
+    if (
+        len(asked) != 3
+        or asked[0] not in (b"GET", b"HEAD")
+        or asked[2] not in (b"HTTP/1.0", b"HTTP/1.1")
+    ):
         return b""
     path = asked[1]
     is_printable = all(0x21 <= byte <= 0x7E for byte in path)
     fields = [line.partition(b":") for line in lines[1:]]
-    hosts = [value.strip(b" \t") for name, _, value in fields if name.strip(b" \t").lower() == b"host"]
+    hosts = [
+        value.strip(b" \t") for name, _, value in fields if name.strip(b" \t").lower() == b"host"
+    ]
     if not path.startswith(b"/") or not is_printable or len(hosts) != 1:
         return b""
     return b"https://" + hosts[0] + path if asked_host(hosts[0].decode("latin-1")) else b""
@@ -200,7 +221,10 @@ def https_address(head: bytes) -> bytes:
 
 async def _join(one: Ends, other: Ends) -> None:
     """Carry bytes both ways until one side has ended."""
-    ways = [asyncio.ensure_future(_carry(one[0], other[1])), asyncio.ensure_future(_carry(other[0], one[1]))]
+    ways = [
+        asyncio.ensure_future(_carry(one[0], other[1])),
+        asyncio.ensure_future(_carry(other[0], one[1])),
+    ]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -39,7 +39,9 @@ class Listener(socket.socket):
     With `tls` each connection is unwrapped on its way to the web server.
     """
 
-    def __init__(self, fileno: int, max_each: int, max_connections: int, tls: TlsTerminator | None = None) -> None:
+    def __init__(
+        self, fileno: int, max_each: int, max_connections: int, tls: TlsTerminator | None = None
+    ) -> None:
         super().__init__(fileno=fileno)
         self.tls = tls
         self.max_each = max_each
@@ -101,9 +103,13 @@ class Listener(socket.socket):
     def _make_room(self) -> None:
         """End the longest silent connection of the address that has the most of them."""
         before_s = time.monotonic() - CROWDED_AFTER_S
-        silent = [each for each in self.connections if not each.is_own and each.silent_since_s < before_s]
+        silent = [
+            each for each in self.connections if not each.is_own and each.silent_since_s < before_s
+        ]
         if silent:
-            victim = max(silent, key=lambda each: (self._by_address[each.group], -each.silent_since_s))
+            victim = max(
+                silent, key=lambda each: (self._by_address[each.group], -each.silent_since_s)
+            )
             victim.hang_up()
 
 

@@ -56,7 +56,12 @@ class Server(Closeable):
     """The pages on a port; `close` may be called twice."""
 
     def __init__(
-        self, app: Flask, listener: Listener, proxies: Iterable[str], max_connections: int, threads: int
+        self,
+        app: Flask,
+        listener: Listener,
+        proxies: Iterable[str],
+        max_connections: int,
+        threads: int,
     ) -> None:
         self.app = app
         self.listener = listener
@@ -106,7 +111,9 @@ class Server(Closeable):
         dispatcher = self._waitress.task_dispatcher
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
         if self._thread is not None:
-            self._in_its_thread(self._hang_up)  # frees threads that write to phones that do not read
+            self._in_its_thread(
+                self._hang_up
+            )  # frees threads that write to phones that do not read
             dispatcher.shutdown(timeout=STOP_TIMEOUT_S)
             self._in_its_thread(partial(wasyncore.close_all, self._sockets))
             self._thread.join(timeout=STOP_TIMEOUT_S)
@@ -155,11 +162,20 @@ def serve(
         bound = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
     except (OSError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise PortInUse(say("Port {port} is in use: choose another one with --port", port=port)) from None
+            raise PortInUse(
+                say("Port {port} is in use: choose another one with --port", port=port)
+            ) from None
         raise PortInUse(
-            say("Cannot listen on {host}, port {port}: {error}", host=host, port=port, error=str(error))
+            say(
+                "Cannot listen on {host}, port {port}: {error}",
+                host=host,
+                port=port,
+                error=str(error),
+            )
         ) from None
-    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit these from the listener
+    bound.setsockopt(
+        socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+    )  # connections inherit these from the listener
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_PHONE_MS)
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)

@@ -136,8 +136,12 @@ class Streams:
         place = None if self.closing.is_set() else self._take(audience, address)
         if place is None:
             when_over()
-            raise TooManyViewers(say("Too many people are watching: close a page, or try again in a minute"))
-        is_gone: Callable[[], bool] = request.environ.get("waitress.client_disconnected", lambda: False)
+            raise TooManyViewers(
+                say("Too many people are watching: close a page, or try again in a minute")
+            )
+        is_gone: Callable[[], bool] = request.environ.get(
+            "waitress.client_disconnected", lambda: False
+        )
         language, first_round = spoken(), self._round
 
         def messages() -> Iterator[str]:

@@ -10,7 +10,18 @@ from flask import Flask
 from markupsafe import Markup
 
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
-from companion.core.i18n import LANGUAGES, Said, joined, listed, names_of_sides, say, say_n, spoken, to_owner, translate
+from companion.core.i18n import (
+    LANGUAGES,
+    Said,
+    joined,
+    listed,
+    names_of_sides,
+    say,
+    say_n,
+    spoken,
+    to_owner,
+    translate,
+)
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.core.network import shown, shown_code
 from companion.table.session import Phase
@@ -23,7 +34,15 @@ from web.rendering.camera_overlay import seen_svg
 from web.rendering.finale import again_words, length_of, score_words
 from web.rendering.pieces import picture
 from web.static_files import static_version
-from web.templating.icons import game_picture, icon, notice_drawing, pointing, qr_code, small_board, start_board
+from web.templating.icons import (
+    game_picture,
+    icon,
+    notice_drawing,
+    pointing,
+    qr_code,
+    small_board,
+    start_board,
+)
 from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
 
 
@@ -40,7 +59,9 @@ def register_template_helpers(app: Flask) -> None:
         listed=listed,
         spoken=spoken,
         LANGUAGES=LANGUAGES,
-        sprite=lambda *names: _sprite(names or tuple(name for name in DRAWINGS if name not in ON_PAPER)),
+        sprite=lambda *names: _sprite(
+            names or tuple(name for name in DRAWINGS if name not in ON_PAPER)
+        ),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
         asset=(f"/static/{version}/" + "{}").format,
@@ -88,9 +109,14 @@ def _sprite(names: tuple[str, ...]) -> Markup:
     """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
     text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
-    text = text.replace('fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"', 'class="edging"')
+    text = text.replace(
+        'fill="none" stroke="var(--line)" stroke-width="8" stroke-linecap="square"',
+        'class="edging"',
+    )
     text = text.replace('fill="none" stroke="currentColor"', 'class="pen"')
-    return Markup(text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"'))
+    return Markup(
+        text.replace('class="pen" stroke-width="4.6" stroke-linecap="square"', 'class="core"')
+    )
 
 
 def _styles(version: str, *surfaces: str) -> Markup:

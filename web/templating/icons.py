@@ -29,7 +29,9 @@ _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
 
 def icon(drawing: str, classes: str = "") -> Markup:
     """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
-    picture = Markup('<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>')
+    picture = Markup(
+        '<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>'
+    )
     return picture.format(classes, drawing)
 
 
@@ -88,7 +90,10 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     found = _PICTURE.findall(path.read_text(encoding="utf-8"))
     whole = '<svg class="picture" viewBox="{}" aria-hidden="true"{}>{}</svg>'
     cut = ' preserveAspectRatio="xMidYMid slice"'
-    return {name: Markup(whole.format(box, "" if name == "emblem" else cut, drawn)) for name, box, drawn in found}
+    return {
+        name: Markup(whole.format(box, "" if name == "emblem" else cut, drawn))
+        for name, box, drawn in found
+    }
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
@@ -98,16 +103,24 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
         return lanes_sign(game.kit(options))
     state = game.setup(options, Random(0))
     shown = game.standing(state, None)
-    return board_svg(BoardPicture(game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}))
+    return board_svg(
+        BoardPicture(
+            game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}
+        )
+    )
 
 
 def qr_code(url: str) -> Markup:
     """A QR code as inline SVG with a name for those who do not see it, black on white whatever the theme."""
-    return Markup('<svg role="img" aria-label="{}" {}').format(translate(say("Code to scan")), _qr_drawing(url))
+    return Markup('<svg role="img" aria-label="{}" {}').format(
+        translate(say("Code to scan")), _qr_drawing(url)
+    )
 
 
 @lru_cache(maxsize=16)
 def _qr_drawing(url: str) -> Markup:
     code = segno.make(url, error="m", micro=False)
-    drawing = code.svg_inline(border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None)
+    drawing = code.svg_inline(
+        border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None
+    )
     return Markup(drawing.removeprefix("<svg "))

@@ -18,7 +18,10 @@ def side_of(view: TableView, seat: Seat) -> Side:
     shown = view.seats[seat].side
     if shown:
         return shown
-    plain = {Seat.SOUTH: (say("South"), "ink", "disc"), Seat.NORTH: (say("North"), "bare", "diamond")}
+    plain = {
+        Seat.SOUTH: (say("South"), "ink", "disc"),
+        Seat.NORTH: (say("North"), "bare", "diamond"),
+    }
     name, colour, drawing = plain[seat]
     return Side(name, colour, "#1B1814", drawing)
 
@@ -60,7 +63,9 @@ def tip_of(view: TableView, south: str) -> str:
 def device_words(view: TableView) -> str:
     """Camera and pads in one line; where cards are merely counted nobody needs a camera that is well."""
     tableau = view.board.tableau
-    is_read = tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
+    is_read = (
+        tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
+    )
     camera = {
         CameraState.NONE: say("No camera: confirm by hand."),
         CameraState.SEES_BOARD: say("Camera sees the board."),
@@ -69,7 +74,12 @@ def device_words(view: TableView) -> str:
     }[view.devices.camera.state]
     told = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
     return joined(
-        " ", [sentence if sentence.endswith(".") else joined("", (sentence, ".")) for sentence in told if sentence]
+        " ",
+        [
+            sentence if sentence.endswith(".") else joined("", (sentence, "."))
+            for sentence in told
+            if sentence
+        ],
     )
 
 

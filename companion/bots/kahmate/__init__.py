@@ -101,7 +101,9 @@ class KahmateBot(Bot):
         search = Search(STRENGTHS[self.level], self._seed)
         best, tried = search.judged(position, action)
         found = Choice(str(best.first), search.nodes, _lines(search, position, best))
-        return Verdict(found, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY)))
+        return Verdict(
+            found, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY))
+        )
 
     def _placing(self) -> Choice:
         squares = self.rng.choice(_FORMATIONS).split()
@@ -109,7 +111,9 @@ class KahmateBot(Bot):
             squares = ["abcdefgh"[7 - "abcdefgh".index(each[0])] + each[1] for each in squares]
         if self._me == 1:
             squares = [each[0] + str(12 - int(each[1])) for each in squares]
-        text = " ".join(f"{letter}@{square}" for letter, square in zip(_LETTERS, squares, strict=True))
+        text = " ".join(
+            f"{letter}@{square}" for letter, square in zip(_LETTERS, squares, strict=True)
+        )
         return Choice(text, 1, (str(_WORDS["placed"]),))
 
     def _round(self, view: Mapping[str, Any], position: Position) -> Choice:
@@ -135,7 +139,11 @@ class KahmateBot(Bot):
         likeliest = max(range(len(other)), key=chances.__getitem__)
         reply = expected([say("Card {value}", value=str(other[likeliest]))], chances[likeliest])
         card = self.rng.choices(hand, weights)[0]
-        return Choice(str(card), len(attack) * len(defence) * _CARD_ROUNDS[self.level], (_WORDS["card"], reply))
+        return Choice(
+            str(card),
+            len(attack) * len(defence) * _CARD_ROUNDS[self.level],
+            (_WORDS["card"], reply),
+        )
 
     def _card_loss(self, view: Mapping[str, Any], position: Position, card: int) -> float:
         """Return how much worse a card is than the best one against the other side's mixed
@@ -143,10 +151,16 @@ class KahmateBot(Bot):
         attack, defence, payoff = self._duel(view, position)
         mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
         if self._me == position.seat:
-            worth = {one: sum(map(float.__mul__, row, theirs)) for one, row in zip(attack, payoff, strict=True)}
+            worth = {
+                one: sum(map(float.__mul__, row, theirs))
+                for one, row in zip(attack, payoff, strict=True)
+            }
         else:
             columns = zip(*payoff, strict=True)
-            worth = {one: -sum(map(float.__mul__, each, mine)) for one, each in zip(defence, columns, strict=True)}
+            worth = {
+                one: -sum(map(float.__mul__, each, mine))
+                for one, each in zip(defence, columns, strict=True)
+            }
         return min(1.0, max(0.0, (max(worth.values()) - worth[card]) / TRY))
 
     def _duel(
@@ -162,7 +176,9 @@ class KahmateBot(Bot):
         ahead = _ahead(attackers, defender)
         return attack, defence, _card_matrix(attack, defence, ahead, stake)
 
-    def _waiting(self, position: Position, kind: str, attackers: Sequence[int], defender: int) -> Play:
+    def _waiting(
+        self, position: Position, kind: str, attackers: Sequence[int], defender: int
+    ) -> Play:
         """Return the play that waits for cards: the own one, the one announced, or else the
         likeliest."""
         if kind == TACKLE:
@@ -170,7 +186,12 @@ class KahmateBot(Bot):
             if same:
                 return same[0]
         own = self._play
-        is_own = position.seat == self._me and own and own.kind == kind and own.movers == tuple(attackers)
+        is_own = (
+            position.seat == self._me
+            and own
+            and own.kind == kind
+            and own.movers == tuple(attackers)
+        )
         if own and is_own and any(meeting.defender == defender for meeting in own.meetings):
             return own
         target = self._target[1] if self._target and self._target[0] == kind else None
@@ -183,20 +204,31 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
     reason, end = _WORDS[_reason(best)], best.ends[0]
     if best.value >= TRY - 1:
         return (reason,)
-    odds = say("The chance to win the face-off is {percent} %.", percent=round(100 * best.odds)) if best.dares else ""
+    odds = (
+        say("The chance to win the face-off is {percent} %.", percent=round(100 * best.odds))
+        if best.dares
+        else ""
+    )
     answer = ""
     if end.after is not None and search.strength.replies:
         answer = expected([_play_words(end.after, search.answer(end.after).first)])
     second = next((each for each in search.ranked if str(each.first) != str(best.first)), best)
     words = [] if second is best else [_play_words(position, second.first)]
-    return reasons_of(reason, odds, answer, next_best(words, max(0.0, best.value - second.value) / TRY))
+    return reasons_of(
+        reason, odds, answer, next_best(words, max(0.0, best.value - second.value) / TRY)
+    )
 
 
 def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
-    if play.kind == END or (play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball):
+    if play.kind == END or (
+        play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball
+    ):
         return say("End turn")  # there and back changes nothing
-    start, end = NAMES[play.paths[0][0]], NAMES[play.paths[0][-1] if play.kind == RUN else play.ball]
+    start, end = (
+        NAMES[play.paths[0][0]],
+        NAMES[play.paths[0][-1] if play.kind == RUN else play.ball],
+    )
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)
         return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
@@ -238,7 +270,10 @@ def _card_matrix(
             lead = one + ahead - other
             # a tie: what is left in both hands decides
             if lead == 0:
-                left = [card for card in attack if card != one], [card for card in defence if card != other]
+                left = (
+                    [card for card in attack if card != one],
+                    [card for card in defence if card != other],
+                )
                 chance = plain_odds(tuple(left[0]) or FULL, tuple(left[1]) or FULL, ahead)
                 value = chance * by_little + (1 - chance) * loses
             else:
@@ -253,9 +288,22 @@ def _likely(position: Position, kind: str, mover: int, defender: int, target: in
     start, seat = position.places[mover], position.seat
     has_ball = position.ball == start
     if kind == PASS:
-        mates = [position.places[piece] for piece in range(6 * seat, 6 * seat + 6) if piece != mover]
-        end = target if target in mates else min(mates, key=lambda at: abs(at - position.places[defender]))
-        return Play(PASS, (mover,), ((start,),), start, end, (Meeting(defender, start, position.places[defender]),))
+        mates = [
+            position.places[piece] for piece in range(6 * seat, 6 * seat + 6) if piece != mover
+        ]
+        end = (
+            target
+            if target in mates
+            else min(mates, key=lambda at: abs(at - position.places[defender]))
+        )
+        return Play(
+            PASS,
+            (mover,),
+            ((start,),),
+            start,
+            end,
+            (Meeting(defender, start, position.places[defender]),),
+        )
     beyond = position.places[defender] + AHEAD[seat]
     end = target if target is not None else beyond if 0 <= beyond < AREA else IN_GOAL
     if end != IN_GOAL and position.board[end] not in (EMPTY, mover):

@@ -64,7 +64,9 @@ class Position:
 
     def copy(self) -> Position:
         """Return another one, to be changed."""
-        return Position(self.places[:], self.down[:], self.ball, self.seat, self.ran, self.hands, self.board[:])
+        return Position(
+            self.places[:], self.down[:], self.ball, self.seat, self.ran, self.hands, self.board[:]
+        )
 
     @property
     def carrier(self) -> int:
@@ -78,7 +80,9 @@ class Position:
         """Return who may still run or tackle in this round."""
         if len(self.ran) >= 2:
             return []
-        return [piece for piece in TEAMS[self.seat] if not self.down[piece] and piece not in self.ran]
+        return [
+            piece for piece in TEAMS[self.seat] if not self.down[piece] and piece not in self.ran
+        ]
 
     def key(self) -> tuple[object, ...]:
         """Return what tells positions apart."""
@@ -106,7 +110,9 @@ class Position:
 
 def position_of(view: Mapping[str, Any]) -> Position:
     """Return the position that a view shows, once the pieces are placed."""
-    places = [IN_GOAL if each["square"] == "goal" else NUMBERS[each["square"]] for each in view["pieces"]]
+    places = [
+        IN_GOAL if each["square"] == "goal" else NUMBERS[each["square"]] for each in view["pieces"]
+    ]
     board = [EMPTY] * AREA
     for piece, square in enumerate(places):
         if square != IN_GOAL:
@@ -288,7 +294,11 @@ def passes(position: Position) -> Iterator[Play]:
         back, aside = (RANK[ball] - RANK[end]) * ahead, abs(FILE[ball] - FILE[end])
         if not position.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
             met = [position.board[square] for square in crossed(ball, end)]
-            between = [p for p in met if p != EMPTY and not position.down[p] and SEAT_OF[p] != position.seat]
+            between = [
+                p
+                for p in met
+                if p != EMPTY and not position.down[p] and SEAT_OF[p] != position.seat
+            ]
             meetings = tuple(Meeting(p, ball, position.places[p]) for p in between)
             yield Play(PASS, (carrier,), ((ball,),), ball, end, meetings)
 
@@ -314,12 +324,18 @@ def tackles(position: Position) -> Iterator[Play]:
     carrier = position.carrier
     if carrier == EMPTY or SEAT_OF[carrier] == position.seat:
         return
-    ways = {piece: way for piece in position.able() if (way := _way_to(position, piece, position.ball))}
+    ways = {
+        piece: way for piece in position.able() if (way := _way_to(position, piece, position.ball))
+    }
     for piece, way in ways.items():
         yield _tackle(position, (piece,), (way,))
     if not position.ran:
         for one, other in itertools.combinations(ways, 2):
-            pair = sorted((one, other), key=lambda piece: RANK[position.places[piece]], reverse=position.seat == 0)
+            pair = sorted(
+                (one, other),
+                key=lambda piece: RANK[position.places[piece]],
+                reverse=position.seat == 0,
+            )
             yield _tackle(position, (pair[0], pair[1]), (ways[pair[0]], ways[pair[1]]))
 
 

@@ -91,7 +91,9 @@ class Search:
     def best(self, position: Position) -> Candidate:
         """Return the best round of the seat on turn."""
         strength = self.strength
-        found = self.rounds(position, strength.width, strength.depth, all_meetings=strength.replies > 0)
+        found = self.rounds(
+            position, strength.width, strength.depth, all_meetings=strength.replies > 0
+        )
         for each in found:
             if each.value < TRY - 1:
                 each.value += self._mood(position, each)
@@ -117,7 +119,9 @@ class Search:
         ends = _ends_of(text)
         tried = [each for each in found if _ends_of(str(each.first)) == ends]
         if found[0].value < TRY - 1:
-            for each in {id(each): each for each in (*found[: strength.replies], *tried[:_MAX_TRIED])}.values():
+            for each in {
+                id(each): each for each in (*found[: strength.replies], *tried[:_MAX_TRIED])
+            }.values():
                 each.value = self._answered(each)
         self.ranked = sorted(found[: max(1, strength.replies)], key=lambda each: -each.value)
         best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda each: each.value)
@@ -161,7 +165,9 @@ class Search:
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
-    def rounds(self, position: Position, width: int, depth: int, *, all_meetings: bool) -> list[Candidate]:
+    def rounds(
+        self, position: Position, width: int, depth: int, *, all_meetings: bool
+    ) -> list[Candidate]:
         """Return rounds from here, the promising ones played on.
 
         Of a sure try nothing else is answered.
@@ -215,7 +221,10 @@ class Search:
 
         A level that overlooks does not see every third try coming.
         """
-        if self.strength.overlooks and Random(f"{self.seed} {position.places} {position.ball}").random() < 0.34:
+        if (
+            self.strength.overlooks
+            and Random(f"{self.seed} {position.places} {position.ball}").random() < 0.34
+        ):
             return quiet_worth(position)
         return worth(position)
 
@@ -223,7 +232,9 @@ class Search:
         """Return a play with face-offs."""
         ends = tuple(self._outcomes(at, play))
         odds = 1 - ends[-1].chance if play.kind == TACKLE else ends[0].chance
-        return Candidate(first, ends, sum(end.chance * self._value(end) for end in ends), dares=True, odds=odds)
+        return Candidate(
+            first, ends, sum(end.chance * self._value(end) for end in ends), dares=True, odds=odds
+        )
 
     def _outcomes(self, at: Position, play: Play) -> list[End]:
         if play.kind == TACKLE:
@@ -277,7 +288,11 @@ def values_of(position: Position, play: Play) -> tuple[float, float, float]:
     lost."""
     search = Search(STRENGTHS[2], 0)
     if play.kind == TACKLE:
-        return -worth(won(position, play, 3)), -worth(won(position, play, 1)), -worth(lost(position, play))
+        return (
+            -worth(won(position, play, 3)),
+            -worth(won(position, play, 1)),
+            -worth(lost(position, play)),
+        )
     is_try = play.kind == RUN and play.end == IN_GOAL
     gained = TRY if is_try else search._value(search._end(1.0, won(position, play)))
     return gained, gained, search._value(search._end(1.0, lost(position, play)))

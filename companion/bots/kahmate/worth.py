@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from companion.bots.kahmate.moves import ATTACK, DEFENCE, EMPTY, FILE, FULL, RANK, Hand, Position
-from companion.games.kahmate.board import AREA, CLEAR_LEAD, OWN_LINE, PASS_REACH, SEAT_OF, SPEED, STEPS, TEAMS, crossed
+from companion.games.kahmate.board import (
+    AREA,
+    CLEAR_LEAD,
+    OWN_LINE,
+    PASS_REACH,
+    SEAT_OF,
+    SPEED,
+    STEPS,
+    TEAMS,
+    crossed,
+)
 
 TRY = 1000.0
 PIP = 4.0
@@ -39,7 +49,10 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
         mean = sum(map(float.__mul__, gain, mine))
         regret = [max(0.0, r + g - mean) for r, g in zip(regret, gain, strict=True)]
         mine = _shares(regret)
-        loss = [sum(m * line[column] for m, line in zip(mine, payoff, strict=True)) for column in range(columns)]
+        loss = [
+            sum(m * line[column] for m, line in zip(mine, payoff, strict=True))
+            for column in range(columns)
+        ]
         mean = sum(map(float.__mul__, loss, theirs))
         regrets = [max(0.0, r + mean - lost) for r, lost in zip(regrets, loss, strict=True)]
         theirs = _shares(regrets)
@@ -75,7 +88,10 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
     """
     # after a tie the next cards decide, as if drawn at random
     tie = 2 * plain_odds(attack, defence, ahead) - 1
-    payoff = [[_outcome(one + ahead - other, tie) - 0.05 * (one - other) for other in defence] for one in attack]
+    payoff = [
+        [_outcome(one + ahead - other, tie) - 0.05 * (one - other) for other in defence]
+        for one in attack
+    ]
     mine, theirs = solve(payoff, 40)
     by_much = by_little = again = 0.0
     for one, share in zip(attack, mine, strict=True):
@@ -92,7 +108,9 @@ def _outcome(lead: int, tie: float) -> float:
     return 1.0 if lead > 0 else -1.0 if lead < 0 else tie
 
 
-def chance_of(position: Position, attackers: Sequence[int], defender: int) -> tuple[float, float, float]:
+def chance_of(
+    position: Position, attackers: Sequence[int], defender: int
+) -> tuple[float, float, float]:
     """Return the odds of the seat on turn in a face-off of those pieces."""
     seat = position.seat
     ahead = sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
@@ -161,7 +179,11 @@ def _passed(position: Position, giver: int, start: int, taker: int, chance: floa
     `chance`. 0: it is not allowed."""
     end = position.places[taker]
     back = (RANK[start] - RANK[end]) * (1 if position.seat == 0 else -1)
-    if not 1 <= back <= PASS_REACH or abs(FILE[start] - FILE[end]) > PASS_REACH or position.down[taker]:
+    if (
+        not 1 <= back <= PASS_REACH
+        or abs(FILE[start] - FILE[end]) > PASS_REACH
+        or position.down[taker]
+    ):
         return 0.0
     for square in crossed(start, end):
         other = position.board[square]
@@ -309,7 +331,8 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
         (
             ATTACK[piece]
             for piece in position.able()
-            if abs(RANK[position.places[piece]] - RANK[at]) + abs(FILE[position.places[piece]] - FILE[at])
+            if abs(RANK[position.places[piece]] - RANK[at])
+            + abs(FILE[position.places[piece]] - FILE[at])
             <= SPEED[piece]
         ),
         reverse=True,
@@ -318,10 +341,14 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
         return 0.0, 0.0
     strength = near[0] + max(0, near[1] if len(near) > 1 else 0)
     by_much, by_little, _ = odds(
-        position.hands[position.seat], position.hands[1 - position.seat], strength - DEFENCE[carrier]
+        position.hands[position.seat],
+        position.hands[1 - position.seat],
+        strength - DEFENCE[carrier],
     )
     rank = RANK[at]
-    gain = (by_much + 0.55 * by_little) * (0.8 * _POSSESSION + 0.5 * _ground(rank, 1 - position.seat) + 20.0)
+    gain = (by_much + 0.55 * by_little) * (
+        0.8 * _POSSESSION + 0.5 * _ground(rank, 1 - position.seat) + 20.0
+    )
     return gain, by_much + by_little
 
 

@@ -116,7 +116,11 @@ class OutbufferedBot(Bot):
             return {self._text(game.rows[sure]): 1.0}
         kept = _kept(self._leaning(position, game).mix)
         total = float(kept.sum())
-        return {self._text(game.rows[row]): float(share) / total for row, share in enumerate(kept) if share}
+        return {
+            self._text(game.rows[row]): float(share) / total
+            for row, share in enumerate(kept)
+            if share
+        }
 
     def _text(self, buffer: int) -> str:
         return buffer_text(buffer, self._is_turned)
@@ -130,14 +134,20 @@ class OutbufferedBot(Bot):
         end, _ = game.ends[game.table[row, column]]
         reply, after = expected([theirs], float(answer[column])), ""
         if reply and end not in VALUE_OF:
-            squares = [Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)]
+            squares = [
+                Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)
+            ]
             after = say(
-                "After that, this side’s robot is on {own}, the other one on {other}.", own=squares[0], other=squares[1]
+                "After that, this side’s robot is on {own}, the other one on {other}.",
+                own=squares[0],
+                other=squares[1],
             )
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
-        words = joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
+        words = (
+            joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
+        )
         less = next_best([words], float(gains[row] - others[second]) / 2)
         return reasons_of(reason, reply, after, less)
 
@@ -176,13 +186,25 @@ class OutbufferedBot(Bot):
         end."""
         plan = self._leaning(position, game)
         row = self._drawn(plan.mix)
-        self._other.expect(Expected(position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)))
-        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, self._lines(game, row, plan.answer, plan.reason))
+        self._other.expect(
+            Expected(
+                position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)
+            )
+        )
+        return Choice(
+            self._text(game.rows[row]),
+            BUFFERS * BUFFERS,
+            self._lines(game, row, plan.answer, plan.reason),
+        )
 
     def _leaning(self, position: Position, game: TurnGame) -> Plan:
         """Close to the equilibrium, leaning towards what beats the player who is seen."""
         mine, theirs, worth = balance(game.payoff, None, 0.0)
-        kinds = [*_kinds_of_player(game, theirs), *self._plain_kinds(game), self._other.habit(position, game)]
+        kinds = [
+            *_kinds_of_player(game, theirs),
+            *self._plain_kinds(game),
+            self._other.habit(position, game),
+        ]
         guess = self._other.guess(kinds)
         best, reason, answer, hoped = mine, _BALANCED, theirs, float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
@@ -200,7 +222,10 @@ class OutbufferedBot(Bot):
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
         """Return what players do who judge by distances alone."""
         sign = -1 if self._me == 0 else 1
-        worth = [VALUE_OF.get(end, self._plain.worth(end) if end not in VALUE_OF else 0.0) for end, _ in game.ends]
+        worth = [
+            VALUE_OF.get(end, self._plain.worth(end) if end not in VALUE_OF else 0.0)
+            for end, _ in game.ends
+        ]
         payoff = (sign * np.array(worth, np.float32))[game.table]
         return [
             _soft(payoff[0], 0.01),
@@ -212,9 +237,16 @@ class OutbufferedBot(Bot):
 
     def _grabbers(self, game: TurnGame, sign: int) -> list[Vector]:
         """Return what players do who run for the flag, and count steps alone."""
-        worth = [5 * VALUE_OF[end] if end in VALUE_OF else self._plain.grabbed(end) for end, _ in game.ends]
+        worth = [
+            5 * VALUE_OF[end] if end in VALUE_OF else self._plain.grabbed(end)
+            for end, _ in game.ends
+        ]
         payoff = (sign * np.array(worth, np.float32))[game.table]
-        return [_soft(payoff.mean(axis=0), 0.02), _soft(payoff.mean(axis=0), 0.1), _soft(payoff[0], 0.05)]
+        return [
+            _soft(payoff.mean(axis=0), 0.02),
+            _soft(payoff.mean(axis=0), 0.1),
+            _soft(payoff[0], 0.05),
+        ]
 
     def _drawn(self, mix: Vector) -> int:
         """Return an index of a mixed strategy."""
@@ -225,7 +257,9 @@ class OutbufferedBot(Bot):
     def _guess(self, position: Position, game: TurnGame) -> Choice:
         """Return the best answer to what the other side is thought to do, judged with the game's
         own noise."""
-        noise = _noise(self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level])
+        noise = _noise(
+            self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level]
+        )
         judged = game.with_noise(noise)
         idle = judged.answers_to_idling()
         answer = np.full(len(game.columns), 1 / len(game.columns), np.float32)
@@ -239,7 +273,9 @@ class OutbufferedBot(Bot):
             answer = 0.75 * beginner + 0.25 * answer
         row = int(np.argmax(value))
         why = self._lines(judged, row, answer, _BEST)
-        return Choice(self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), why)
+        return Choice(
+            self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), why
+        )
 
 
 class TurnGame:
@@ -251,7 +287,9 @@ class TurnGame:
     :param worth: what each end is worth to the own side
     """
 
-    def __init__(self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector) -> None:
+    def __init__(
+        self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector
+    ) -> None:
         self.ends, self.worth = ends, worth
         self._whole = table
         self.rows = _distinct(table)
@@ -272,7 +310,11 @@ class TurnGame:
 
     def row_of(self, buffer: int) -> int:
         """Return the row of a buffer, or of the one that means the same."""
-        return next(row for row, each in enumerate(self.rows) if np.array_equal(self._whole[each], self._whole[buffer]))
+        return next(
+            row
+            for row, each in enumerate(self.rows)
+            if np.array_equal(self._whole[each], self._whole[buffer])
+        )
 
     def answers_to_idling(self) -> Vector:
         """Return what each row is worth when the other side does nothing."""
@@ -283,7 +325,9 @@ class TurnGame:
         judged = TurnGame.__new__(TurnGame)
         judged.__dict__.update({k: v for k, v in self.__dict__.items() if k != "payoff"})
         is_over = np.array([position in VALUE_OF for position, _ in self.ends])
-        judged.worth = np.where(is_over, self.worth, np.clip(self.worth + noise, -0.99, 0.99)).astype(np.float32)
+        judged.worth = np.where(
+            is_over, self.worth, np.clip(self.worth + noise, -0.99, 0.99)
+        ).astype(np.float32)
         return judged
 
 
@@ -392,7 +436,9 @@ class Judge:
     def worth(self, position: Position) -> float:
         """Return the worth from -1, lost, to 1, won."""
         if self._table is not None:
-            return int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
+            return (
+                int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
+            )
         # without a table: who is fewer steps from bringing a flag home
         ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
         return 0.9 * math.tanh(0.22 * ahead)
@@ -414,7 +460,9 @@ class Judge:
         for seat, sign in ((0, 1), (1, -1)):
             flag = position[3 - seat]
             goal = self._turns.bases[seat] if flag == CARRIED else flag
-            points += sign * ((10 if flag == CARRIED else 0) - self._distances[position[seat]][goal])
+            points += sign * (
+                (10 if flag == CARRIED else 0) - self._distances[position[seat]][goal]
+            )
         return points / 20
 
     @cached_property

@@ -60,13 +60,18 @@ class OtherPlayer:
     def guess(self, kinds: Sequence[Vector]) -> Vector:
         """Return what the other side is likely to play."""
         trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
-        mixed = sum((weight * kind for weight, kind in zip(trust, kinds, strict=True)), np.zeros(len(kinds[0])))
+        mixed = sum(
+            (weight * kind for weight, kind in zip(trust, kinds, strict=True)),
+            np.zeros(len(kinds[0])),
+        )
         return np.asarray(mixed, np.float32)
 
     def habit(self, position: Position, game: TurnTable) -> Vector:
         """Return what it played when this position was there before. Anything at first."""
         columns = len(game.columns)
-        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(0.3 / columns)
+        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(
+            0.3 / columns
+        )
         return np.asarray(played / played.sum(), np.float32)
 
     def expect(self, expected: Expected) -> None:
@@ -82,12 +87,20 @@ class OtherPlayer:
         same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
         if not same.any():
             return
-        trust = self._trust if self._trust is not None else np.full(len(turn.kinds), 1 / len(turn.kinds))
+        trust = (
+            self._trust
+            if self._trust is not None
+            else np.full(len(turn.kinds), 1 / len(turn.kinds))
+        )
         mixed = self.guess(turn.kinds) * same + 1e-6 * same
         played = np.asarray(mixed / mixed.sum(), np.float32)
         self.given += float(played @ turn.gains)
-        self._habits[turn.position] = 0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
+        self._habits[turn.position] = (
+            0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
+        )
         # kinds of player that would have answered so become likelier
-        fit = np.array([0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds])
+        fit = np.array(
+            [0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds]
+        )
         after = trust**_FORGET * fit
         self._trust = after / after.sum()

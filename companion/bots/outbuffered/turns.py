@@ -45,14 +45,20 @@ class Turns:
         ground = ground_of(board)
         self.squares = [
             square
-            for square in (Square(file, rank) for rank in range(ground.ranks) for file in range(ground.files))
+            for square in (
+                Square(file, rank) for rank in range(ground.ranks) for file in range(ground.files)
+            )
             if square not in ground.walls
         ]
         self.number_of = {square: number for number, square in enumerate(self.squares)}
         self.ways = [
-            [self._number(ground.neighbour(square, STEPS[letter])) for letter in "UDLR"] for square in self.squares
+            [self._number(ground.neighbour(square, STEPS[letter])) for letter in "UDLR"]
+            for square in self.squares
         ]
-        self.fire = [frozenset(self.number_of[to] for to in ground.lines_of_fire[square]) for square in self.squares]
+        self.fire = [
+            frozenset(self.number_of[to] for to in ground.lines_of_fire[square])
+            for square in self.squares
+        ]
         self.starts = (self.number_of[ground.starts[0]], self.number_of[ground.starts[1]])
         self.bases = (self.number_of[ground.bases[0]], self.number_of[ground.bases[1]])
         self.blocks = own_flag_blocks_base
@@ -77,7 +83,11 @@ class Turns:
             if position[0] <= WON[0]:
                 found = [(position, False)] * (COMMANDS * COMMANDS)
             else:
-                found = [self.step(position, one, other) for one in range(COMMANDS) for other in range(COMMANDS)]
+                found = [
+                    self.step(position, one, other)
+                    for one in range(COMMANDS)
+                    for other in range(COMMANDS)
+                ]
             self._answers[position] = found
         return found
 
@@ -86,13 +96,18 @@ class Turns:
         it."""
         robots, flags = [position[0], position[1]], [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
-        home = [flags[1 - seat] == CARRIED and robots[seat] == self.bases[seat] for seat in (SOUTH, NORTH)]
+        home = [
+            flags[1 - seat] == CARRIED and robots[seat] == self.bases[seat]
+            for seat in (SOUTH, NORTH)
+        ]
         if home[0] or home[1]:
             return (TIED if home[0] and home[1] else WON if home[0] else LOST), stirs
         if SHOOT not in (south, north):
             return (robots[0], robots[1], flags[0], flags[1]), stirs
         hit = [
-            seat for seat in (SOUTH, NORTH) if (south, north)[1 - seat] == SHOOT and robots[0] in self.fire[robots[1]]
+            seat
+            for seat in (SOUTH, NORTH)
+            if (south, north)[1 - seat] == SHOOT and robots[0] in self.fire[robots[1]]
         ]
         if hit and (end := self._send_back(robots, flags, hit)) is not None:
             return end, True
@@ -106,7 +121,10 @@ class Turns:
                 target = self.ways[robots[seat]][commands[seat]]
                 if target != CARRIED and not self._own_flag_bars(flags, seat, target):
                     targets[seat] = target
-        tried = [self.ways[robots[seat]][commands[seat]] if commands[seat] < IDLE else CARRIED for seat in (0, 1)]
+        tried = [
+            self.ways[robots[seat]][commands[seat]] if commands[seat] < IDLE else CARRIED
+            for seat in (0, 1)
+        ]
         if tried[0] == tried[1]:
             return False
         # twice for South: one bounce can make the other one bounce
@@ -155,7 +173,10 @@ class Turns:
             ends = {}
             table = np.empty((len(layer), COMMANDS * COMMANDS), np.int32)
             for (at, stirred), row in layer.items():
-                table[row] = [ends.setdefault((to, stirred or stirs), len(ends)) for to, stirs in self.answers(at)]
+                table[row] = [
+                    ends.setdefault((to, stirred or stirs), len(ends))
+                    for to, stirs in self.answers(at)
+                ]
             tables.append(table)
             layer = ends
         last = tables[2][tables[1][tables[0][0]]].reshape((COMMANDS,) * 6)
@@ -174,4 +195,6 @@ def buffer_text(buffer: int, is_turned: bool) -> str:
 def buffer_number(text: str, is_turned: bool) -> int:
     """Return the number of a buffer. The opposite of `buffer_text`."""
     letters = _TURNED if is_turned else _LETTERS
-    return sum(letters.index(letter) * place for letter, place in zip(text, (36, 6, 1), strict=True))
+    return sum(
+        letters.index(letter) * place for letter, place in zip(text, (36, 6, 1), strict=True)
+    )

@@ -29,12 +29,18 @@ SHOWN = {
 
 def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folder: Path) -> None:
     """Add `companion hub tournament` and `companion hub export`."""
-    tournament = parts.add_parser("tournament", help="make and direct tournaments of the hub that runs here")
+    tournament = parts.add_parser(
+        "tournament", help="make and direct tournaments of the hub that runs here"
+    )
     what = tournament.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, about: str, run: Callable[[argparse.Namespace], None], *, numbered: bool = True) -> Any:
+    def command(
+        name: str, about: str, run: Callable[[argparse.Namespace], None], *, numbered: bool = True
+    ) -> Any:
         made = what.add_parser(name, help=about)
-        made.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
+        made.add_argument(
+            "--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all"
+        )
         if numbered:
             made.add_argument("tournament", type=int, metavar="N", help="its number")
         made.set_defaults(run=lambda options: _done(run, options))
@@ -51,13 +57,20 @@ def _add_making(command: Callable[..., Any]) -> None:
     command("list", "all tournaments", _list, numbered=False)
     new = command("new", "make one; answers its number", _new, numbered=False)
     new.add_argument("name")
-    new.add_argument("game", help="such as scouts; outbuffered/1 is that game with its preset number 1")
+    new.add_argument(
+        "game", help="such as scouts; outbuffered/1 is that game with its preset number 1"
+    )
     new.add_argument("--system", choices=("swiss", "round_robin", "knockout"), default="swiss")
     new.add_argument("--rounds", type=int, default=5, metavar="R", help="of the Swiss system (5)")
     new.add_argument("--minutes", type=int, default=0, metavar="M", help="for a round (0: no end)")
     new.add_argument("--team-size", type=int, default=1, metavar="P", help="people in an entry (1)")
     enter = command("enter", "somebody takes part, or a team", _enter)
-    enter.add_argument("people", nargs="+", metavar="WHO", help="a name makes a card; #12 is the card of that number")
+    enter.add_argument(
+        "people",
+        nargs="+",
+        metavar="WHO",
+        help="a name makes a card; #12 is the card of that number",
+    )
     enter.add_argument("--team", default="", metavar="NAME", help="what a team is called")
     for name, about in (
         ("withdraw", "an entry plays no further round"),
@@ -79,12 +92,18 @@ def _add_directing(command: Callable[..., Any]) -> None:
         command(name, about, _about_all).set_defaults(do=name)
     result = command("result", "enter or correct the result of a board", _result)
     result.add_argument("board", help="as show says it, such as 2.1.1: round, match, board")
-    result.add_argument("result", choices=tuple(VERDICTS), help="South first; default: somebody did not come")
+    result.add_argument(
+        "result", choices=tuple(VERDICTS), help="South first; default: somebody did not come"
+    )
     move = command("move", "give a board another table", _move)
     move.add_argument("board", help="as show says it, such as 2.1.1")
     move.add_argument("table", type=int, help="its number; 0: none")
-    show = command("show", "entries, pairings and standings as text, for instance for a printer", _show)
-    show.add_argument("--round", type=int, default=0, metavar="R", help="as it was after that round")
+    show = command(
+        "show", "entries, pairings and standings as text, for instance for a printer", _show
+    )
+    show.add_argument(
+        "--round", type=int, default=0, metavar="R", help="as it was after that round"
+    )
     show.add_argument("--json", action="store_true", help="the same for programs")
 
 
@@ -92,19 +111,29 @@ def _add_let_in(parts: Any, folder: Path) -> None:
     """Add `companion hub let-in`."""
     let_in = parts.add_parser("let-in", help="let a table in that has joined")
     let_in.add_argument("number", type=int, help="of the table, as the wall shows it")
-    let_in.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
+    let_in.add_argument(
+        "--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all"
+    )
     let_in.set_defaults(run=_let_in)
 
 
 def _add_export(parts: Any, folder: Path) -> None:
     """Add `companion hub export`."""
-    export = parts.add_parser("export", help="print standings, results or cards of the hub that runs here")
-    export.add_argument(
-        "what", choices=("standings", "results", "cards"), help="cards have their codes: keep them safe"
+    export = parts.add_parser(
+        "export", help="print standings, results or cards of the hub that runs here"
     )
-    export.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all")
+    export.add_argument(
+        "what",
+        choices=("standings", "results", "cards"),
+        help="cards have their codes: keep them safe",
+    )
+    export.add_argument(
+        "--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all"
+    )
     export.add_argument("--game", metavar="GAME", help="of the standings")
-    export.add_argument("--season", type=int, metavar="N", help="of the standings; 0 is before the first season")
+    export.add_argument(
+        "--season", type=int, metavar="N", help="of the standings; 0 is before the first season"
+    )
     export.add_argument("--json", action="store_true", help="JSON instead of CSV")
     export.set_defaults(run=_export)
 
@@ -114,8 +143,12 @@ def _add_export(parts: Any, folder: Path) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     for each in _asked(options, "/tournaments.json"):
-        state = "over" if each["over"] else f"round {each['paired']}" if each["paired"] else "not begun"
-        print(f"{each['tournament']:>3}  {each['name']}  ({each['system'].replace('_', ' ')}, {each['game']}; {state})")
+        state = (
+            "over" if each["over"] else f"round {each['paired']}" if each["paired"] else "not begun"
+        )
+        print(
+            f"{each['tournament']:>3}  {each['name']}  ({each['system'].replace('_', ' ')}, {each['game']}; {state})"
+        )
 
 
 def _new(options: argparse.Namespace) -> None:
@@ -124,7 +157,9 @@ def _new(options: argparse.Namespace) -> None:
         "minutes": str(options.minutes), "team_size": str(options.team_size),
     }  # fmt: skip
     made = _asked(options, "/api/hub/tournaments", {"given": given})
-    print(f"Tournament {made['tournament']} is made. Now:  companion hub tournament enter {made['tournament']} NAME")
+    print(
+        f"Tournament {made['tournament']} is made. Now:  companion hub tournament enter {made['tournament']} NAME"
+    )
 
 
 def _enter(options: argparse.Namespace) -> None:
@@ -160,9 +195,13 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    asked = {name: value for name in ("game", "season") if (value := getattr(options, name)) is not None}
+    asked = {
+        name: value for name in ("game", "season") if (value := getattr(options, name)) is not None
+    }
     where = "/host/cards" if options.what == "cards" else f"/{options.what}"
-    sys.stdout.write(_text(options, f"{where}.{'json' if options.json else 'csv'}?{urlencode(asked)}"))
+    sys.stdout.write(
+        _text(options, f"{where}.{'json' if options.json else 'csv'}?{urlencode(asked)}")
+    )
     return 0
 
 
@@ -172,7 +211,9 @@ def _done(run: Callable[[argparse.Namespace], None], options: argparse.Namespace
 
 
 def _do(options: argparse.Namespace, what: str, **given: str) -> Any:
-    return _asked(options, f"/api/hub/tournament/{options.tournament}", {"given": {"do": what, **given}})
+    return _asked(
+        options, f"/api/hub/tournament/{options.tournament}", {"given": {"do": what, **given}}
+    )
 
 
 def _place(board: str) -> str:
@@ -186,7 +227,9 @@ def _place(board: str) -> str:
 def _print(told: Mapping[str, Any]) -> None:
     """Print a tournament on paper: who sits where, and who stands where."""
     paired = told["round"]
-    print(f"{told['name']} ({told['system'].replace('_', ' ')}, {told['game']}){', over' if told['over'] else ''}")
+    print(
+        f"{told['name']} ({told['system'].replace('_', ' ')}, {told['game']}){', over' if told['over'] else ''}"
+    )
     if paired:
         print(f"\nRound {paired['number']}")
         for each in paired["boards"]:
@@ -239,14 +282,19 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
     line: http.client.HTTPConnection
     if found.scheme == "https":  # this machine itself, whatever name its certificate bears
         line = http.client.HTTPSConnection(
-            found.hostname or "", found.port, timeout=ANSWERS_S, context=ssl._create_unverified_context()
+            found.hostname or "",
+            found.port,
+            timeout=ANSWERS_S,
+            context=ssl._create_unverified_context(),
         )
     else:
         line = http.client.HTTPConnection(found.hostname or "", found.port, timeout=ANSWERS_S)
     headers = {"Content-Type": "application/json", "X-Host-Key": key}
     try:
         line.request("GET", "/health")
-        int(json.loads(line.getresponse().read())["tables"])  # whatever else listens there is not told the key
+        int(
+            json.loads(line.getresponse().read())["tables"]
+        )  # whatever else listens there is not told the key
         line.request(
             "GET" if body is None else "POST",
             quote(path, safe="/?=&.%+"),
@@ -256,7 +304,9 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
         answer = line.getresponse()
         told = answer.read().decode()
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        raise SystemTrouble("The hub does not run on this machine: start it with companion hub") from None
+        raise SystemTrouble(
+            "The hub does not run on this machine: start it with companion hub"
+        ) from None
     finally:
         line.close()
     if answer.status == 404:

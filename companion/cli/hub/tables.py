@@ -51,7 +51,9 @@ def _delay(text: str) -> float:
 def _megabytes(text: str) -> int:
     if text.isdecimal() and MIN_MB <= (megabytes := int(text)) <= MOST_MB:
         return megabytes
-    raise argparse.ArgumentTypeError(f"{text!r} is not an amount: give megabytes from {MIN_MB} to {MOST_MB:,}")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is not an amount: give megabytes from {MIN_MB} to {MOST_MB:,}"
+    )
 
 
 def add_hub(
@@ -61,15 +63,23 @@ def add_hub(
     port: Callable[[str], int],
 ) -> None:
     """Add `companion hub` with its options, and its commands for a table."""
-    command = commands.add_parser("hub", help="run a hub of many tables; hub join, hub leave: of this table")
+    command = commands.add_parser(
+        "hub", help="run a hub of many tables; hub join, hub leave: of this table"
+    )
     _add_hub_options(command, port)
     parts = command.add_subparsers(metavar="COMMAND")
     for part in (*_add_membership(parts, settings_of), *_add_pairing(parts, settings_of)):
         add_settings(part)
-        part.add_argument("--port", type=port, help="port of the running companion, if not the one in the settings")
+        part.add_argument(
+            "--port",
+            type=port,
+            help="port of the running companion, if not the one in the settings",
+        )
     add_league(parts, Path(FOLDER))
     key = parts.add_parser("host-key", help="show the key of the hub's host")
-    key.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all")
+    key.add_argument(
+        "--folder", type=Path, default=Path(FOLDER), metavar="DIR", help="where the hub keeps all"
+    )
     key.set_defaults(run=_print_host_key)
 
 
@@ -82,23 +92,37 @@ def _add_hub_options(command: argparse.ArgumentParser, port: Callable[[str], int
     add("--port", type=port, default=PORT, help=f"port of the pages (as delivered {PORT})")
     add("--nats-port", type=port, default=NATS_PORT, help=f"port for tables ({NATS_PORT})")
     add("--names", action="append", default=[], metavar="NAME", help="further names of the pages")
-    add("--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them")
+    add(
+        "--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them"
+    )
     add("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     add("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
-    add("--keep-mb", type=_megabytes, default=2048, metavar="N", help="so much of the disk for what tables say")
+    add(
+        "--keep-mb",
+        type=_megabytes,
+        default=2048,
+        metavar="N",
+        help="so much of the disk for what tables say",
+    )
     add("--certificate", default="", metavar="FILE", help="PEM file, for HTTPS and TLS")
     add("--key", default="", metavar="FILE", help="its key")
     command.set_defaults(run=_run)
 
 
-def _add_membership(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> Iterator[Any]:
+def _add_membership(
+    parts: Any, settings_of: Callable[[argparse.Namespace], Settings]
+) -> Iterator[Any]:
     """Yield the commands by which a table joins a hub and leaves it."""
-    join = parts.add_parser("join", help="let this table join a hub, by the code on the hub's screen")
+    join = parts.add_parser(
+        "join", help="let this table join a hub, by the code on the hub's screen"
+    )
     join.add_argument("address", help="of the hub's pages, such as hub.local:8500")
     join.add_argument("code", help="on the hub's screen")
     join.add_argument("--names", action="store_true", help="show the players' names at the hub")
-    join.add_argument("--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by")
+    join.add_argument(
+        "--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by"
+    )
     join.set_defaults(run=lambda options: _join(options, settings_of(options)))
     yield join
     leave = parts.add_parser("leave", help="let this table leave its hub")
@@ -106,17 +130,30 @@ def _add_membership(parts: Any, settings_of: Callable[[argparse.Namespace], Sett
     yield leave
 
 
-def _add_pairing(parts: Any, settings_of: Callable[[argparse.Namespace], Settings]) -> Iterator[Any]:
+def _add_pairing(
+    parts: Any, settings_of: Callable[[argparse.Namespace], Settings]
+) -> Iterator[Any]:
     """Yield the commands for a game at two tables."""
-    offer = parts.add_parser("offer", help="offer a game for two tables; answers a code for the other host")
-    offer.add_argument("game", help="such as outbuffered; with the options with which it was started here last")
-    offer.add_argument("--seat", choices=[*map(str, SEATS)], default=Seat.SOUTH, help="the side played here (south)")
+    offer = parts.add_parser(
+        "offer", help="offer a game for two tables; answers a code for the other host"
+    )
+    offer.add_argument(
+        "game", help="such as outbuffered; with the options with which it was started here last"
+    )
+    offer.add_argument(
+        "--seat",
+        choices=[*map(str, SEATS)],
+        default=Seat.SOUTH,
+        help="the side played here (south)",
+    )
     offer.set_defaults(run=lambda options: _offer(options, settings_of(options)))
     play = parts.add_parser("play", help="play the game that another table offers")
     play.add_argument("code", help="that the other host was told")
     play.set_defaults(run=lambda options: _play(options, settings_of(options)))
     for part in (offer, play):
-        part.add_argument("--player", default="", metavar="NAME", help="name that the other table sees")
+        part.add_argument(
+            "--player", default="", metavar="NAME", help="name that the other table sees"
+        )
         yield part
     withdraw = parts.add_parser("withdraw", help="offer no game any more")
     withdraw.set_defaults(run=lambda options: _withdraw(settings_of(options)))
@@ -127,7 +164,9 @@ def _run(options: argparse.Namespace) -> int:
     try:
         from companion.hub_server.app import Hub, HubSettings  # noqa: PLC0415 - brings what only a hub needs
     except ImportError:
-        raise SystemTrouble("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'") from None
+        raise SystemTrouble(
+            "The programs for a hub are not installed: pip install 'tabletop-companion[hub]'"
+        ) from None
     if bool(options.certificate) != bool(options.key):
         raise SystemTrouble("Give both --certificate and --key, or neither")
     for proxy in options.proxies:
@@ -168,8 +207,12 @@ def _run(options: argparse.Namespace) -> int:
     with Hub(settings) as hub:
         print(f"The wall:  {hub.urls()[0]}")
         print("Host key:  companion hub host-key")  # the key itself would stay in a log
-        print(f"Code to join:  {shown_code(hub.door.code)}  (for one table; the wall shows the next one)")
-        print(f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}")
+        print(
+            f"Code to join:  {shown_code(hub.door.code)}  (for one table; the wall shows the next one)"
+        )
+        print(
+            f"On each table:  companion hub join {hub.urls()[0].split('//')[1].rstrip('/')} {hub.door.code}"
+        )
         print("Ctrl-C ends the hub.", flush=True)
         _rest(over)
     return 0
@@ -205,13 +248,17 @@ def _join(options: argparse.Namespace, settings: Settings) -> int:
         with Journal(settings.journal_path) as journal:
             start = Outbox(journal).start()
             name = socket.gethostname().partition(".")[0]
-            member = join(options.address, options.code, name, names=options.names, ca=ca, start=start)
+            member = join(
+                options.address, options.code, name, names=options.names, ca=ca, start=start
+            )
             write_membership(membership_path(settings), member)
     except JournalInUse:
         ask_running(settings.web, host_key_of(settings), "/api/host/hub/join", wish)
         print("This table has joined the hub; its host has to let it in.")
         return 0
-    print(f"This table has joined the hub as number {member.number}; it sends once the hub's host has let it in.")
+    print(
+        f"This table has joined the hub as number {member.number}; it sends once the hub's host has let it in."
+    )
     return 0
 
 

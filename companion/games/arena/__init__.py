@@ -36,7 +36,12 @@ from companion.games.screen import BoardUi, Play, UnitOrder
 _BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
 
 
-_COMMANDS = {"": say("Move"), "a": say("Attack"), DEFEND: say("Defend"), DESTRUCT: say("Self-destruct")}
+_COMMANDS = {
+    "": say("Move"),
+    "a": say("Attack"),
+    DEFEND: say("Defend"),
+    DESTRUCT: say("Self-destruct"),
+}
 
 
 class Arena(Game[State, Orders]):
@@ -46,7 +51,11 @@ class Arena(Game[State, Orders]):
     title = say("Robot Arena")
     summary = say("Secret orders. All robots act at once.")
     minutes = 25
-    how_to_win = (say("Secret orders for each robot"), say("Each hit takes 12 of 30"), say("Break theirs to win"))
+    how_to_win = (
+        say("Secret orders for each robot"),
+        say("Each hit takes 12 of 30"),
+        say("Break theirs to win"),
+    )
     sides = SIDES
     options_type = ArenaOptions
     option_rows = OPTION_ROWS
@@ -115,7 +124,9 @@ class Arena(Game[State, Orders]):
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Refuse orders for robots that are not on the board. Any order may be tried."""
         if state.outcome:
-            raise Illegal(Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning")
+            raise Illegal(
+                Reason.GAME_OVER, say("The game is over: no more orders are accepted"), "winning"
+            )
         side = SEATS.index(seat)
         numbers = state.numbers(side)
         for number, _ in action.given:
@@ -134,7 +145,11 @@ class Arena(Game[State, Orders]):
 
     def commands(self, action: Orders) -> list[str]:
         """Return what each robot is told, without directions."""
-        return [_COMMANDS[code if code in _COMMANDS else code[:-1]] for _, code in action.given if code != NOTHING]
+        return [
+            _COMMANDS[code if code in _COMMANDS else code[:-1]]
+            for _, code in action.given
+            if code != NOTHING
+        ]
 
     def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
         """Carry out both seats' orders."""
@@ -153,7 +168,10 @@ class Arena(Game[State, Orders]):
         outcome."""
         texts = state.ground.texts
         robots = {
-            seat: {str(robot.number): {"square": texts[robot.place], "points": robot.points} for robot in side}
+            seat: {
+                str(robot.number): {"square": texts[robot.place], "points": robot.points}
+                for robot in side
+            }
             for seat, side in zip(SEATS, state.robots, strict=True)
         }
         return {
@@ -168,7 +186,11 @@ class Arena(Game[State, Orders]):
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
         squares = state.ground.squares
-        return {squares[robot.place]: STACKS[side][robot.number] for side in (0, 1) for robot in state.robots[side]}
+        return {
+            squares[robot.place]: STACKS[side][robot.number]
+            for side in (0, 1)
+            for robot in state.robots[side]
+        }
 
     def opened(
         self, state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int

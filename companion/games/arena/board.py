@@ -47,7 +47,10 @@ SIDES = {
 }
 NAMES = tuple(SIDES[seat].name for seat in SEATS)
 ROBOTS = tuple(
-    tuple(say("{colour} robot {number}", colour=name, number=number) for number in range(MAX_ROBOTS + 1))
+    tuple(
+        say("{colour} robot {number}", colour=name, number=number)
+        for number in range(MAX_ROBOTS + 1)
+    )
     for name in NAMES
 )
 """Names of the faces by seat (0 South, 1 North) and number. The numbers begin with 1."""
@@ -82,7 +85,9 @@ class Ground:
     @cached_property
     def ahead(self) -> tuple[tuple[int | None, ...], ...]:
         """Return where N, E, S and W lead from each place. None: off the board or into a wall."""
-        return tuple(tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares)
+        return tuple(
+            tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares
+        )
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
@@ -94,7 +99,11 @@ class Ground:
     def _place(self, square: Square) -> int | None:
         """Return the place of a square on which a robot can stand."""
         on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
-        return square.file * self.ranks + square.rank if on_board and square not in self.walls else None
+        return (
+            square.file * self.ranks + square.rank
+            if on_board and square not in self.walls
+            else None
+        )
 
 
 @lru_cache(maxsize=64)
@@ -107,12 +116,16 @@ def ground_of(text: str) -> Ground:
     for character, seat in zip("sn", SEATS, strict=True):
         if not tiles.squares_of(character):
             text = say(
-                "The board has no start for {seat!c}: mark at least one square with “{tile}”", seat=seat, tile=character
+                "The board has no start for {seat!c}: mark at least one square with “{tile}”",
+                seat=seat,
+                tile=character,
             )
             raise Malformed(text)
 
     def places(character: str) -> tuple[int, ...]:
-        return tuple(square.file * tiles.ranks + square.rank for square in tiles.squares_of(character))
+        return tuple(
+            square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
+        )
 
     return Ground(
         tiles.files,
@@ -165,6 +178,8 @@ def kit_of(text: str) -> Kit:
         tag_mm=17,
         notes=(
             say("Glue each tag onto a counter 6 mm high (two draughtsmen, a slice of cork)."),
-            say("Begin with the lowest numbers; keep the other robots beside the board for the spawning turns."),
+            say(
+                "Begin with the lowest numbers; keep the other robots beside the board for the spawning turns."
+            ),
         ),
     )

@@ -4,7 +4,9 @@ from companion.core.i18n import say_n
 from companion.games.events import EventKind, Highlight, Look
 
 _SPAWNS = Highlight("spawn-s", lambda n: say_n("{n} new robot", "{n} new robots", n))
-_LOSSES = Highlight("cross", lambda n: say_n("{n} robot lost", "{n} robots lost", n), 3, is_loss=True)
+_LOSSES = Highlight(
+    "cross", lambda n: say_n("{n} robot lost", "{n} robots lost", n), 3, is_loss=True
+)
 
 
 class ArenaEvent(EventKind):

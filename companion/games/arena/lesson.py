@@ -10,7 +10,11 @@ SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 LESSON = Lesson(
     goal=say("Break their robots before yours break."),
-    picture=((("disc", "petrol"),), (("blade", "plain"),), (("diamond", "coral"), ("burst", "plain"))),
+    picture=(
+        (("disc", "petrol"),),
+        (("blade", "plain"),),
+        (("diamond", "coral"), ("burst", "plain")),
+    ),
     options={"start": "c4 e4 g3 / c6 e6 g7"},
     steps=(
         LessonStep(

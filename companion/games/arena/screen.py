@@ -22,7 +22,9 @@ _KINDS = (
 _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
-    for letter, word, step, arrow, initial in zip(DIRECTIONS, WORDS, STEPS, _ARROWS, INITIALS, strict=True)
+    for letter, word, step, arrow, initial in zip(
+        DIRECTIONS, WORDS, STEPS, _ARROWS, INITIALS, strict=True
+    )
 )
 
 
@@ -32,7 +34,10 @@ def standing_of(state: State, seat: Seat | None) -> BoardUi:
     return BoardUi(
         sign=_sign(state, seat),
         hint=_hint(state),
-        facts={seat: _facts([robot.points for robot in state.robots[side]]) for side, seat in enumerate(SEATS)},
+        facts={
+            seat: _facts([robot.points for robot in state.robots[side]])
+            for side, seat in enumerate(SEATS)
+        },
         badges={
             squares[robot.place]: Badge(str(robot.points), robot.points / most)
             for robots in state.robots
@@ -96,7 +101,9 @@ def opened_orders(
 
 def order_words(number: int, code: str) -> str:
     """Return a robot's order in words."""
-    return say("{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words)
+    return say(
+        "{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words
+    )
 
 
 def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
@@ -111,7 +118,11 @@ def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> Un
         words = joined(" ", (attack.label, WORDS[ATTACKS[code]]))
         return UnitOrder(unit, code, words, "blade", 90 * ATTACKS[code] - 90)
     kind = {DEFEND: defend, DESTRUCT: destruct}.get(code)
-    return UnitOrder(unit, code, kind.label, kind.drawing) if kind else UnitOrder(unit, code, say("no order"))
+    return (
+        UnitOrder(unit, code, kind.label, kind.drawing)
+        if kind
+        else UnitOrder(unit, code, say("no order"))
+    )
 
 
 def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:

@@ -63,7 +63,9 @@ def stays(robot: str, square: str) -> str:
 @_remembered
 def into_wall(direction: int, square: str) -> str:
     """Return why nothing gets any further."""
-    return say("{direction!c} leads into the wall on {square}.", direction=WORDS[direction], square=square)
+    return say(
+        "{direction!c} leads into the wall on {square}.", direction=WORDS[direction], square=square
+    )
 
 
 @_remembered
@@ -92,7 +94,9 @@ def is_in_the_way(robot: str) -> str:
 @_remembered
 def misses(robot: str, direction: int) -> str:
     """Say that its attack hits nothing."""
-    return say("{robot!c} attacks {direction} and hits nothing.", robot=robot, direction=WORDS[direction])
+    return say(
+        "{robot!c} attacks {direction} and hits nothing.", robot=robot, direction=WORDS[direction]
+    )
 
 
 @_remembered
@@ -125,8 +129,12 @@ def blows_up(robot: str, square: str, victims: Sequence[tuple[str, int]]) -> str
     """Return its self-destruct. The victims with the points that each loses."""
     if not victims:
         return say("{robot!c} blows up on {square} and hits nobody.", robot=robot, square=square)
-    hit = listed(say("{robot} ({points})", robot=victim, points=points) for victim, points in victims)
-    return say("{robot!c} blows up on {square} and hits {robots}.", robot=robot, square=square, robots=hit)
+    hit = listed(
+        say("{robot} ({points})", robot=victim, points=points) for victim, points in victims
+    )
+    return say(
+        "{robot!c} blows up on {square} and hits {robots}.", robot=robot, square=square, robots=hit
+    )
 
 
 @_remembered
@@ -222,7 +230,12 @@ def are_blocked(robots: int) -> str:
 def takes(side: int, other: int, number: int, damage: int) -> str:
     """An attack hits."""
     if side == other:
-        return say("{side!c} hits own robot {number} for {points}", side=NAMES[side], number=number, points=damage)
+        return say(
+            "{side!c} hits own robot {number} for {points}",
+            side=NAMES[side],
+            number=number,
+            points=damage,
+        )
     return say(
         "{side!c} hits {other}’s robot {number} for {points}",
         side=NAMES[side],

@@ -88,7 +88,11 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
         or not all(groups)
         or any(square in ground.walls for each in groups for square in each)
     ):
-        raise Malformed(say("Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a wall"))
+        raise Malformed(
+            say(
+                "Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a wall"
+            )
+        )
     south, north = (tuple(ground.squares.index(square) for square in group) for group in groups)
     return south, north
 
@@ -114,7 +118,9 @@ def first_state(options: ArenaOptions) -> State:
     """Return robots 1, 2, 3 … of each side on its starts, by file, then rank."""
     ground = ground_of(options.board)
     south, north = (
-        tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1))
+        tuple(
+            Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1)
+        )
         for starts in _starts(options)
     )
     return State(options, ground, (south, north))

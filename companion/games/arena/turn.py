@@ -71,7 +71,9 @@ def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
     for robot in turn.robots:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
     south, north = map(sorted, sides)
-    after = State(state.options, state.ground, (tuple(south), tuple(north)), state.turn + 1, turn.outcome)
+    after = State(
+        state.options, state.ground, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
+    )
     return Step(after, tuple(turn.events), tuple(turn.stages))
 
 
@@ -135,7 +137,9 @@ class _Turn:
         """Add an event that happens to a robot where it stands."""
         texts = self.ground.texts
         there = None if to is None else texts[to]
-        self.events.append(Event(kind, text, SEATS[robot.side], texts[robot.place], there, edge, why, rule))
+        self.events.append(
+            Event(kind, text, SEATS[robot.side], texts[robot.place], there, edge, why, rule)
+        )
 
     def close(self, title: str) -> None:
         """End a stage, if anything was told in it."""
@@ -143,11 +147,17 @@ class _Turn:
             return
         if self._layout is None:
             squares = self.ground.squares
-            self._layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
+            self._layout = {
+                squares[each.place]: STACKS[each.side][each.number] for each in self.robots
+            }
         most, squares = self.options.hit_points, self.ground.squares
-        badges = {squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots}
+        badges = {
+            squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
+        }
         told = tuple(self.events[self._told :])
-        self.stages.append(Stage(title, {}, told, self._layout, tells=tuple(self.tells), badges=badges))
+        self.stages.append(
+            Stage(title, {}, told, self._layout, tells=tuple(self.tells), badges=badges)
+        )
         self._told, self.tells = len(self.events), []
 
 
@@ -160,7 +170,10 @@ def _shelter(turn: _Turn) -> None:
     for robot in turn.robots:
         if robot.code == DEFEND:
             turn.tell(
-                ArenaEvent.DEFEND, robot, sentences.shelters(robot.name, turn.ground.texts[robot.place]), "defending"
+                ArenaEvent.DEFEND,
+                robot,
+                sentences.shelters(robot.name, turn.ground.texts[robot.place]),
+                "defending",
             )
     if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
         turn.tells.append(Tell(sentences.take_shelter(sheltered)))
@@ -171,7 +184,10 @@ def _arm(turn: _Turn) -> None:
     for robot in turn.robots:
         if robot.code == DESTRUCT:
             turn.tell(
-                ArenaEvent.ARMED, robot, sentences.arms(robot.name, turn.ground.texts[robot.place]), "self-destruct"
+                ArenaEvent.ARMED,
+                robot,
+                sentences.arms(robot.name, turn.ground.texts[robot.place]),
+                "self-destruct",
             )
     if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
         turn.tells.append(Tell(sentences.are_armed(armed)))
@@ -181,7 +197,9 @@ def _move(turn: _Turn) -> None:
     """Carry out all moves at once."""
     ahead, texts = turn.ground.ahead, turn.ground.texts
     tries = {
-        index: ahead[robot.place][MOVES[robot.code]] for index, robot in enumerate(turn.robots) if robot.code in MOVES
+        index: ahead[robot.place][MOVES[robot.code]]
+        for index, robot in enumerate(turn.robots)
+        if robot.code in MOVES
     }
     if not tries:
         return
@@ -193,7 +211,12 @@ def _move(turn: _Turn) -> None:
         if index in failed:
             why = _why(turn, index, failed[index], tries)
             turn.tell(
-                CommonEvent.BOUNCE, robot, sentences.bounces(robot.name, here), "bounce", why=why, edge=STEPS[direction]
+                CommonEvent.BOUNCE,
+                robot,
+                sentences.bounces(robot.name, here),
+                "bounce",
+                why=why,
+                edge=STEPS[direction],
             )
         elif target is not None:
             text = sentences.moves(robot.name, direction, here, texts[target])
@@ -204,7 +227,9 @@ def _move(turn: _Turn) -> None:
     turn.changed()
 
 
-def _bumps(turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]) -> list[Tell]:
+def _bumps(
+    turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
+) -> list[Tell]:
     """What is told of moves that fail: of those to one square together."""
     if len(failed) > _MOST_BUMPS:
         names = [turn.robots[index].name for index in failed]
@@ -217,7 +242,13 @@ def _bumps(turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int |
     for place, indexes in of_square.items():
         robot, names = turn.robots[indexes[0]], [turn.robots[index].name for index in indexes]
         if len(indexes) > 1:
-            tells.append(Tell(sentences.all_want(len(indexes), turn.ground.texts[place]), "bump", tuple(names[:2])))
+            tells.append(
+                Tell(
+                    sentences.all_want(len(indexes), turn.ground.texts[place]),
+                    "bump",
+                    tuple(names[:2]),
+                )
+            )
             continue
         if standing := turn.at.get(place):
             names.append(standing.name)
@@ -233,13 +264,19 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     square = turn.ground.texts[target]
     if failure is Failure.HELD:
         return sentences.stays(turn.at[target].name, square)
-    return sentences.contest((turn.robots[other].name for other, tried in tries.items() if tried == target), square)
+    return sentences.contest(
+        (turn.robots[other].name for other, tried in tries.items() if tried == target), square
+    )
 
 
 def _barrier(ground: Ground, place: int, direction: int) -> str:
     """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
     square = ground.squares[place].shifted(*STEPS[direction])
-    return sentences.into_wall(direction, str(square)) if square in ground.walls else sentences.off_board(direction)
+    return (
+        sentences.into_wall(direction, str(square))
+        if square in ground.walls
+        else sentences.off_board(direction)
+    )
 
 
 def _spawn(turn: _Turn) -> None:
@@ -258,12 +295,18 @@ def _spawn(turn: _Turn) -> None:
             else:
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
-                robot = _Robot(side, number, place, options.hit_points, NOTHING, ROBOTS[side][number])
+                robot = _Robot(
+                    side, number, place, options.hit_points, NOTHING, ROBOTS[side][number]
+                )
                 turn.robots.append(robot)
-                turn.tell(ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning")
+                turn.tell(
+                    ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning"
+                )
                 continue
             text = sentences.appears_not(side, square)
-            turn.events.append(Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning"))
+            turn.events.append(
+                Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning")
+            )
         turn.changed()
 
 
@@ -279,8 +322,19 @@ def _attack(turn: _Turn) -> None:
         if target is not None and victim is not None:
             _hit(turn, robot, victim)
             continue
-        why = _barrier(ground, robot.place, direction) if target is None else sentences.is_empty(ground.texts[target])
-        turn.tell(CommonEvent.MISS, robot, sentences.misses(robot.name, direction), "attacking", why=why, to=target)
+        why = (
+            _barrier(ground, robot.place, direction)
+            if target is None
+            else sentences.is_empty(ground.texts[target])
+        )
+        turn.tell(
+            CommonEvent.MISS,
+            robot,
+            sentences.misses(robot.name, direction),
+            "attacking",
+            why=why,
+            to=target,
+        )
     turn.tells.sort(key=lambda tell: tell.lost)
     attacks = sum(robot.code in ATTACKS for robot in turn.robots)
     if attacks and not turn.tells:
@@ -372,7 +426,9 @@ def _outcome(turn: _Turn) -> Outcome | None:
     if points[0] == points[1]:
         return Outcome(frozenset(), sentences.as_many(turn.number, counts[0], points[0]))
     side = int(points[1] > points[0])
-    return Outcome(frozenset({SEATS[side]}), sentences.more_points(turn.number, side, counts[0], points))
+    return Outcome(
+        frozenset({SEATS[side]}), sentences.more_points(turn.number, side, counts[0], points)
+    )
 
 
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (

@@ -52,8 +52,15 @@ OPTION_ROWS = (
     OptionRow(
         "spawn_every",
         say("New robots"),
-        say("How often spawn points bring new robots: in every turn whose number is divisible by this."),
-        ((say("Every 5th turn"), 5), (say("Every 3rd turn"), 3), (say("Every 10th turn"), 10), (say("Never"), 0)),
+        say(
+            "How often spawn points bring new robots: in every turn whose number is divisible by this."
+        ),
+        (
+            (say("Every 5th turn"), 5),
+            (say("Every 3rd turn"), 3),
+            (say("Every 10th turn"), 10),
+            (say("Never"), 0),
+        ),
         house_rule=True,
     ),
     OptionRow(
@@ -222,30 +229,46 @@ def extras_of(options: ArenaOptions) -> Extras:
         AidRow(say("Move"), say("one square"), drawing="order-up"),
         AidRow(
             say("Attack"),
-            say("{enemy} from an enemy, {friend} from a friend", enemy=options.attack, friend=options.friendly),
+            say(
+                "{enemy} from an enemy, {friend} from a friend",
+                enemy=options.attack,
+                friend=options.friendly,
+            ),
             drawing="blade",
         ),
         AidRow(say("Defend"), say("halves every hit"), drawing="shield"),
-        AidRow(say("Self-destruct"), say("{points} from all eight around", points=options.blast), drawing="burst"),
+        AidRow(
+            say("Self-destruct"),
+            say("{points} from all eight around", points=options.blast),
+            drawing="burst",
+        ),
         AidRow(say("Nothing"), say("stays where it is"), drawing="order-idle"),
     )
     spawning = AidPoint(
         say_n("New robots every turn", "New robots every {n} turns", options.spawn_every),
-        say("One on each free spawn point, after the moves, up to {most} robots a side.", most=options.max_robots),
+        say(
+            "One on each free spawn point, after the moves, up to {most} robots a side.",
+            most=options.max_robots,
+        ),
     )
     points = (
         AidPoint(
             say("One order for each robot, in secret"),
             say("North is up the ranks, for both of you. No order: it does nothing."),
         ),
-        AidPoint(say("In each turn"), say("Shields, moves, new robots, attacks, blasts. Each of these all at once.")),
+        AidPoint(
+            say("In each turn"),
+            say("Shields, moves, new robots, attacks, blasts. Each of these all at once."),
+        ),
         AidPoint(
             say("Aim where they will be"),
             say("An attack hits the square next to your robot after all moves, friend or enemy."),
         ),
         AidPoint(
             say("A move fails"),
-            say("at the edge and at walls, when two want one square, and when that square stays taken."),
+            say(
+                "at the edge and at walls, when two want one square, and when that square stays taken."
+            ),
         ),
         *((spawning,) if options.spawn_every else ()),
         AidPoint(

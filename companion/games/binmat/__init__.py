@@ -27,7 +27,11 @@ from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
 
 _COUNTER = CounterGame()
-WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "clock": _COUNTER, "referee": _COUNTER}
+WAYS: Mapping[str, FullGame | CounterGame] = {
+    "full": FullGame(),
+    "clock": _COUNTER,
+    "referee": _COUNTER,
+}
 """The rules of each way to play. A state knows its way by its options."""
 
 
@@ -90,7 +94,11 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
-        return say("The deal of this game was chosen by the owner.") if self.hides(options) and options.deck else ""
+        return (
+            say("The deal of this game was chosen by the owner.")
+            if self.hides(options) and options.deck
+            else ""
+        )
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program keeps the cards, which then lie face down to the end."""
@@ -128,7 +136,9 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return whether the turns or the cards have run out."""
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
-            return say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
+            return (
+                say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
+            )
         return say("A lane deck has run dry.")
 
     def view(self, state: Any, seat: Seat | None) -> View:

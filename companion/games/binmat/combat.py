@@ -218,7 +218,11 @@ class _Combat:
 
     def _reveal(self) -> None:
         fight, open_before = self.fight, self.fight.defender_open
-        opened = sentences.opens(ROLES[ATTACKER], fight.attacker) if fight.attacker else sentences.NO_ATTACKER_STACK
+        opened = (
+            sentences.opens(ROLES[ATTACKER], fight.attacker)
+            if fight.attacker
+            else sentences.NO_ATTACKER_STACK
+        )
         events = [Event(BinmatEvent.REVEAL, opened, ATTACKER, rule="combat")]
         if not fight.defender:
             events.append(Event(BinmatEvent.REVEAL, sentences.NO_STACK, DEFENDER, rule="combat"))
@@ -237,11 +241,19 @@ class _Combat:
         """
         events: list[Event] = []
         for seat in (self.fight.initiator, self.fight.initiator.other):
-            mine, theirs = (self.attacker, self.defender) if seat is ATTACKER else (self.defender, self.attacker)
+            mine, theirs = (
+                (self.attacker, self.defender)
+                if seat is ATTACKER
+                else (self.defender, self.attacker)
+            )
             for card in [card for card in mine if card[0] == TRAP]:
                 if self.fight.lay_open(seat, card):
-                    text = say("{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card])
-                    events.append(Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps"))
+                    text = say(
+                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card]
+                    )
+                    events.append(
+                        Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps")
+                    )
                 else:
                     events.append(self._spring(seat, card, theirs))
         if events:
@@ -284,9 +296,15 @@ class _Combat:
         mine, theirs = self.attack.power, self.defence.power
         events = tuple(
             _said_sum(seat, stack, its)
-            for seat, stack, its in ((ATTACKER, self.attacker, self.attack), (DEFENDER, self.defender, self.defence))
+            for seat, stack, its in (
+                (ATTACKER, self.attacker, self.attack),
+                (DEFENDER, self.defender, self.defence),
+            )
         )
-        tallies = (tally_of(ATTACKER, self.attack, mine > theirs), tally_of(DEFENDER, self.defence, theirs > mine))
+        tallies = (
+            tally_of(ATTACKER, self.attack, mine > theirs),
+            tally_of(DEFENDER, self.defence, theirs > mine),
+        )
         self.steps.append(CombatStep(sentences.POWERS, events, tallies))
         if mine < theirs:
             self._repelled(mine, theirs)
@@ -304,7 +322,15 @@ class _Combat:
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
-        events = [Event(BinmatEvent.DAMAGE, sentences.does_damage(self.damage), ATTACKER, why=why, rule="damage")]
+        events = [
+            Event(
+                BinmatEvent.DAMAGE,
+                sentences.does_damage(self.damage),
+                ATTACKER,
+                why=why,
+                rule="damage",
+            )
+        ]
         hits = min(self.damage, len(self.defender))
         if hits:
             lost = self.defender[: -hits - 1 : -1]
@@ -314,7 +340,9 @@ class _Combat:
         self.due = self.damage - hits
         if self.due:
             why = sentences.DEFENDER_EMPTY
-            events.append(Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage"))
+            events.append(
+                Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage")
+            )
         if self.attacker:
             events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
         self.to_attacker_discard += self.attacker
@@ -328,7 +356,9 @@ class _Combat:
         in_attack = any(card[0] == BREAK for card in self.attacker)
         if self.edition is Edition.RULEBOOK:
             if in_attack:
-                return mine, say("A BREAK in the attacker stack: damage is its power, {power}.", power=mine)
+                return mine, say(
+                    "A BREAK in the attacker stack: damage is its power, {power}.", power=mine
+                )
         elif mine == 0:
             return 0, sentences.NO_POWER
         elif in_attack or any(card[0] == BREAK for card in self.defender):
@@ -346,12 +376,19 @@ class _Combat:
 
 def _to_lane_discard(cards: list[str], rule: str) -> Event:
     """Return cards of the attacker stack go there, in the order in which they leave."""
-    return Event(BinmatEvent.MOVED, sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)), ATTACKER, rule=rule)
+    return Event(
+        BinmatEvent.MOVED,
+        sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)),
+        ATTACKER,
+        rule=rule,
+    )
 
 
 def _to_attacker_discard(seat: Seat, cards: list[str], rule: str) -> Event:
     """Return cards of a seat's stack go there, in the order in which they leave."""
-    return Event(BinmatEvent.MOVED, sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule)
+    return Event(
+        BinmatEvent.MOVED, sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule
+    )
 
 
 def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
@@ -367,7 +404,15 @@ def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
 def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the doubling row 2 4 8 16 32 filled up to its power."""
     ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
-    return Tally(seat, its.parts, str(its.total), sentences.is_worth(its.power), ladder, its.power, is_greater)
+    return Tally(
+        seat,
+        its.parts,
+        str(its.total),
+        sentences.is_worth(its.power),
+        ladder,
+        its.power,
+        is_greater,
+    )
 
 
 def stages_of(
@@ -393,12 +438,18 @@ def stages_of(
         stages = [Stage(title, {}, tuple(events[:place]), None, tells=tells)]
         events = events[place:]
     tallies = next((step.tallies for step in combat.steps if step.tallies), ())
-    lost = {Seat.SOUTH: combat.fight.defender, Seat.NORTH: () if combat.damage else combat.fight.attacker}
+    lost = {
+        Seat.SOUTH: combat.fight.defender,
+        Seat.NORTH: () if combat.damage else combat.fight.attacker,
+    }
     gone = {
-        seat: frozenset(SHOWN[card] for card in cards if card not in combat.defender) for seat, cards in lost.items()
+        seat: frozenset(SHOWN[card] for card in cards if card not in combat.defender)
+        for seat, cards in lost.items()
     }
     tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in tallies)
-    tell = Tell(sentences.BOUNCES, "bump") if combat.bounced else Tell(_headline(combat, lane), "sums")
+    tell = (
+        Tell(sentences.BOUNCES, "bump") if combat.bounced else Tell(_headline(combat, lane), "sums")
+    )
     return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (tell,)))
 
 
@@ -413,16 +464,32 @@ def _headline(combat: Combat, lane: int | None) -> str:
             return say("{total} beats {other}. {side!c} holds the lane.", **totals)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
     hits = combat.damage - combat.due
-    head = say("{total} beats {other}.", **totals) if mine.power > theirs.power else sentences.level(totals)
+    head = (
+        say("{total} beats {other}.", **totals)
+        if mine.power > theirs.power
+        else sentences.level(totals)
+    )
     if not combat.damage:
         return joined(" ", (head, say("No damage.")))
     if combat.due and not hits:
         return joined(
-            " ", (head, say_n("{side!c} draws {n} card.", "{side!c} draws {n} cards.", combat.due, side=attacker))
+            " ",
+            (
+                head,
+                say_n(
+                    "{side!c} draws {n} card.",
+                    "{side!c} draws {n} cards.",
+                    combat.due,
+                    side=attacker,
+                ),
+            ),
         )
     if not combat.defender:
         return joined(" ", (head, say("{side!c} loses the stack.", side=defender)))
-    return joined(" ", (head, say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=defender)))
+    return joined(
+        " ",
+        (head, say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=defender)),
+    )
 
 
 def plain(combat: Combat) -> dict[str, Any]:
@@ -433,7 +500,11 @@ def plain(combat: Combat) -> dict[str, Any]:
     def plain_sum(its: Sum | None) -> dict[str, Any] | None:
         if its is None:
             return None
-        return {"parts": [[card, str(adds)] for card, adds in its.parts], "total": its.total, "power": its.power}
+        return {
+            "parts": [[card, str(adds)] for card, adds in its.parts],
+            "total": its.total,
+            "power": its.power,
+        }
 
     return {
         "edition": combat.edition,
@@ -442,10 +513,17 @@ def plain(combat: Combat) -> dict[str, Any]:
         "attacker": list(fight.attacker),
         "defender": list(fight.defender),
         "steps": [
-            {"title": step.title, "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]}
+            {
+                "title": step.title,
+                "events": [
+                    msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events
+                ],
+            }
             for step in combat.steps
         ],
-        "traps": [{"seat": trap.seat, "card": trap.card, "taken": trap.taken} for trap in combat.traps],
+        "traps": [
+            {"seat": trap.seat, "card": trap.card, "taken": trap.taken} for trap in combat.traps
+        ],
         "bounced": combat.bounced,
         "attack": plain_sum(combat.attack),
         "defence": plain_sum(combat.defence),

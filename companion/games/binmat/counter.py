@@ -23,7 +23,16 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import CardGame, Event, Outcome, Step, TimedGame, View, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, resolve, stages_of
+from companion.games.binmat.combat import (
+    ATTACKER,
+    DEFENDER,
+    ROLES,
+    Combat,
+    Edition,
+    Fight,
+    resolve,
+    stages_of,
+)
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
@@ -82,7 +91,9 @@ class OpenCards(NamedTuple):
         """Return the stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
         found = _OPEN.fullmatch(text)
         if not found:
-            text = say("Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#")
+            text = say(
+                "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#"
+            )
             raise Malformed(text)
         attacker, attacker_open = _without_marks(found[2] or "")
         defender, defender_open = _without_marks(found[3] or "")
@@ -90,7 +101,13 @@ class OpenCards(NamedTuple):
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         fight = Fight(attacker, defender)
         lay_open = any(card[0] != BREAK for card in defender_open)
-        return cls(int(found[1]) if found[1] else None, fight.attacker, fight.defender, lay_open, attacker_open)
+        return cls(
+            int(found[1]) if found[1] else None,
+            fight.attacker,
+            fight.defender,
+            lay_open,
+            attacker_open,
+        )
 
     def __str__(self) -> str:
         """Return the text of it in its one spelling."""
@@ -104,7 +121,9 @@ def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
     """Return the cards of a stack, and those of them that lay open before."""
     words = text.split()
     cards = parse_cards(" ".join([word.removesuffix(OPEN_MARK) for word in words]))
-    return cards, frozenset(card for card, word in zip(cards, words, strict=True) if word.endswith(OPEN_MARK))
+    return cards, frozenset(
+        card for card, word in zip(cards, words, strict=True) if word.endswith(OPEN_MARK)
+    )
 
 
 def is_counted(text: str) -> bool:
@@ -117,7 +136,11 @@ def parse_counter(text: str) -> str:
     if text in (DONE, WON, PASS, *_CALLS):
         return text
     if "/" not in text:
-        raise Malformed(say("Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"))
+        raise Malformed(
+            say(
+                "Expected . (done), c or c3 (combat), ! (attacker has won), -- (pass) or open cards"
+            )
+        )
     return str(OpenCards.parse(text))
 
 
@@ -183,7 +206,11 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         if "/" in action and state.called and state.is_referee:
             if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
                 return
-            raise Illegal(Refusal.WRONG_PHASE, say("Combat needs at least one card in the attacker stack"), "combat")
+            raise Illegal(
+                Refusal.WRONG_PHASE,
+                say("Combat needs at least one card in the attacker stack"),
+                "combat",
+            )
         raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
 
     def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:  # noqa: ARG002
@@ -191,16 +218,23 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         ((seat, action),) = actions.items()
         if action in _CALLS:
             lane = int(action[1:]) if action[1:] else None
-            event = Event(BinmatEvent.COMBAT, sentences.declares(ROLES[seat], lane), seat, rule="combat")
+            event = Event(
+                BinmatEvent.COMBAT, sentences.declares(ROLES[seat], lane), seat, rule="combat"
+            )
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
             deck_owes = say("The lane deck owes a card and has none.")
             reason = deck_owes if state.due else say("The attacker has won the combat.")
             event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
-            return Step(replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,))
+            return Step(
+                replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,)
+            )
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
-        return Step(_turn_over(state), (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),))
+        return Step(
+            _turn_over(state),
+            (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),),
+        )
 
     def outcome(self, state: Counter) -> Outcome | None:
         """Return how it ended."""
@@ -261,8 +295,14 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         if not state.called or not state.is_referee:
             return None
         changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
-        shown = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
-        lanes = [lane for lane in shown if lane in changed] or shown if state.lane is None else [state.lane]
+        shown = [
+            zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards
+        ]
+        lanes = (
+            [lane for lane in shown if lane in changed] or shown
+            if state.lane is None
+            else [state.lane]
+        )
         if len(lanes) != 1:
             return None
         mine, theirs = (Square(lanes[0], _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
@@ -299,7 +339,9 @@ def _done(state: Counter, seat: Seat, action: str) -> str:
     role = ROLES[seat]
     if action == PASS:
         return sentences.passes(role)
-    return say("{role!c} has drawn.", role=role) if state.due else say("{role!c} is done.", role=role)
+    return (
+        say("{role!c} has drawn.", role=role) if state.due else say("{role!c} is done.", role=role)
+    )
 
 
 def _why_not(state: Counter, action: str) -> str:
@@ -315,7 +357,9 @@ def _why_not(state: Counter, action: str) -> str:
         return say("A combat is on: write . when it is over, ! if the attacker has won")
     if action == WON:
         return say("The attacker wins by a combat: declare it first")
-    return say("Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted")
+    return say(
+        "Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted"
+    )
 
 
 def _turn_over(state: Counter) -> Counter:
@@ -327,7 +371,9 @@ def _turn_over(state: Counter) -> Counter:
 
 def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
     """Work the combat out."""
-    fight = Fight(cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open)
+    fight = Fight(
+        cards.attacker, cards.defender, state.seat, cards.defender_open, cards.attacker_open
+    )
     combat = resolve(fight, state.options.edition)
     lane = state.lane if cards.lane is None else cards.lane
     zones: dict[Square, Cards] = {}
@@ -366,7 +412,11 @@ def _sign(state: Counter) -> tuple[str, str, str]:
         hints = [say("Too few cards: the attacker has won.")]
         if state.options.edition != "rulebook":
             hints.append(say("An empty deck is first refilled from its discard pile."))
-        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", (say("Then press ready."), *hints))
+        return (
+            _draw_sign(state.due, state.lane),
+            joined(" ", hints),
+            joined(" ", (say("Then press ready."), *hints)),
+        )
     if state.called and state.is_referee:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
@@ -374,16 +424,28 @@ def _sign(state: Counter) -> tuple[str, str, str]:
         return sign, say("The oldest at your edge. Or tap them on a phone."), ""
     if state.called:
         hint = say("Say how it ended, and the next turn begins.")
-        return say("Combat: the clock is stopped"), hint, say("Press ready when it is over, and the next turn begins.")
+        return (
+            say("Combat: the clock is stopped"),
+            hint,
+            say("Press ready when it is over, and the next turn begins."),
+        )
     player = player_on_turn(state.options, state.turns_left)
     hint = say("“Turn done” ends it, “Combat” declares combat.")
-    return say("{player!c}: your turn", player=player), hint, say("Ready ends it. Hold it to declare combat.")
+    return (
+        say("{player!c}: your turn", player=player),
+        hint,
+        say("Ready ends it. Hold it to declare combat."),
+    )
 
 
 def _draw_sign(due: int, lane: int | None) -> str:
     """Return what the attacker draws, from a deck that may not be known."""
     if lane is None:
-        return say_n("Attacker: draw {n} card from the lane deck", "Attacker: draw {n} cards from the lane deck", due)
+        return say_n(
+            "Attacker: draw {n} card from the lane deck",
+            "Attacker: draw {n} cards from the lane deck",
+            due,
+        )
     return say_n(
         "Attacker: draw {n} card from lane deck {lane}",
         "Attacker: draw {n} cards from lane deck {lane}",
@@ -399,7 +461,11 @@ _ENDS = ChoiceKey("won", say("Attacker wins the game"), is_final=True)
 
 def _acting(state: Counter) -> str:
     """Return who acts, by name: the attacker draws what a combat brought him, whoever declared it."""
-    return ROLES[ATTACKER] if state.due and state.seat is DEFENDER else player_on_turn(state.options, state.turns_left)
+    return (
+        ROLES[ATTACKER]
+        if state.due and state.seat is DEFENDER
+        else player_on_turn(state.options, state.turns_left)
+    )
 
 
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
@@ -425,4 +491,6 @@ def _entry(state: Counter) -> CardEntry | None:
     if state.lane is not None:
         zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE.items()}
     is_hackmud = state.options.edition is Edition.HACKMUD
-    return CardEntry(tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK, is_hackmud, is_hackmud)
+    return CardEntry(
+        tuple(VALUES), tuple(SUITS), zones, DEFENDER, OPEN_MARK, is_hackmud, is_hackmud
+    )

@@ -4,7 +4,13 @@ from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import say, say_n
 from companion.games.events import EventKind, Highlight, Look
 
-_COMBAT = EventCue("combat", "E5 60 A5 60 E5 60 A5 60", for_both=True, lamps=CueLamps.ORDER_LAMPS, words=say("Combat"))
+_COMBAT = EventCue(
+    "combat",
+    "E5 60 A5 60 E5 60 A5 60",
+    for_both=True,
+    lamps=CueLamps.ORDER_LAMPS,
+    words=say("Combat"),
+)
 _COMBATS = Highlight("blade", lambda n: say_n("{n} combat", "{n} combats", n), 3)
 _DAMAGES = Highlight("burst", lambda n: say_n("{n} breach", "{n} breaches", n), 4)
 

@@ -10,7 +10,11 @@ _LAY, _STACK, _COMBAT = say("Lay"), say("Stack"), say("Combat")
 
 LESSON = Lesson(
     goal=say("The attacker breaks through a lane; the defender holds all six."),
-    picture=((("diamond", "crimson"),), (("blade", "plain"),), (("disc", "ice"), ("burst", "plain"))),
+    picture=(
+        (("diamond", "crimson"),),
+        (("blade", "plain"),),
+        (("disc", "ice"), ("burst", "plain")),
+    ),
     options={"way": "full", "hands": (("5+", "7!", "2^"), ("4&", "4%", "3#"))},
     steps=(
         LessonStep(

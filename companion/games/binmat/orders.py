@@ -37,8 +37,15 @@ def _orders() -> dict[str, CardAction]:
     found |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
     found |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
     for card in DECK:
-        found |= {f"{face}{card}{lane}": CardAction(face, card, lane) for face in (DOWN, UP) for lane in LANES}
-        found |= {f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place)) for place in places}
+        found |= {
+            f"{face}{card}{lane}": CardAction(face, card, lane)
+            for face in (DOWN, UP)
+            for lane in LANES
+        }
+        found |= {
+            f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place))
+            for place in places
+        }
     return found
 
 
@@ -50,7 +57,9 @@ _EXPECTED = {
     COMBAT: say("c needs a lane from 0 to 5, such as c3"),
     DOWN: say("p needs a card and a lane from 0 to 5, such as p8&3 (a is 10)"),
     UP: say("u needs a card and a lane from 0 to 5, such as u>+2 (a is 10)"),
-    DISCARD: say("x needs a card and a lane from 0 to 5, or a for the attacker discard, such as x8&3"),
+    DISCARD: say(
+        "x needs a card and a lane from 0 to 5, or a for the attacker discard, such as x8&3"
+    ),
 }
 
 
@@ -61,7 +70,8 @@ def parse_order(text: str) -> str:
     if text in ORDERS:
         return text
     expected = _EXPECTED.get(
-        text[:1], say("An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a")
+        text[:1],
+        say("An action is d3 or da, p8&3, u>+2, c3, -- or, in the hackmud edition, x8&3 or x8&a"),
     )
     raise Malformed(expected)
 
@@ -96,7 +106,9 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
         return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
     if not stack:
         return ""
-    may_attack = bool(state.attack[lane]) and not (is_up and any(card[0] == BREAK for card in stack))
+    may_attack = bool(state.attack[lane]) and not (
+        is_up and any(card[0] == BREAK for card in stack)
+    )
     return ("" if is_up else "p") + ("u" if may_attack else "")
 
 
@@ -107,7 +119,9 @@ def legal(state: State, seat: Seat) -> list[str]:
     if seat is ATTACKER and (state.attacker_deck or state.attacker_discard):
         texts.append("da")
     plain_faces = [faces(state, seat, lane, "2") for lane in LANES]
-    special = {value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)}
+    special = {
+        value: [faces(state, seat, lane, value) for lane in LANES] for value in (BOUNCE, BREAK)
+    }
     hand = state.hands[SEATS.index(seat)]
     for card in hand:
         for lane, ways in enumerate(special.get(card[0], plain_faces)):
@@ -152,7 +166,11 @@ _Refusal = tuple[Reason, str, str] | None
 
 def _may_draw(state: State, seat: Seat, lane: int) -> bool:
     """Return whether the seat may draw from this lane deck."""
-    return can_draw(state, lane) if seat is ATTACKER else bool(state.decks[lane] or state.discards[lane])
+    return (
+        can_draw(state, lane)
+        if seat is ATTACKER
+        else bool(state.decks[lane] or state.discards[lane])
+    )
 
 
 def may_fight(state: State, lane: int) -> bool:
@@ -163,14 +181,25 @@ def may_fight(state: State, lane: int) -> bool:
 def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if lane == ATTACKER_PILE:
         if seat is DEFENDER:
-            return Reason.ATTACKER_ONLY, say("Only the attacker draws from the attacker deck"), "drawing"
+            return (
+                Reason.ATTACKER_ONLY,
+                say("Only the attacker draws from the attacker deck"),
+                "drawing",
+            )
         if state.attacker_deck or state.attacker_discard:
             return None
-        return Reason.NOTHING_TO_DRAW, say("The attacker deck and its discard pile are empty"), "reshuffle"
+        return (
+            Reason.NOTHING_TO_DRAW,
+            say("The attacker deck and its discard pile are empty"),
+            "reshuffle",
+        )
     if _may_draw(state, seat, lane):
         return None
     if seat is ATTACKER and state.defence[lane]:
-        text = say("A defender stack lies in front of the deck of lane {lane}: draw from a lane without one", lane=lane)
+        text = say(
+            "A defender stack lies in front of the deck of lane {lane}: draw from a lane without one",
+            lane=lane,
+        )
         return Reason.LANE_DEFENDED, text, "drawing"
     text = say("The deck and the discard pile of lane {lane} are empty", lane=lane)
     return Reason.NOTHING_TO_DRAW, text, "reshuffle"
@@ -178,7 +207,11 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
 
 def _combat_refusal(state: State, seat: Seat, lane: int) -> _Refusal:
     if seat is DEFENDER and state.is_hackmud:
-        return Reason.ATTACKER_ONLY, say("Only the attacker declares combat in the hackmud edition"), "combat"
+        return (
+            Reason.ATTACKER_ONLY,
+            say("Only the attacker declares combat in the hackmud edition"),
+            "combat",
+        )
     if may_fight(state, lane):
         return None
     if state.is_hackmud:
@@ -207,17 +240,28 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
         return Reason.STACK_EMPTY, text, "break-up"
     if seat is ATTACKER:  # face up, for everything else may be played face down
         if value == BOUNCE:
-            text = say("Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one", lane=lane)
+            text = say(
+                "Your stack in lane {lane} is not empty: a BOUNCE goes face up only on an empty one",
+                lane=lane,
+            )
             return Reason.STACK_NOT_EMPTY, text, "bounce-up"
-        return Reason.WRONG_FACE, say("The attacker plays only BOUNCE and BREAK face up"), "playing-attacker"
+        return (
+            Reason.WRONG_FACE,
+            say("The attacker plays only BOUNCE and BREAK face up"),
+            "playing-attacker",
+        )
     if order.letter == DOWN:
         text = say("Your stack in lane {lane} lies face up: play face up there", lane=lane)
         return Reason.WRONG_FACE, text, "playing-defender"
     if value != BREAK:
-        text = say("Your stack in lane {lane} does not lie face up: play face down there", lane=lane)
+        text = say(
+            "Your stack in lane {lane} does not lie face up: play face down there", lane=lane
+        )
         return Reason.WRONG_FACE, text, "playing-defender"
     if not state.attack[lane]:
-        text = say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane)
+        text = say(
+            "Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane
+        )
         return Reason.NO_ATTACKER_STACK, text, "break-up"
     text = say("A BREAK lies face up in your stack in lane {lane} already", lane=lane)
     return Reason.BREAK_LIES_OPEN, text, "break-up"
@@ -225,7 +269,11 @@ def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
 
 def _discard_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if not state.is_hackmud:
-        return Reason.OTHER_EDITION, say("Cards are discarded only in the hackmud edition"), "discarding"
+        return (
+            Reason.OTHER_EDITION,
+            say("Cards are discarded only in the hackmud edition"),
+            "discarding",
+        )
     if seat is DEFENDER and order.lane == ATTACKER_PILE:
         text = say("The defender discards to a lane: expected 0 to 5 after the card")
         return Reason.OTHER_PILE, text, "discarding"
@@ -235,6 +283,8 @@ def _discard_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
     if refusal := _hand_refusal(state, seat, order):
         return refusal
     if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
-        text = say("The attacker deck and its discard pile are empty: there is nothing to draw for it")
+        text = say(
+            "The attacker deck and its discard pile are empty: there is nothing to draw for it"
+        )
         return Reason.NOTHING_TO_DRAW, text, "discarding"
     return None

@@ -8,7 +8,18 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games.binmat.cards import DECK, SHOWN, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
-from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, PASS, UP, legal, may_fight
+from companion.games.binmat.orders import (
+    ATTACKER_PILE,
+    COMBAT,
+    DISCARD,
+    DOWN,
+    DRAW,
+    ORDERS,
+    PASS,
+    UP,
+    legal,
+    may_fight,
+)
 from companion.games.binmat.state import (
     LANES,
     BinmatOptions,
@@ -36,7 +47,9 @@ SUIT_DRAWINGS: Mapping[str, str] = {
 
 FIRST_MARKER = 100
 
-BOARD = Board(say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0)
+BOARD = Board(
+    say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
+)
 """Each lane is two zones deep: the defender's stacks lie on rank 1, the attacker's on rank 2."""
 
 KIT = Kit(
@@ -80,7 +93,10 @@ _KEYS = {
     PASS: ChoiceKey("pass", say("Pass")),
 }
 _FACE_UP_HINTS = {
-    Edition.RULEBOOK: {ATTACKER: say("Face up: only ? and >"), DEFENDER: say("Face up: on open stacks, and >")},
+    Edition.RULEBOOK: {
+        ATTACKER: say("Face up: only ? and >"),
+        DEFENDER: say("Face up: on open stacks, and >"),
+    },
     Edition.HACKMUD: {
         ATTACKER: say("Face up: ? on empty stacks only"),
         DEFENDER: say("Face up: on open and empty stacks, and >"),
@@ -96,7 +112,11 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return name if players == 1 else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
+    return (
+        name
+        if players == 1
+        else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
+    )
 
 
 def tableau(state: State, viewer: Seat | None) -> CardUi:
@@ -108,11 +128,16 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
         lanes=tuple(_lane(state, lane, viewer) for lane in LANES),
-        piles={say("Attacker deck"): (None,) * deck, say("Attacker discard"): state.attacker_discard},
+        piles={
+            say("Attacker deck"): (None,) * deck,
+            say("Attacker discard"): state.attacker_discard,
+        },
         hands={each: known_hand(state, each, viewer) for each in SEATS},
         facts={
             DEFENDER: _held(state.hands[0]),
-            ATTACKER: joined(", ", (_held(state.hands[1]), deck and say("deck {cards}", cards=deck))),
+            ATTACKER: joined(
+                ", ", (_held(state.hands[1]), deck and say("deck {cards}", cards=deck))
+            ),
         },
         keys=() if viewer is None else keys(state, viewer),
         choices=choices(state) if viewer is seat and not state.outcome else (),
@@ -134,13 +159,19 @@ def sign(state: State) -> str:
         return ""
     seat, role = state.seat, ROLES[state.seat]
     can_play = bool(state.hands[SEATS.index(seat)])
-    can_fight = (seat is ATTACKER or not state.is_hackmud) and any(may_fight(state, lane) for lane in LANES)
+    can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
+        may_fight(state, lane) for lane in LANES
+    )
     if can_fight:
         with_play = say("{role!c}: draw, play or declare combat", role=role)
         return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
     if can_play and state.is_hackmud and seat is DEFENDER:
         return say("Defender: draw, play or discard")
-    return say("{role!c}: draw or play", role=role) if can_play else say("{role!c}: draw a card", role=role)
+    return (
+        say("{role!c}: draw or play", role=role)
+        if can_play
+        else say("{role!c}: draw a card", role=role)
+    )
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
@@ -153,7 +184,9 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
     if state.is_hackmud:
         names.append(DISCARD)
     return tuple(
-        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[state.options.edition][seat]) if name == UP else _KEYS[name]
+        ChoiceKey("up", _KEYS[UP].label, _FACE_UP_HINTS[state.options.edition][seat])
+        if name == UP
+        else _KEYS[name]
         for name in (*names, PASS)
     )
 

@@ -62,7 +62,10 @@ def is_paid(card: str | None, others: int, lane: int) -> str:
     others."""
     if card is None:
         return say_n(
-            "Attacker draws {n} card from lane {lane}.", "Attacker draws {n} cards from lane {lane}.", others, lane=lane
+            "Attacker draws {n} card from lane {lane}.",
+            "Attacker draws {n} cards from lane {lane}.",
+            others,
+            lane=lane,
         )
     if not others:
         return say("Attacker draws {card} from lane {lane}.", card=SHOWN[card], lane=lane)
@@ -77,7 +80,12 @@ def is_paid(card: str | None, others: int, lane: int) -> str:
 
 def lacks(lane: int, due: int, paid: int) -> str:
     """Return why the attacker has won: a lane deck has too few cards."""
-    return say("Lane {lane} owes {due} and has only {paid}: the attacker wins.", lane=lane, due=due, paid=paid)
+    return say(
+        "Lane {lane} owes {due} and has only {paid}: the attacker wins.",
+        lane=lane,
+        due=due,
+        paid=paid,
+    )
 
 
 @_remembered
@@ -95,14 +103,18 @@ def plays_down(role: str, lane: int) -> str:
 @_remembered
 def plays_up(role: str, card: str, lane: int) -> str:
     """Say that a card is played openly."""
-    return say("{role!c} plays {card} face up in lane {lane}.", role=role, card=SHOWN[card], lane=lane)
+    return say(
+        "{role!c} plays {card} face up in lane {lane}.", role=role, card=SHOWN[card], lane=lane
+    )
 
 
 @_remembered
 def discards(role: str, card: str, lane: int) -> str:
     """Say that a card is discarded. The attacker draws for it."""
     if role == "attacker":
-        return say("Attacker discards {card} and draws two from the attacker deck.", card=SHOWN[card])
+        return say(
+            "Attacker discards {card} and draws two from the attacker deck.", card=SHOWN[card]
+        )
     return say("Defender discards {card} to lane {lane}.", card=SHOWN[card], lane=lane)
 
 
@@ -156,8 +168,14 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
 def trap_takes(role: str, card: str, taken: str) -> str:
     """Say that a TRAP acts. It takes to its owner's discard pile."""
     if role == "attacker":
-        return say("Attacker’s {card} takes {taken} to the attacker discard.", card=SHOWN[card], taken=SHOWN[taken])
-    return say("Defender’s {card} takes {taken} to the lane discard.", card=SHOWN[card], taken=SHOWN[taken])
+        return say(
+            "Attacker’s {card} takes {taken} to the attacker discard.",
+            card=SHOWN[card],
+            taken=SHOWN[taken],
+        )
+    return say(
+        "Defender’s {card} takes {taken} to the lane discard.", card=SHOWN[card], taken=SHOWN[taken]
+    )
 
 
 @_remembered
@@ -165,19 +183,29 @@ def bounced_by(in_attack: bool, in_defence: bool) -> str:
     """Return why a combat does no damage."""
     if in_attack and in_defence:
         return say("Both stacks hold a BOUNCE.")
-    return say("The attacker stack holds a BOUNCE.") if in_attack else say("The defender stack holds a BOUNCE.")
+    return (
+        say("The attacker stack holds a BOUNCE.")
+        if in_attack
+        else say("The defender stack holds a BOUNCE.")
+    )
 
 
 @_remembered
 def does_damage(damage: int) -> str:
     """Return how much it is."""
-    return say("Attacker does {damage} damage.", damage=damage) if damage else say("Attacker does no damage.")
+    return (
+        say("Attacker does {damage} damage.", damage=damage)
+        if damage
+        else say("Attacker does no damage.")
+    )
 
 
 @_remembered
 def owes(cards: int) -> str:
     """Return damage that no stack takes."""
-    return say_n("Lane deck owes the attacker {n} card.", "Lane deck owes the attacker {n} cards.", cards)
+    return say_n(
+        "Lane deck owes the attacker {n} card.", "Lane deck owes the attacker {n} cards.", cards
+    )
 
 
 @_remembered
@@ -233,7 +261,9 @@ def comes_to(role: str, total: int, power: int) -> str:
 
 
 @_remembered
-def sum_reason(numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int) -> str | None:
+def sum_reason(
+    numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int
+) -> str | None:
     """Return why a stack with cards counts so much, clause by clause. None: it is one number card.
 
     `lifts` are its WILDs with the sum after each.

@@ -48,7 +48,9 @@ def check_options(options: BinmatOptions) -> None:
     """Raise `Malformed` for what the types cannot say: a deal that is no deck, hands that are none."""
     held = [parse_card(card) for hand in options.hands for card in hand]
     if len(set(held)) < len(held) or len(held) % len(LANES) or len(held) > len(DECK) // 2:
-        raise Malformed(say("Option hands: different cards, six of them or twelve … of both sides together"))
+        raise Malformed(
+            say("Option hands: different cards, six of them or twelve … of both sides together")
+        )
     if options.deck is not None:
         for card in options.deck:
             parse_card(card)
@@ -162,7 +164,12 @@ def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | N
 def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
     """Return an attacker stack, bottom first, as a viewer sees it: its face-down cards are known to
     the attacker alone."""
-    return tuple([card if viewer is ATTACKER or card in state.attack_up else None for card in state.attack[lane]])
+    return tuple(
+        [
+            card if viewer is ATTACKER or card in state.attack_up else None
+            for card in state.attack[lane]
+        ]
+    )
 
 
 def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:

@@ -11,7 +11,16 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.games.binmat.cards import Cards, listed, parse_cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Edition, Fight, plain, resolve
+from companion.games.binmat.combat import (
+    ATTACKER,
+    DEFENDER,
+    ROLES,
+    Combat,
+    Edition,
+    Fight,
+    plain,
+    resolve,
+)
 from companion.games.binmat.counter import OpenCards
 from companion.games.binmat.state import LANES, State
 from companion.games.binmat.words import RULES
@@ -22,7 +31,9 @@ RULE_TITLES = {rule.id: rule.title for rule in RULES}
 # ---- one combat ------------------------------------------------------------------------------------------------------
 
 
-def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str) -> Combat:
+def combat_of(
+    stacks: tuple[str, str], open_before: tuple[str, bool], edition: str, initiator: str
+) -> Combat:
     """Return the combat of two stacks given as text, bottom first.
 
     Raises `Malformed` when they cannot fight.
@@ -35,9 +46,13 @@ def combat_of(stacks: tuple[str, str], open_before: tuple[str, bool], edition: s
     named, is_open = open_before
     lay_open = parse_cards(named)
     if strange := [card for card in lay_open if card not in attacker]:
-        raise Malformed(f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there")
+        raise Malformed(
+            f"{strange[0]} is not in the attacker stack, so it cannot have lain face up there"
+        )
     if lay_open and edition == Edition.RULEBOOK:
-        raise Malformed("In the rulebook edition no card of an attacker stack lies face up before a combat")
+        raise Malformed(
+            "In the rulebook edition no card of an attacker stack lies face up before a combat"
+        )
     return resolve(Fight(attacker, defender, seat, is_open, frozenset(lay_open)), Edition(edition))
 
 
@@ -108,17 +123,28 @@ def _named(cards: Cards) -> str:
 
 def tools_of_binmat() -> GameTools:
     """Return the command `combat`, and how self-play plays."""
-    combat = Command("combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat)
+    combat = Command(
+        "combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat
+    )
     return GameTools((combat,), Rehearsal())
 
 
 def _add_combat(command: argparse.ArgumentParser) -> None:
-    command.add_argument("attacker", help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone")
-    command.add_argument("--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before")
+    command.add_argument(
+        "attacker",
+        help="the attacker stack, bottom first, such as '5& 3%% >+'; '' in hackmud alone",
+    )
+    command.add_argument(
+        "--attacker-open", metavar="CARDS", default="", help="its cards that lay face up before"
+    )
     command.add_argument("defender", help="the defender stack, '' for an empty one")
     command.add_argument("--edition", choices=("rulebook", "hackmud"), default="rulebook")
-    command.add_argument("--initiator", choices=("attacker", "defender"), default="attacker", help="who began it")
-    command.add_argument("--defender-open", action="store_true", help="the defender stack lay face up before")
+    command.add_argument(
+        "--initiator", choices=("attacker", "defender"), default="attacker", help="who began it"
+    )
+    command.add_argument(
+        "--defender-open", action="store_true", help="the defender stack lay face up before"
+    )
     command.add_argument("--json", action="store_true", help="the same for machines")
 
 
@@ -166,7 +192,9 @@ class Rehearsal:
         """Return the defender stacks and the attacker's cards that lie face up, by their zones."""
         defence = {Square(lane, 0): state.defence[lane] for lane in LANES if state.is_up[lane]}
         up = state.attack_up
-        attack = {Square(lane, 1): tuple(filter(up.__contains__, state.attack[lane])) for lane in LANES}
+        attack = {
+            Square(lane, 1): tuple(filter(up.__contains__, state.attack[lane])) for lane in LANES
+        }
         return defence | {zone: cards for zone, cards in attack.items() if cards}
 
     def is_seen(self, state: State, action: str) -> bool:
@@ -175,7 +203,9 @@ class Rehearsal:
             return True
         lane = int(action[-1])
         attack, defence = state.attack[lane], state.defence[lane]
-        return bool(attack) and not (state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence))
+        return bool(attack) and not (
+            state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence)
+        )
 
     def showdown(self, state: State, seat: Seat, action: str) -> Showdown:
         """Return both stacks of a lane."""

@@ -14,9 +14,26 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BOUNCE, BREAK, Cards
-from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Combat, Fight, resolve, stages_of
+from companion.games.binmat.combat import (
+    ATTACKER,
+    DEFENDER,
+    ROLES,
+    Combat,
+    Fight,
+    resolve,
+    stages_of,
+)
 from companion.games.binmat.events import BinmatEvent
-from companion.games.binmat.orders import ATTACKER_PILE, COMBAT, DISCARD, DOWN, DRAW, ORDERS, UP, CardAction
+from companion.games.binmat.orders import (
+    ATTACKER_PILE,
+    COMBAT,
+    DISCARD,
+    DOWN,
+    DRAW,
+    ORDERS,
+    UP,
+    CardAction,
+)
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.events import CommonEvent, EventKind
 
@@ -61,8 +78,16 @@ class _Turn:
         self.seat = state.seat
         self.index = SEATS.index(self.seat)
         self.role = ROLES[self.seat]
-        self.decks, self.are_open, self.discards = list(state.decks), list(state.are_open), list(state.discards)
-        self.defence, self.is_up, self.attack = list(state.defence), list(state.is_up), list(state.attack)
+        self.decks, self.are_open, self.discards = (
+            list(state.decks),
+            list(state.are_open),
+            list(state.discards),
+        )
+        self.defence, self.is_up, self.attack = (
+            list(state.defence),
+            list(state.is_up),
+            list(state.attack),
+        )
         self.attacker_deck, self.attacker_discard = state.attacker_deck, state.attacker_discard
         self.hands, self.attack_up = list(state.hands), set(state.attack_up)
         self.outcome: Outcome | None = None
@@ -91,7 +116,9 @@ class _Turn:
         """Return the position after the turn, its outcome decided."""
         before = self.before
         passes = list(before.passes)
-        passes[self.index] = passes[self.index] + 1 if self.events[0].kind is BinmatEvent.PASS else 0
+        passes[self.index] = (
+            passes[self.index] + 1 if self.events[0].kind is BinmatEvent.PASS else 0
+        )
         after = State(
             before.options,
             tuple(self.decks),
@@ -114,7 +141,12 @@ class _Turn:
         return after
 
     def tell(
-        self, kind: EventKind, text: str, seat: Seat | None = None, why: str | None = None, rule: str | None = None
+        self,
+        kind: EventKind,
+        text: str,
+        seat: Seat | None = None,
+        why: str | None = None,
+        rule: str | None = None,
     ) -> None:
         """Add an event, of the seat whose turn it is unless another is named."""
         self.events.append(Event(kind, text, seat or self.seat, why=why, rule=rule))
@@ -133,7 +165,9 @@ class _Turn:
         if not self.decks[lane] and not self.discards[lane]:
             text = say("Attacker draws from lane {lane}, which is empty.", lane=lane)
             self.tell(BinmatEvent.DRAW, text, rule="reshuffle")
-            self._end(ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane))
+            self._end(
+                ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane)
+            )
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
@@ -179,7 +213,9 @@ class _Turn:
         self._take(card)
         stacks = self.attack if self.seat is ATTACKER else self.defence
         stacks[lane] += (card,)
-        self.tell(BinmatEvent.PLAY_DOWN, sentences.plays_down(self.role, lane), rule=self._playing())
+        self.tell(
+            BinmatEvent.PLAY_DOWN, sentences.plays_down(self.role, lane), rule=self._playing()
+        )
 
     def _play_up(self, card: str, lane: int) -> None:
         self._take(card)
@@ -211,7 +247,12 @@ class _Turn:
         """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
         stack = self.defence[lane]
         if stack and not self.is_up[lane]:
-            self.tell(BinmatEvent.REVEAL, sentences.opens(ROLES[DEFENDER], stack), DEFENDER, rule="bounce-up")
+            self.tell(
+                BinmatEvent.REVEAL,
+                sentences.opens(ROLES[DEFENDER], stack),
+                DEFENDER,
+                rule="bounce-up",
+            )
         back = tuple([other for other in stack if other[0] == BOUNCE])
         kept = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
@@ -220,7 +261,9 @@ class _Turn:
         self.attacker_discard += back
         self.defence[lane], self.is_up[lane] = kept, bool(kept)
         self.discards[lane] += (card,)
-        self.tell(BinmatEvent.MOVED, sentences.to_lane_discard(self.role, (card,)), rule="bounce-up")
+        self.tell(
+            BinmatEvent.MOVED, sentences.to_lane_discard(self.role, (card,)), rule="bounce-up"
+        )
 
     # ---- combat -----------------------------------------------------------------------------------------------
 
@@ -230,7 +273,11 @@ class _Turn:
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
-        self.attack[lane], self.defence[lane], self.is_up[lane] = (), combat.defender, bool(combat.defender)
+        self.attack[lane], self.defence[lane], self.is_up[lane] = (
+            (),
+            combat.defender,
+            bool(combat.defender),
+        )
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
@@ -258,7 +305,9 @@ class _Turn:
         self._take(card)
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
-            self.tell(BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding")
+            self.tell(
+                BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding"
+            )
             return
         self.attacker_discard += (card,)
         self.tell(BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding")
@@ -288,7 +337,9 @@ class _Turn:
         told = self.combat.events
         before = next(at for at, event in enumerate(self.events) if event is told[0])
         behind = before + len(told)
-        return stages_of(self.combat, self.lane, before=self.events[:before], after=self.events[behind:])
+        return stages_of(
+            self.combat, self.lane, before=self.events[:before], after=self.events[behind:]
+        )
 
 
 def _defender_wins(state: State) -> str | None:

@@ -20,7 +20,9 @@ OPTION_ROWS = (
     OptionRow(
         "edition",
         say("Edition"),
-        say("Rulebook: the rules for playing with cards. Hackmud: the game as it has been played there since 2021."),
+        say(
+            "Rulebook: the rules for playing with cards. Hackmud: the game as it has been played there since 2021."
+        ),
         ((say("Rulebook"), "rulebook"), (say("Hackmud"), "hackmud")),
     ),
     OptionRow(
@@ -256,14 +258,18 @@ _SIGNS = (
     AidRow(say("BREAK"), say("damage is the whole power"), notation=">"),
 )
 _POWER = AidPoint(
-    say("Power: only these sums count"), say("2 is 1, 4 is 2, 8 is 3, 16 is 4, 32 is 5, 64 is 6. Every other sum is 0.")
+    say("Power: only these sums count"),
+    say("2 is 1, 4 is 2, 8 is 3, 16 is 4, 32 is 5, 64 is 6. Every other sum is 0."),
 )
 _COMBAT = AidPoint(
-    say("Combat"), say("Turn both stacks face up. TRAPs first, then BOUNCEs, then the sums, then damage.")
+    say("Combat"),
+    say("Turn both stacks face up. TRAPs first, then BOUNCEs, then the sums, then damage."),
 )
 _DAMAGE = AidPoint(
     say("Damage"),
-    say("Attacker’s power less the defender’s, and one more. First it takes stack cards, then cards of the lane deck."),
+    say(
+        "Attacker’s power less the defender’s, and one more. First it takes stack cards, then cards of the lane deck."
+    ),
 )
 
 
@@ -272,7 +278,9 @@ def extras_of(options: BinmatOptions) -> Extras:
     is_rulebook = options.edition is Edition.RULEBOOK
     combat = say("Draw, play a card, declare combat, or pass.")
     defending = combat if is_rulebook else say("Draw, play a card, discard one, or pass.")
-    attacking = combat if is_rulebook else say("Draw, play a card, declare combat, discard one, or pass.")
+    attacking = (
+        combat if is_rulebook else say("Draw, play a card, declare combat, discard one, or pass.")
+    )
     defender = PlayerAid(
         say("Hold every lane for {turns} turns.", turns=options.turns),
         say("Signs"),
@@ -281,7 +289,9 @@ def extras_of(options: BinmatOptions) -> Extras:
             AidPoint(say("One action a turn"), defending),
             AidPoint(
                 say("Your cards"),
-                say("Draw from any lane deck. A card goes face down, or face up on a stack that lies face up."),
+                say(
+                    "Draw from any lane deck. A card goes face down, or face up on a stack that lies face up."
+                ),
             ),
             _COMBAT,
             _POWER,
@@ -301,7 +311,13 @@ def extras_of(options: BinmatOptions) -> Extras:
             AidPoint(say("One action a turn"), attacking),
             AidPoint(
                 say("Your cards"),
-                joined(" ", [say("Draw from lanes that nobody defends, or from the attacker deck."), playing]),
+                joined(
+                    " ",
+                    [
+                        say("Draw from lanes that nobody defends, or from the attacker deck."),
+                        playing,
+                    ],
+                ),
             ),
             _COMBAT,
             _POWER,

@@ -18,12 +18,25 @@ from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.lesson import HELP, LESSON
-from companion.games.kahmate.state import KahmateOptions, State, dump, expected, first_state, lead, to_act
+from companion.games.kahmate.state import (
+    KahmateOptions,
+    State,
+    dump,
+    expected,
+    first_state,
+    lead,
+    to_act,
+)
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play
 
-_COMMANDS: Mapping[type, str] = {Run: say("Run"), Pass: say("Pass"), Kick: say("Kick"), Tackle: say("Tackle")}
+_COMMANDS: Mapping[type, str] = {
+    Run: say("Run"),
+    Pass: say("Pass"),
+    Kick: say("Kick"),
+    Tackle: say("Tackle"),
+}
 
 
 class Kahmate(Game[State, Action]):
@@ -36,7 +49,11 @@ class Kahmate(Game[State, Action]):
     title = say("Kahmate")
     summary = say("Rugby on a board. Secret cards decide.")
     minutes = 25
-    how_to_win = (say("Run the ball forward"), say("Caught? Secret cards decide"), say("Over their line, and you win"))
+    how_to_win = (
+        say("Run the ball forward"),
+        say("Caught? Secret cards decide"),
+        say("Over their line, and you win"),
+    )
     sides = board.SIDES
     options_type = KahmateOptions
     option_rows = OPTION_ROWS
@@ -79,7 +96,11 @@ class Kahmate(Game[State, Action]):
             return say("The ball’s card and who begins were chosen by the owner.")
         if options.ball_card is not None:
             return say("The ball’s card of this game was chosen by the owner.")
-        return say("Who begins this game was chosen by the owner.") if options.starter is not None else ""
+        return (
+            say("Who begins this game was chosen by the owner.")
+            if options.starter is not None
+            else ""
+        )
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both while they place and while a face-off waits, else the seat whose round it is."""
@@ -147,7 +168,9 @@ class Kahmate(Game[State, Action]):
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:  # noqa: ARG002
         """Return a run, pass or kick without a face-off, unless it won: all of it is open."""
-        if not isinstance(action, Run | Pass | Kick) or (isinstance(action, Run) and action.into_goal):
+        if not isinstance(action, Run | Pass | Kick) or (
+            isinstance(action, Run) and action.into_goal
+        ):
             return False
         return not course_of(state, action).face_offs
 

@@ -24,7 +24,9 @@ class Placement(msgspec.Struct, frozen=True):
     squares: Path
 
     def __str__(self) -> str:
-        return " ".join(f"{role.letter}@{NAMES[at]}" for role, at in zip(ROLES, self.squares, strict=True))
+        return " ".join(
+            f"{role.letter}@{NAMES[at]}" for role, at in zip(ROLES, self.squares, strict=True)
+        )
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -138,10 +140,15 @@ def parse(text: str) -> Action:
     if kind is Placement:
         return Placement(tuple(NUMBERS[part[2:]] for part in text.split(" ")))
     shown = Verbatim(text if len(text) <= 60 else f"{text[:60]}…")
-    if beyond := next((name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None):
+    if beyond := next(
+        (name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None
+    ):
         parts = {"square": Verbatim(beyond), "text": shown}
         raise Malformed(
-            say("“{square}” in “{text}” is not a square on this board: files are a to h, ranks 1 to 11", **parts)
+            say(
+                "“{square}” in “{text}” is not a square on this board: files are a to h, ranks 1 to 11",
+                **parts,
+            )
         )
     expected = say(
         "“{text}” is not an action: expected a run b2-b3-c3 (into goal b11-goal), a pass b5*c4, "

@@ -70,7 +70,8 @@ ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM + (NORTH,) * TEAM
 SPEED = tuple(role.speed for role in ROLE_OF)
 PIECE_NAMES = tuple(
-    say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name) for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
+    say("{colour} {role}", colour=SIDE_NAMES[seat], role=role.name)
+    for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
 """Such as “blue big”: also the name of its standing face."""
 DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
@@ -85,7 +86,8 @@ def _neighbours(square: Square) -> tuple[int, ...]:
 STEPS = tuple(map(_neighbours, SQUARES))
 """Where one step leads from each square."""
 OWN_RANKS = tuple(
-    tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2) for seat in (SOUTH, NORTH)
+    tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2)
+    for seat in (SOUTH, NORTH)
 )
 """The squares on which each seat places its pieces."""
 OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
@@ -126,7 +128,9 @@ def crossed(start: int, end: int) -> tuple[int, ...]:
     whose inside it crosses."""
     files, ranks = file_of(end) - file_of(start), rank_of(end) - rank_of(start)
     across, along = (-1 if files < 0 else 1), (-FILES if ranks < 0 else FILES)
-    return tuple(start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)])
+    return tuple(
+        start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)]
+    )
 
 
 _HEIGHT_MM, _BALL_MM = 5.0, 3.0
@@ -144,9 +148,13 @@ def _faces(seat: Seat) -> list[Face]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])
         sign = f"player-{letter.lower()}"
-        faces.append(Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign))
+        faces.append(
+            Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign)
+        )
         under = tuple(marker + TEAM for marker in markers)
-        faces.append(Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True))
+        faces.append(
+            Face(DOWN_NAMES[piece], drawing, under, _HEIGHT_MM, seat, letter=letter, lies=True)
+        )
     return faces
 
 
@@ -154,7 +162,14 @@ def _faces(seat: Seat) -> list[Face]:
 def kit() -> Kit:
     """Return twelve pieces with two faces, the ball, and a board with a goal behind each end."""
     printed = Board(
-        say("pitch"), FILES, RANKS, square_mm=31, gap_mm=0, corners=(12, 13, 14, 15), tones=2, has_goals=True
+        say("pitch"),
+        FILES,
+        RANKS,
+        square_mm=31,
+        gap_mm=0,
+        corners=(12, 13, 14, 15),
+        tones=2,
+        has_goals=True,
     )
     ball = Face(BALL, "ball", (94,), _BALL_MM, carried=True)
     return Kit(
@@ -166,8 +181,12 @@ def kit() -> Kit:
         pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
         tag_mm=17,
         notes=(
-            say("Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."),
-            say("Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that has it."),
+            say(
+                "Pieces: glue the two tags of a piece onto the two sides of a disc or card 5 mm thick."
+            ),
+            say(
+                "Ball: glue its tag onto card 3 mm thick. It lies above or below the piece that has it."
+            ),
             say("A piece that is turned over shows its other tag, with the letter on its side."),
         ),
         letters={role.letter: role.name for role in ROLES},

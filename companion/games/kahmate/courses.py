@@ -78,8 +78,12 @@ def interceptors(state: State, action: Pass) -> list[int]:
 
 def _pass(state: State, action: Pass) -> Course:
     """Return the end of a lost face-off: it gives the ball to the interceptor, who stays where he is."""
-    face_offs = [FaceOff(other, action.start, state.places[other]) for other in interceptors(state, action)]
-    return Course(Kind.PASS, (state.board[action.start],), action.start, action.end, tuple(face_offs))
+    face_offs = [
+        FaceOff(other, action.start, state.places[other]) for other in interceptors(state, action)
+    ]
+    return Course(
+        Kind.PASS, (state.board[action.start],), action.start, action.end, tuple(face_offs)
+    )
 
 
 def _tackle(state: State, action: Tackle) -> Course:
@@ -135,10 +139,14 @@ def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
 
     None unless all its six pieces stand there.
     """
-    own = {PIECE_NAMES[piece] for piece in TEAMS[seat]} | {DOWN_NAMES[piece] for piece in TEAMS[seat]}
+    own = {PIECE_NAMES[piece] for piece in TEAMS[seat]} | {
+        DOWN_NAMES[piece] for piece in TEAMS[seat]
+    }
     lying = sorted((face, NUMBER_OF[square]) for square, face in seen.items() if face in own)
     squares = [square for _, square in lying]
-    if not state.is_placing or [face for face, _ in lying] != sorted(PIECE_NAMES[piece] for piece in TEAMS[seat]):
+    if not state.is_placing or [face for face, _ in lying] != sorted(
+        PIECE_NAMES[piece] for piece in TEAMS[seat]
+    ):
         return None
     if not set(squares) <= set(OWN_RANKS[seat]):
         return None

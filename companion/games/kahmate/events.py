@@ -4,8 +4,12 @@ from companion.core.event_cues import CueLamps, EventCue
 from companion.core.i18n import say, say_n
 from companion.games.events import EventKind, Highlight, Look
 
-_FACE_OFF = EventCue("face_off", "A5 80 ·80 A5 80 ·80 E6 160", for_both=True, is_call=True, words=say("A face-off"))
-_AGAIN = EventCue("face_off_again", "A5 80 ·80 A5 80", for_both=True, is_call=True, lamps=CueLamps.TURN_FLASHES)
+_FACE_OFF = EventCue(
+    "face_off", "A5 80 ·80 A5 80 ·80 E6 160", for_both=True, is_call=True, words=say("A face-off")
+)
+_AGAIN = EventCue(
+    "face_off_again", "A5 80 ·80 A5 80", for_both=True, is_call=True, lamps=CueLamps.TURN_FLASHES
+)
 
 _FACE_OFFS = Highlight("blade", lambda n: say_n("{n} face-off", "{n} face-offs", n), 3)
 _TACKLES = Highlight("shot", lambda n: say_n("{n} tackle", "{n} tackles", n), 2)

@@ -69,10 +69,16 @@ def _changes(state: State, seen: FacesSeen) -> _Change:
 def _judge(state: State, seat: int, change: _Change) -> None:
     """Raise `Illegal` for the one thing that hands have done."""
     _judge_flips(state, change)
-    gone = [piece for piece in PIECES if state.places[piece] in change.was.keys() - change.now.keys()]
+    gone = [
+        piece for piece in PIECES if state.places[piece] in change.was.keys() - change.now.keys()
+    ]
     for piece in gone:
         if SEAT_OF[piece] != seat and len(gone) == 1:
-            parts = {"piece": PIECE_NAMES[piece], "side": SIDE_NAMES[seat], "square": NAMES[state.places[piece]]}
+            parts = {
+                "piece": PIECE_NAMES[piece],
+                "side": SIDE_NAMES[seat],
+                "square": NAMES[state.places[piece]],
+            }
             sentence = say("{piece!c} is not {side}’s to move: put it back on {square}.", **parts)
             refuse(Reason.OTHER_SIDE, sentence, "round", state.places[piece])
     if not gone:
@@ -80,7 +86,10 @@ def _judge(state: State, seat: int, change: _Change) -> None:
         _judge_ball(state, change)
     elif len(gone) == 1:
         _judge_mover(state, seat, gone[0], change)
-    elif len(gone) == 2 and not change.was.keys() - {*(state.places[piece] for piece in gone), state.ball}:
+    elif len(gone) == 2 and not change.was.keys() - {
+        *(state.places[piece] for piece in gone),
+        state.ball,
+    }:
         _judge_pair(state, seat, gone, change)
 
 
@@ -91,9 +100,13 @@ def _judge_flips(state: State, change: _Change) -> None:
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
         if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
             parts = {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
-            sentence = say("{piece!c} on {square} should not have been turned over: turn it back.", **parts)
+            sentence = say(
+                "{piece!c} on {square} should not have been turned over: turn it back.", **parts
+            )
             if state.down[piece]:
-                sentence = say("{piece!c} on {square} should not stand up yet: turn it back.", **parts)
+                sentence = say(
+                    "{piece!c} on {square} should not stand up yet: turn it back.", **parts
+                )
             refuse(Reason.FLIPPED_BY_HAND, sentence, "turned-over", square)
 
 
@@ -126,8 +139,12 @@ def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> No
     for first, second in itertools.permutations(gone):
         if change.now.get(state.ball) == PIECE_NAMES[second]:
             ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
-            one, other, to = (NAMES[at] for at in (state.places[first], state.places[second], state.ball))
-            told = say("{square} and {other} to {to} is not a tackle.", square=one, other=other, to=to)
+            one, other, to = (
+                NAMES[at] for at in (state.places[first], state.places[second], state.ball)
+            )
+            told = say(
+                "{square} and {other} to {to} is not a tackle.", square=one, other=other, to=to
+            )
             _explain(state, seat, Tackle(ways, state.ball), told)
             return
 
@@ -137,7 +154,9 @@ def _judge_left_ball(state: State, change: _Change) -> None:
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
         parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
-        sentence = say("{piece!c} has left the ball on {square}: a carrier takes the ball along.", **parts)
+        sentence = say(
+            "{piece!c} has left the ball on {square}: a carrier takes the ball along.", **parts
+        )
         refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
 
@@ -148,15 +167,21 @@ def _judge_ball(state: State, change: _Change) -> None:
         return
     end = ends[0]
     if state.carrier == EMPTY:
-        sentence = say("The ball on {square} is loose: a piece has to fetch it by a run.", square=NAMES[start])
+        sentence = say(
+            "The ball on {square} is loose: a piece has to fetch it by a run.", square=NAMES[start]
+        )
         refuse(Reason.NO_BALL, sentence, "loose-ball", start)
     mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
     is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
     both = {"square": NAMES[start], "to": NAMES[end]}
     if is_ahead and not mate:
-        _explain(state, state.seat, Kick(start, end), say("{square} to {to} is not a kick.", **both))
+        _explain(
+            state, state.seat, Kick(start, end), say("{square} to {to} is not a kick.", **both)
+        )
     else:
-        _explain(state, state.seat, Pass(start, end), say("{square} to {to} is not a pass.", **both))
+        _explain(
+            state, state.seat, Pass(start, end), say("{square} to {to} is not a pass.", **both)
+        )
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:
@@ -189,7 +214,9 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
     Else a shortest at all, to say what bars it.
     """
     shortest = _shortest(start, end, frozenset())
-    return next((way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest)
+    return next(
+        (way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest
+    )
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:

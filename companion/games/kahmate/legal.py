@@ -91,14 +91,22 @@ def check(state: State, seat: int, action: Action) -> None:
     if isinstance(action, Placement):
         _check_placement(state, seat, action)
     elif state.is_placing:
-        refuse(Reason.PLACING_DUE, say("The pieces are not placed yet: give each of your six a square."), "setting-up")
+        refuse(
+            Reason.PLACING_DUE,
+            say("The pieces are not placed yet: give each of your six a square."),
+            "setting-up",
+        )
     elif isinstance(action, Card):
         _check_card(state, seat, action)
     elif state.course:
-        sentence = say("A face-off waits for cards: choose one of {cards}.", cards=_hand(state, seat))
+        sentence = say(
+            "A face-off waits for cards: choose one of {cards}.", cards=_hand(state, seat)
+        )
         refuse(Reason.FACE_OFF_DUE, sentence, "face-off")
     elif seat != state.seat:
-        sentence = say("It is {side}’s turn: wait until {side} ends it.", side=SIDE_NAMES[state.seat])
+        sentence = say(
+            "It is {side}’s turn: wait until {side} ends it.", side=SIDE_NAMES[state.seat]
+        )
         refuse(Reason.NOT_YOUR_ROUND, sentence, "round")
     elif isinstance(action, Run):
         _check_run(state, action)
@@ -117,11 +125,18 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
         refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
-            parts = {"square": NAMES[square], "ranks": OWN_RANK_WORDS[seat], "side": SIDE_NAMES[seat]}
+            parts = {
+                "square": NAMES[square],
+                "ranks": OWN_RANK_WORDS[seat],
+                "side": SIDE_NAMES[seat],
+            }
             sentence = say("{square} is not on {ranks}: {side} places its pieces there.", **parts)
             refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
         if square in action.squares[:place]:
-            sentence = say("Two pieces are placed on {square}: give each a square of its own.", square=NAMES[square])
+            sentence = say(
+                "Two pieces are placed on {square}: give each a square of its own.",
+                square=NAMES[square],
+            )
             refuse(Reason.PLACED_TWICE, sentence, "setting-up", square)
 
 
@@ -131,7 +146,11 @@ def _check_card(state: State, seat: int, action: Card) -> None:
         refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.hands[seat]:
         parts = {"card": action.value, "cards": _hand(state, seat)}
-        refuse(Reason.CARD_SPENT, say("Card {card} has been used: choose one of {cards}.", **parts), "face-off")
+        refuse(
+            Reason.CARD_SPENT,
+            say("Card {card} has been used: choose one of {cards}.", **parts),
+            "face-off",
+        )
 
 
 def _hand(state: State, seat: int) -> str:
@@ -159,18 +178,28 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     """Return the piece on a square, which must be able to use one of the round's runs."""
     piece = _own_piece(state, square, deed)
     if piece in state.ran:
-        sentence = say("{piece!c} on {square} has run already: each piece runs once in a turn.", **_who(piece, square))
+        sentence = say(
+            "{piece!c} on {square} has run already: each piece runs once in a turn.",
+            **_who(piece, square),
+        )
         refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.down[piece]:
         parts = {**_who(piece, square), "side": SIDE_NAMES[state.seat]}
-        sentence = say("{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts)
+        sentence = say(
+            "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
+        )
         if state.down[piece] > 1:
             sentence = say(
-                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next turn.", **parts
+                "{piece!c} on {square} is turned over: it stands up at the end of {side}’s next turn.",
+                **parts,
             )
         refuse(Reason.TURNED_OVER, sentence, "turned-over", square)
     if not state.runs_left:
-        refuse(Reason.NO_RUN_LEFT, say("Two pieces have run in this turn: pass, kick or end the turn."), "round")
+        refuse(
+            Reason.NO_RUN_LEFT,
+            say("Two pieces have run in this turn: pass, kick or end the turn."),
+            "round",
+        )
     return piece
 
 
@@ -180,12 +209,15 @@ def _check_way(piece: int, path: Path, more: int) -> None:
         if following not in STEPS[square]:
             parts = {"square": NAMES[square], "to": NAMES[following]}
             sentence = say(
-                "{square} to {to} is not a step: a step goes to an adjacent square, not diagonally.", **parts
+                "{square} to {to} is not a step: a step goes to an adjacent square, not diagonally.",
+                **parts,
             )
             refuse(Reason.NOT_A_STEP, sentence, "running", following)
     steps = len(path) - 1 + more
     if steps > SPEED[piece]:
-        sentence = say("Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece])
+        sentence = say(
+            "Too far: {piece!c} runs {speed}.", piece=ROLE_OF[piece].name, speed=SPEED[piece]
+        )
         refuse(Reason.TOO_FAR, sentence, "running", path[-1])
 
 
@@ -197,7 +229,9 @@ def _check_run(state: State, run: Run) -> None:
     for square in path[1:]:
         if square == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
             who = _who(carrier, square)
-            sentence = say("{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who)
+            sentence = say(
+                "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
+            )
             refuse(Reason.INTO_CARRIER, sentence, "in-the-way", square)
         has_ball = has_ball or (square == state.ball and carrier == EMPTY)
     if run.into_goal:
@@ -213,7 +247,10 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
         refuse(Reason.GOAL_TOO_EARLY, sentence, "try", last)
     if not has_ball:
         name = PIECE_NAMES[piece]
-        sentence = say("{piece!c} does not have the ball on this path: only a carrier runs into goal.", piece=name)
+        sentence = say(
+            "{piece!c} does not have the ball on this path: only a carrier runs into goal.",
+            piece=name,
+        )
         refuse(Reason.GOAL_WITHOUT_BALL, sentence, "try", last)
 
 
@@ -228,12 +265,16 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
         sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **who)
         refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
     if SEAT_OF[other] == state.seat:
-        sentence = say("{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **who)
+        sentence = say(
+            "{piece!c} stands on {square}: a run goes through team-mates and stops beyond.", **who
+        )
         refuse(Reason.STOPS_ON_TEAM_MATE, sentence, "running", last)
     sentence = say("{piece!c} stands on {square}: a run that meets it needs a step beyond.", **who)
     if len(path) - 1 == SPEED[piece]:
         who["runner"] = PIECE_NAMES[piece]
-        sentence = say("{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **who)
+        sentence = say(
+            "{piece!c} stands on {square}: {runner} has no step left to go beyond it.", **who
+        )
     refuse(Reason.STOPS_ON_OPPONENT, sentence, "in-the-way", last)
 
 
@@ -241,9 +282,13 @@ def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
         who = _who(piece, square)
-        sentence = say("{piece!c} on {square} does not have the ball: pass with the carrier.", **who)
+        sentence = say(
+            "{piece!c} on {square} does not have the ball: pass with the carrier.", **who
+        )
         if deed == "kick":
-            sentence = say("{piece!c} on {square} does not have the ball: kick with the carrier.", **who)
+            sentence = say(
+                "{piece!c} on {square} does not have the ball: kick with the carrier.", **who
+            )
         refuse(Reason.NO_BALL, sentence, deed, square)
 
 
@@ -256,13 +301,20 @@ def _check_pass(state: State, action: Pass) -> None:
         sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
         refuse(Reason.PASS_NOT_BEHIND, sentence, "pass", action.end)
     if back > PASS_REACH or aside > PASS_REACH:
-        sentence = say("{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files sideways.", **ends)
+        sentence = say(
+            "{square} to {to} is too far: a pass goes at most 2 ranks back and 2 files sideways.",
+            **ends,
+        )
         refuse(Reason.PASS_TOO_FAR, sentence, "pass", action.end)
     receiver = state.board[action.end]
     if receiver == EMPTY:
-        sentence = say("Nobody stands on {square}: a pass goes to a team-mate.", square=NAMES[action.end])
+        sentence = say(
+            "Nobody stands on {square}: a pass goes to a team-mate.", square=NAMES[action.end]
+        )
     elif SEAT_OF[receiver] != state.seat:
-        sentence = say("{piece!c} is on {square}: a pass goes to a team-mate.", **_who(receiver, action.end))
+        sentence = say(
+            "{piece!c} is on {square}: a pass goes to a team-mate.", **_who(receiver, action.end)
+        )
     elif state.down[receiver]:
         who = _who(receiver, action.end)
         sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **who)
@@ -279,14 +331,19 @@ def _check_kick(state: State, action: Kick) -> None:
         if (rank_of(state.places[mate]) - rank_of(action.start)) * ahead > 0:
             square = state.places[mate]
             parts = {**_who(mate, square), "side": SIDE_NAMES[state.seat]}
-            sentence = say("{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts)
+            sentence = say(
+                "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
+            )
             refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
     ranks = (rank_of(action.end) - rank_of(action.start)) * ahead
     if ranks < 1:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
         refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
     if ranks > KICK_REACH or abs(file_of(action.end) - file_of(action.start)) > KICK_REACH:
-        sentence = say("{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files sideways.", **ends)
+        sentence = say(
+            "{square} to {to} is too far: a kick goes at most 3 ranks ahead and 3 files sideways.",
+            **ends,
+        )
         refuse(Reason.KICK_TOO_FAR, sentence, "kick", action.end)
 
 
@@ -303,11 +360,17 @@ def _check_tackle(state: State, action: Tackle) -> None:
         refuse(Reason.NO_RUN_LEFT, sentence, "tackle")
     carrier = state.carrier
     if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
-        sentence = say("Nobody on {square} has the ball: only the carrier is tackled.", square=NAMES[action.target])
+        sentence = say(
+            "Nobody on {square} has the ball: only the carrier is tackled.",
+            square=NAMES[action.target],
+        )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
         who = _who(carrier, action.target)
-        sentence = say("{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.", **who)
+        sentence = say(
+            "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
+            **who,
+        )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     for piece, path in zip(tacklers, action.paths, strict=True):
         _check_way(piece, (*path, action.target), 0)
@@ -316,6 +379,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
             if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
                 who = _who(other, square)
                 sentence = say(
-                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.", **who
+                    "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.",
+                    **who,
                 )
                 refuse(Reason.WAY_BLOCKED, sentence, "tackle", square)

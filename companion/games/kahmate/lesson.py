@@ -10,7 +10,11 @@ _PASS, _TACKLE = say("Pass"), say("Tackle")
 
 LESSON = Lesson(
     goal=say("Run the ball over their line."),
-    picture=((("disc", "blue"),), (("disc", "blue"), ("ball", "plain")), (("spawn-n", "pink"), ("ball", "plain"))),
+    picture=(
+        (("disc", "blue"),),
+        (("disc", "blue"), ("ball", "plain")),
+        (("spawn-n", "pink"), ("ball", "plain")),
+    ),
     options={"start": "e5 c4 d3 b3 f3 d2 / c8 g8 e6 d8 b9 d10 / f3", "starter": "south"},
     steps=(
         LessonStep(

@@ -9,7 +9,17 @@ import itertools
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Path, Placement, Run, Tackle
+from companion.games.kahmate.actions import (
+    Action,
+    Card,
+    EndRound,
+    Kick,
+    Pass,
+    Path,
+    Placement,
+    Run,
+    Tackle,
+)
 from companion.games.kahmate.board import (
     AHEAD,
     AREA,
@@ -52,7 +62,9 @@ def able(state: State) -> list[int]:
     """Return the pieces of the seat on turn that may still run or tackle in this round."""
     if not state.runs_left:
         return []
-    return [piece for piece in TEAMS[state.seat] if not state.down[piece] and piece not in state.ran]
+    return [
+        piece for piece in TEAMS[state.seat] if not state.down[piece] and piece not in state.ran
+    ]
 
 
 def _other_carrier(state: State) -> int:
@@ -156,7 +168,9 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     Actions of one course lead to the same state, and hands that make them leave the board alike. The end of the round
     has no course and comes last.
     """
-    candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [runs(state, piece) for piece in able(state)]
+    candidates: list[Iterable[Run | Pass | Kick | Tackle]] = [
+        runs(state, piece) for piece in able(state)
+    ]
     candidates += [passes(state), kicks(state)]
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
     candidates.append(_tackles(state, ways))
@@ -169,7 +183,9 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
             best[course] = (length, str(action), action)
         elif length == known[0] and (text := str(action)) < known[1]:
             best[course] = (length, text, action)
-    found: list[tuple[Action, Course | None]] = [(action, course) for course, (_, _, action) in best.items()]
+    found: list[tuple[Action, Course | None]] = [
+        (action, course) for course, (_, _, action) in best.items()
+    ]
     return [*found, (EndRound(), None)]
 
 
@@ -217,11 +233,15 @@ def _random_ball_play(state: State, rng: Random) -> Pass | Kick | None:
 
 
 def _random_tackle(state: State, rng: Random) -> Tackle | None:
-    ways = {piece: paths for piece in able(state) if (paths := tuple(ways_to_carrier(state, piece)))}
+    ways = {
+        piece: paths for piece in able(state) if (paths := tuple(ways_to_carrier(state, piece)))
+    }
     if not ways:
         return None
     number = rng.choice((1, 2)) if len(ways) > 1 and state.runs_left > 1 else 1
-    return Tackle(tuple(rng.choice(ways[piece]) for piece in rng.sample(list(ways), number)), state.ball)
+    return Tackle(
+        tuple(rng.choice(ways[piece]) for piece in rng.sample(list(ways), number)), state.ball
+    )
 
 
 def _random_run(state: State, rng: Random) -> Run | None:

@@ -53,11 +53,17 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        facts={} if state.is_placing else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
-        hands={} if state.is_placing else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
+        facts={}
+        if state.is_placing
+        else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
+        hands={}
+        if state.is_placing
+        else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
         keys=_keys(state) if may_act and in_round else (),
         placing=_placing(SEATS.index(viewer)) if state.is_placing and viewer else None,
-        duel=_duel(state, state.course, state.face_off) if state.course and state.face_off else None,
+        duel=_duel(state, state.course, state.face_off)
+        if state.course and state.face_off
+        else None,
     )
 
 
@@ -130,7 +136,9 @@ def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     texts = _deed(state, course), _defence(course.kind, NAMES[state.places[other]])
     attack = tuple(ROLE_OF[piece].attack for piece in course.movers)
     sides = {
-        SEATS[state.seat]: Duellist(PIECE_NAMES[mover], SQUARES[state.places[mover]], texts[0], attack),
+        SEATS[state.seat]: Duellist(
+            PIECE_NAMES[mover], SQUARES[state.places[mover]], texts[0], attack
+        ),
         SEATS[1 - state.seat]: Duellist(
             PIECE_NAMES[other], SQUARES[state.places[other]], texts[1], (ROLE_OF[other].defence,)
         ),
@@ -144,7 +152,11 @@ def _deed(state: State, course: Course) -> str:
     match course.kind:
         case Kind.TACKLE if len(course.movers) > 1:
             second = course.movers[1]
-            parts = {"start": start, "role": ROLE_OF[second].name, "square": NAMES[state.places[second]]}
+            parts = {
+                "start": start,
+                "role": ROLE_OF[second].name,
+                "square": NAMES[state.places[second]],
+            }
             return say("tackles from {start} with {role} on {square}", **parts)
         case Kind.TACKLE:
             return say("tackles from {start}", start=start)
@@ -190,7 +202,9 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
     """Return what the first of several ways to a square has least of: those it meets, a ball left lying, steps."""
     if course is None:
         return 0, False, 0
-    leaves_ball = isinstance(action, Run) and course.ball != course.end and state.ball in action.path
+    leaves_ball = (
+        isinstance(action, Run) and course.ball != course.end and state.ball in action.path
+    )
     return len(course.face_offs), leaves_ball, steps_of(action)
 
 
@@ -212,7 +226,10 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
         case Tackle(paths=paths, target=target):
             squares, label = (*itertools.chain(*paths), target), _tackle_label(action, course)
             if len(paths) > 1:
-                key, taps = "tackle2", tuple(SQUARES[square] for square in (*(path[0] for path in paths), target))
+                key, taps = (
+                    "tackle2",
+                    tuple(SQUARES[square] for square in (*(path[0] for path in paths), target)),
+                )
         case _:
             raise AssertionError(f"{action} has no course")
     is_met = () if isinstance(action, Tackle) else course.face_offs
@@ -240,7 +257,11 @@ def _run_label(state: State, run: Run, course: Course) -> str:
     if not course.face_offs:
         if run.into_goal:
             return say("Run {start} into goal", **parts)
-        return say("Run {start} to {end} with ball", **parts) if fetches else say("Run {start} to {end}", **parts)
+        return (
+            say("Run {start} to {end} with ball", **parts)
+            if fetches
+            else say("Run {start} to {end}", **parts)
+        )
     if run.into_goal:
         return say("Run {start} into goal against {met}", **parts)
     if fetches:
@@ -305,5 +326,10 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
 @lru_cache(maxsize=128)
 def _card_pad(seat: Seat, hand: tuple[int, ...]) -> CardPad:
     cards = dict(zip(_PADS, map(str, FULL_HAND), strict=True))
-    keys = tuple(Key(card, say("card {card}", card=card), SIDES[seat].drawing, key) for key, card in cards.items())
-    return CardPad(keys, 1, spent=frozenset(card for card in cards.values() if int(card) not in hand))
+    keys = tuple(
+        Key(card, say("card {card}", card=card), SIDES[seat].drawing, key)
+        for key, card in cards.items()
+    )
+    return CardPad(
+        keys, 1, spent=frozenset(card for card in cards.values() if int(card) not in hand)
+    )

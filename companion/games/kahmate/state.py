@@ -156,12 +156,21 @@ def first_state(options: KahmateOptions) -> State:
     groups = parse_groups("/".join(teams), FILES, RANKS)
     kick_off = Square.parse(ball.strip())
     if [len(group) for group in groups] != [TEAM] * len(SEATS) or kick_off not in NUMBER_OF:
-        raise Malformed(say("Write six squares for Blue, a slash, six for Pink, a slash, and the ball’s square"))
+        raise Malformed(
+            say("Write six squares for Blue, a slash, six for Pink, a slash, and the ball’s square")
+        )
     places = tuple(NUMBER_OF[square] for group in groups for square in group)
-    return State(options, places, ball=NUMBER_OF[kick_off], seat=SEATS.index(Seat(options.starter or Seat.SOUTH)))
+    return State(
+        options,
+        places,
+        ball=NUMBER_OF[kick_off],
+        seat=SEATS.index(Seat(options.starter or Seat.SOUTH)),
+    )
 
 
-def layout_of(places: Sequence[int], down: Sequence[int], ball: int) -> dict[Square, tuple[str, ...]]:
+def layout_of(
+    places: Sequence[int], down: Sequence[int], ball: int
+) -> dict[Square, tuple[str, ...]]:
     """Return what lies where: the ball on top of the piece with which it shares a square.
 
     What is in goal is left out.
@@ -184,7 +193,9 @@ def lead(state: State) -> float:
         return 0.0
     middle = (RANKS - 1) / 2
     if state.ball == IN_GOAL:
-        return middle + 1 if state.seat == SOUTH else -middle - 1  # whoever has scored is still on turn
+        return (
+            middle + 1 if state.seat == SOUTH else -middle - 1
+        )  # whoever has scored is still on turn
     return state.ball // FILES - middle
 
 
@@ -212,7 +223,9 @@ def dump(state: State) -> dict[str, Any]:
         "seat": None if state.is_placing else SEATS[state.seat],
         "pieces": [_plain_piece(state, piece) for piece in PIECES] if state.places else [],
         "ball": _plain_ball(state),
-        "ran": [NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL],
+        "ran": [
+            NAMES[state.places[piece]] for piece in state.ran if state.places[piece] != IN_GOAL
+        ],
         "runs_left": state.runs_left,
         "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
         "face_off": _plain_face_off(state),
@@ -246,7 +259,10 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
     if state.ball == IN_GOAL:
         return {"square": "goal", "seat": SEATS[state.seat]}
     carrier = state.carrier
-    return {"square": NAMES[state.ball], "seat": None if carrier == EMPTY else SEATS[SEAT_OF[carrier]]}
+    return {
+        "square": NAMES[state.ball],
+        "seat": None if carrier == EMPTY else SEATS[SEAT_OF[carrier]],
+    }
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:

@@ -18,7 +18,16 @@ from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
-from companion.games.kahmate.actions import Action, Card, EndRound, Kick, Pass, Placement, Run, Tackle
+from companion.games.kahmate.actions import (
+    Action,
+    Card,
+    EndRound,
+    Kick,
+    Pass,
+    Placement,
+    Run,
+    Tackle,
+)
 from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
@@ -86,11 +95,17 @@ class _Turn:
     _told: int = 0
 
     def __post_init__(self) -> None:
-        self.places, self.down, self.ball = list(self.state.places), list(self.state.down), self.state.ball
+        self.places, self.down, self.ball = (
+            list(self.state.places),
+            list(self.state.down),
+            self.state.ball,
+        )
 
     def tell(self, kind: EventKind, seat: int | None, text: str, rule: str, **more: Any) -> None:
         """Add an event."""
-        self.events.append(Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more))
+        self.events.append(
+            Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more)
+        )
 
     def layout(self) -> Layout:
         """Return what lies where now."""
@@ -104,10 +119,16 @@ class _Turn:
         events = tuple(self.events[self._told :])
         self._told = len(self.events)
         tells = (Tell(self.told, "sums"),) if self.tallies else ()
-        self.stages.append(Stage(title, {}, events, self.layout() if is_decided else None, self.tallies, tells=tells))
+        self.stages.append(
+            Stage(
+                title, {}, events, self.layout() if is_decided else None, self.tallies, tells=tells
+            )
+        )
         self.tallies = ()
 
-    def move_ball(self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None) -> None:
+    def move_ball(
+        self, square: int, rule: str, falls: tuple[int, ...] = (), why: str | None = None
+    ) -> None:
         """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over afterwards."""
         self.ball = square
         piece = self.places.index(square) if square in self.places else EMPTY
@@ -115,7 +136,11 @@ class _Turn:
         if piece == EMPTY:
             text = say("The ball lies on {square}.", square=name)
         elif self.down[piece] or piece in falls:
-            text = say("The ball lies with {piece}, turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
+            text = say(
+                "The ball lies with {piece}, turned over on {square}.",
+                piece=PIECE_NAMES[piece],
+                square=name,
+            )
         else:
             text = say("{piece!c} has the ball on {square}.", piece=PIECE_NAMES[piece], square=name)
         self.tell(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
@@ -125,8 +150,17 @@ class _Turn:
         for piece in pieces:
             self.down[piece] = 2 if SEAT_OF[piece] == self.state.seat else 1
             name = NAMES[self.places[piece]]
-            text = say("{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name)
-            self.tell(KahmateEvent.TURNED_OVER, SEAT_OF[piece], text, "turned-over", square=name, why=_STANDS_UP)
+            text = say(
+                "{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name
+            )
+            self.tell(
+                KahmateEvent.TURNED_OVER,
+                SEAT_OF[piece],
+                text,
+                "turned-over",
+                square=name,
+                why=_STANDS_UP,
+            )
         if pieces:
             self.stage(_TURN_OVER)
 
@@ -147,7 +181,11 @@ class _Turn:
             name = NAMES[self.places[piece]]
             text = say("{piece!c} stands up on {square}.", piece=PIECE_NAMES[piece], square=name)
             if self.ball == self.places[piece]:
-                text = say("{piece!c} stands up on {square} and has the ball.", piece=PIECE_NAMES[piece], square=name)
+                text = say(
+                    "{piece!c} stands up on {square} and has the ball.",
+                    piece=PIECE_NAMES[piece],
+                    square=name,
+                )
             self.tell(KahmateEvent.STANDS_UP, seat, text, "turned-over", square=name)
         if risen:
             self.stage(_STAND_UP)
@@ -159,7 +197,9 @@ class _Turn:
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
-            reason = say("Turn {number} was the last one, without a try: a tie.", number=state.round)
+            reason = say(
+                "Turn {number} was the last one, without a try: a tie.", number=state.round
+            )
         elif options.quiet_limit and quiet >= options.quiet_limit:
             reason = say("{number} turns without a face-off: a tie.", number=quiet)
         else:
@@ -184,14 +224,22 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
     turn = _Turn(state)
     turn.places = [*placed[0].squares, *placed[1].squares]
     for seat, placement in enumerate(placed):
-        told = (joined(" ", (role.name, NAMES[at])) for role, at in zip(ROLES, placement.squares, strict=True))
+        told = (
+            joined(" ", (role.name, NAMES[at]))
+            for role, at in zip(ROLES, placement.squares, strict=True)
+        )
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=joined(", ", told))
         turn.tell(CommonEvent.PLACED, seat, text, "setting-up")
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
     turn.tell(KahmateEvent.BALL, None, text, "setting-up", square=name)
-    turn.tell(KahmateEvent.BEGINS, starter, say("{side!c} begins.", side=SIDE_NAMES[starter]), "setting-up")
+    turn.tell(
+        KahmateEvent.BEGINS,
+        starter,
+        say("{side!c} begins.", side=SIDE_NAMES[starter]),
+        "setting-up",
+    )
     turn.stage(say("Put the pieces out"))
     turn.changes = {"seat": starter}
     return turn.step()
@@ -234,14 +282,25 @@ def _on_square(piece: int, square: int) -> str:
 @lru_cache(maxsize=4096)
 def _runs(piece: int, start: int, end: int) -> str:
     if end == start:
-        return say("{piece!c} runs from {start} and comes back.", piece=PIECE_NAMES[piece], start=NAMES[start])
-    return say("{piece!c} runs from {start} to {end}.", piece=PIECE_NAMES[piece], start=NAMES[start], end=NAMES[end])
+        return say(
+            "{piece!c} runs from {start} and comes back.",
+            piece=PIECE_NAMES[piece],
+            start=NAMES[start],
+        )
+    return say(
+        "{piece!c} runs from {start} to {end}.",
+        piece=PIECE_NAMES[piece],
+        start=NAMES[start],
+        end=NAMES[end],
+    )
 
 
 def _tackled(course: Course, target: str) -> str:
     first, *others = (PIECE_NAMES[piece] for piece in course.movers)
     if others:
-        return say("{piece!c} and {other} tackle {target}.", piece=first, other=others[0], target=target)
+        return say(
+            "{piece!c} and {other} tackle {target}.", piece=first, other=others[0], target=target
+        )
     return say("{piece!c} tackles {target}.", piece=first, target=target)
 
 
@@ -288,12 +347,16 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
     attack = _Sum(state.seat, course.movers[0], (*strengths, (_CARD, cards[state.seat])))
     defender = ROLE_OF[face_off.defender]
     other = 1 - state.seat
-    defence = _Sum(other, face_off.defender, ((defender.name, defender.defence), (_CARD, cards[other])))
+    defence = _Sum(
+        other, face_off.defender, ((defender.name, defender.defence), (_CARD, cards[other]))
+    )
     turn.tallies = (attack.tally(defence), defence.tally(attack))
     _tell_totals(turn, attack, defence)
     turn.told = _headline(state, course, attack.total, defence.total)
     _discard(turn, cards)
-    if attack.total == defence.total or (attack.total > defence.total and state.won + 1 < len(course.face_offs)):
+    if attack.total == defence.total or (
+        attack.total > defence.total and state.won + 1 < len(course.face_offs)
+    ):
         turn.changes |= {"course": course, "won": state.won + (attack.total > defence.total)}
         turn.stage(_FACE_OFF, is_decided=False)
     elif course.kind is Kind.TACKLE:
@@ -333,7 +396,8 @@ class _Sum:
 def _compared(attack: Parts, defence: Parts) -> str:
     """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
     one, other = (
-        joined(" + ", (joined(" ", (name, str(number))) for name, number in parts)) for parts in (attack, defence)
+        joined(" + ", (joined(" ", (name, str(number))) for name, number in parts))
+        for parts in (attack, defence)
     )
     return say("{attack!c} against {defence}.", attack=one, defence=other)
 
@@ -347,10 +411,16 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
         turn.tell(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = max(attack, defence, key=lambda each: each.total)
-    text = say("{attack} against {defence}: {piece} wins the face-off.", **totals, piece=PIECE_NAMES[winner.piece])
+    text = say(
+        "{attack} against {defence}: {piece} wins the face-off.",
+        **totals,
+        piece=PIECE_NAMES[winner.piece],
+    )
     if len(attack.parts) > 2 and winner is attack:
         side = SIDE_NAMES[attack.seat]
-        text = say("{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side)
+        text = say(
+            "{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side
+        )
     turn.tell(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
@@ -373,7 +443,9 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
         case Kind.PASS:
             return say("{more} against {less}: {side} has the ball", **totals, side=other)
         case Kind.KICK:
-            return say("{more} against {less}: {side} wins", **totals, side=side if is_won else other)
+            return say(
+                "{more} against {less}: {side} wins", **totals, side=side if is_won else other
+            )
         case _ if not is_won:
             return say("{more} against {less}: {side} stops the run", **totals, side=other)
         case _ if state.won + 1 < len(course.face_offs):
@@ -386,7 +458,8 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     """Spend both cards. Fill an empty hand again at once."""
     first, second = (
-        tuple(card for card in hand if card != spent) for hand, spent in zip(turn.state.hands, cards, strict=True)
+        tuple(card for card in hand if card != spent)
+        for hand, spent in zip(turn.state.hands, cards, strict=True)
     )
     if not first:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
@@ -403,7 +476,14 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     turn.changes["ran"] = (*state.ran, mover)
     name = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", piece=PIECE_NAMES[mover], square=name)
-    turn.tell(KahmateEvent.STOPPED, state.seat, text, "in-the-way", square=NAMES[state.places[mover]], to=name)
+    turn.tell(
+        KahmateEvent.STOPPED,
+        state.seat,
+        text,
+        "in-the-way",
+        square=NAMES[state.places[mover]],
+        to=name,
+    )
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
         turn.ball = face_off.stop
@@ -430,7 +510,9 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     else:
         if ahead > CLEAR_LEAD:
             taken = state.places[course.movers[0]]
-            why = say("{number} ahead: {side} wins the ball.", number=ahead, side=SIDE_NAMES[state.seat])
+            why = say(
+                "{number} ahead: {side} wins the ball.", number=ahead, side=SIDE_NAMES[state.seat]
+            )
         else:
             taken = course.ball
             why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)

@@ -10,7 +10,9 @@ OPTION_ROWS = (
     OptionRow(
         "ball_card",
         say("Ball’s card"),
-        say("Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed."),
+        say(
+            "Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed."
+        ),
         ((say("Drawn"), None), ("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5), ("6", 6)),
     ),
     OptionRow(
@@ -159,7 +161,9 @@ RULES = (
             _BALL_ON_B6,
             stage=2,
             files=6,
-            caption=say("5 against 0 is more than 2 ahead: pink has the ball, blue is turned over."),
+            caption=say(
+                "5 against 0 is more than 2 ahead: pink has the ball, blue is turned over."
+            ),
         ),
     ),
     Rule(
@@ -203,7 +207,9 @@ RULES = (
 _POINTS = (
     AidPoint(
         say("Run with one or two players"),
-        say("Straight steps only. A rival in the way: face-off. Win and run on. Lose, lie down and drop the ball."),
+        say(
+            "Straight steps only. A rival in the way: face-off. Win and run on. Lose, lie down and drop the ball."
+        ),
     ),
     AidPoint(
         say("Pass as often as you like"),
@@ -217,7 +223,9 @@ _POINTS = (
     ),
     AidPoint(
         say("Tackle: it ends your turn"),
-        say("One or two tacklers, then they go back. Win by more than two and the ball is yours; by less, it drops."),
+        say(
+            "One or two tacklers, then they go back. Win by more than two and the ball is yours; by less, it drops."
+        ),
     ),
     AidPoint(
         say("Face-off"),
@@ -241,7 +249,12 @@ def _aid(number: int) -> PlayerAid:
         face = PIECE_NAMES[number * TEAM + index]
         rows.append(AidRow(role.name, words, (str(role.speed), *figures), face=face))
     heads = (say("squares"), say("attack"), say("defence"))
-    return PlayerAid(say("Carry the ball over the far line."), say("Players"), tuple(rows), _POINTS, heads)
+    return PlayerAid(
+        say("Carry the ball over the far line."), say("Players"), tuple(rows), _POINTS, heads
+    )
 
 
-EXTRAS = Extras({seat: _aid(number) for number, seat in enumerate(SEATS)}, hand_cards=("1", "2", "3", "4", "5", "6"))
+EXTRAS = Extras(
+    {seat: _aid(number) for number, seat in enumerate(SEATS)},
+    hand_cards=("1", "2", "3", "4", "5", "6"),
+)

@@ -178,9 +178,19 @@ class Outbuffered(Game[State, str]):
         if there == before:
             return Possible(key.drawing, key.label, say("you bounce and stay"), (), is_barred=True)
         if there == state.robots[1 - index]:
-            return Possible(key.drawing, key.label, say("you bounce if {side} stays", side=NAMES[1 - index]), squares)
+            return Possible(
+                key.drawing,
+                key.label,
+                say("you bounce if {side} stays", side=NAMES[1 - index]),
+                squares,
+            )
         if there == state.flags[1 - index]:
-            return Possible(key.drawing, key.label, say("to {square}: you take their flag", square=there), squares)
+            return Possible(
+                key.drawing,
+                key.label,
+                say("to {square}: you take their flag", square=there),
+                squares,
+            )
         if there == state.ground.bases[index]:
             return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
         return Possible(key.drawing, key.label, say("to {square}", square=there), squares)

@@ -57,7 +57,11 @@ class Ground:
     def _neighbours(self) -> dict[Square, dict[tuple[int, int], Square]]:
         free = {Square(f, r) for f in range(self.files) for r in range(self.ranks)} - self.walls
         return {
-            square: {step: square.shifted(*step) for step in STEPS.values() if square.shifted(*step) in free}
+            square: {
+                step: square.shifted(*step)
+                for step in STEPS.values()
+                if square.shifted(*step) in free
+            }
             for square in free
         }
 
@@ -71,7 +75,11 @@ class Ground:
             front = {there for here in front for there in self._neighbours[here].values()} - reached
             reached |= front
             steps += 1
-        return steps if target in reached else abs(origin.file - target.file) + abs(origin.rank - target.rank)
+        return (
+            steps
+            if target in reached
+            else abs(origin.file - target.file) + abs(origin.rank - target.rank)
+        )
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
@@ -94,7 +102,11 @@ def ground_of(board: str) -> Ground:
     for character in "sSnN":
         found = tiles.squares_of(character)
         if len(found) != 1:
-            text = say("The board has “{tile}” {count} times: it needs exactly one", tile=character, count=len(found))
+            text = say(
+                "The board has “{tile}” {count} times: it needs exactly one",
+                tile=character,
+                count=len(found),
+            )
             raise Malformed(text)
         special[character] = found[0]
     return Ground(
@@ -158,7 +170,9 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
         notes=(
             say("Robots: glue the tag onto a block 10 mm high (a die, a wooden cube, a cork)."),
             say("Flags: glue the tag onto card 2 mm thick, so that a robot can stand on it."),
-            say("A robot that carries a flag stands on it, or has it on top: the camera knows both."),
+            say(
+                "A robot that carries a flag stands on it, or has it on top: the camera knows both."
+            ),
         ),
         order_tiles=_ORDER_TILES if has_tiles else None,
     )

@@ -34,7 +34,9 @@ LESSON = Lesson(
             say("Both want b3. Nobody gets it."),
             say("They bump and stay. Guessing what the other one does is the whole game."),
             {
-                SOUTH: say("Lime goes for b3 too. Go up three times all the same: their flag is on b4."),
+                SOUTH: say(
+                    "Lime goes for b3 too. Go up three times all the same: their flag is on b4."
+                ),
                 NORTH: say("Purple goes for b3 too: you bump. Then you slip past it."),
             },
             say("First they bumped. Then the way was free, all the way to the flag."),
@@ -47,9 +49,13 @@ LESSON = Lesson(
             say("A shot goes along the rank and the file until it meets a wall."),
             {
                 SOUTH: say("Step down to b3, next to lime, and shoot. Lime has the same idea."),
-                NORTH: say("Step to b2, below purple, and shoot: a robot that is hit drops the flag."),
+                NORTH: say(
+                    "Step to b2, below purple, and shoot: a robot that is hit drops the flag."
+                ),
             },
-            say("Both are hit and start again. The flag lies on b3. From here on orders are secret."),
+            say(
+                "Both are hit and start again. The flag lies on b3. From here on orders are secret."
+            ),
             (CommonEvent.SHOT, CommonEvent.SHOT, OutbufferedEvent.FLAG_DROPPED),
         ),
     ),

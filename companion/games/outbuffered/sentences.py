@@ -30,7 +30,10 @@ def idles(seat: int, square: Square) -> str:
 def goes(seat: int, command: str, square: Square, to: Square) -> str:
     """Say that a robot moves."""
     return say(
-        "{side!c} goes {direction}, {square} to {to}.", **_who(seat, square), direction=WORDS[command], to=str(to)
+        "{side!c} goes {direction}, {square} to {to}.",
+        **_who(seat, square),
+        direction=WORDS[command],
+        to=str(to),
     )
 
 
@@ -43,7 +46,9 @@ def bounces(seat: int, square: Square) -> str:
 @cache
 def into_wall(command: str, wall: Square) -> str:
     """Return why it bounces: a wall."""
-    return say("{direction!c} leads into the wall on {square}.", direction=WORDS[command], square=str(wall))
+    return say(
+        "{direction!c} leads into the wall on {square}.", direction=WORDS[command], square=str(wall)
+    )
 
 
 @cache
@@ -80,19 +85,27 @@ def does_not_leave(seat: int, square: Square) -> str:
 @cache
 def takes_flag(seat: int, square: Square) -> str:
     """Say that the other side's flag is taken."""
-    return say("{side!c} takes {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat])
+    return say(
+        "{side!c} takes {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat]
+    )
 
 
 @cache
 def drops_flag(seat: int, square: Square) -> str:
     """Say that the other side's flag is dropped."""
-    return say("{side!c} drops {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat])
+    return say(
+        "{side!c} drops {other}’s flag on {square}.", **_who(seat, square), other=NAMES[1 - seat]
+    )
 
 
 @cache
 def brings_home(seat: int, square: Square) -> str:
     """Return how it was won."""
-    return say("{side!c} brings {other}’s flag home to {square}.", **_who(seat, square), other=NAMES[1 - seat])
+    return say(
+        "{side!c} brings {other}’s flag home to {square}.",
+        **_who(seat, square),
+        other=NAMES[1 - seat],
+    )
 
 
 # ---- shots ----------------------------------------------------------------------------------------------------------
@@ -101,7 +114,9 @@ def brings_home(seat: int, square: Square) -> str:
 @cache
 def hits(seat: int, square: Square) -> str:
     """Return a shot that hits the other robot on a square."""
-    return say("{side!c} shoots and hits {other} on {square}.", **_who(seat, square), other=NAMES[1 - seat])
+    return say(
+        "{side!c} shoots and hits {other} on {square}.", **_who(seat, square), other=NAMES[1 - seat]
+    )
 
 
 @cache

@@ -17,7 +17,16 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Options, Order, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
 from companion.games.outbuffered import sentences
-from companion.games.outbuffered.board import FLAGS, INITIALS, NORTH, ROBOTS, SOUTH, STANDARD_MAP, STEPS, Ground
+from companion.games.outbuffered.board import (
+    FLAGS,
+    INITIALS,
+    NORTH,
+    ROBOTS,
+    SOUTH,
+    STANDARD_MAP,
+    STEPS,
+    Ground,
+)
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.screen import Tell
 
@@ -26,7 +35,10 @@ _STAYS_UNDER = say("It stays under the robot and moves with it.")
 _NO_LINE = say("No free line along the rank or the file leads to the other robot.")
 _STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 """The events after which `quiet_limit` counts anew."""
-_DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {"I": "order-idle", "S": "order-shoot"}
+_DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {
+    "I": "order-idle",
+    "S": "order-shoot",
+}
 
 
 class OutbufferedOptions(Options, frozen=True):
@@ -87,7 +99,9 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
             _end_at_limit(turn, state.turn - stirred)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
         told = tuple(turn.events)
-        stages.append(Stage(sentences.step_title(number), orders, told, turn.layout(), tells=_tells(turn)))
+        stages.append(
+            Stage(sentences.step_title(number), orders, told, turn.layout(), tells=_tells(turn))
+        )
         events += turn.events
         if turn.outcome:
             break
@@ -275,7 +289,12 @@ def _homecoming(turn: _Turn) -> None:
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.tell(CommonEvent.WON if winners else CommonEvent.TIE, winners[0] if winners else None, reason, rule=rule)
+    turn.tell(
+        CommonEvent.WON if winners else CommonEvent.TIE,
+        winners[0] if winners else None,
+        reason,
+        rule=rule,
+    )
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
@@ -288,9 +307,23 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         here, there = turn.robots[seat], turn.robots[1 - seat]
         if there in fire[here]:
             hit.append(1 - seat)
-            turn.tell(CommonEvent.SHOT, seat, sentences.hits(seat, there), square=here, to=there, rule="shots")
+            turn.tell(
+                CommonEvent.SHOT,
+                seat,
+                sentences.hits(seat, there),
+                square=here,
+                to=there,
+                rule="shots",
+            )
         else:
-            turn.tell(CommonEvent.MISS, seat, sentences.misses(seat), square=here, why=_NO_LINE, rule="shots")
+            turn.tell(
+                CommonEvent.MISS,
+                seat,
+                sentences.misses(seat),
+                square=here,
+                why=_NO_LINE,
+                rule="shots",
+            )
     if not hit:
         return
     starts = turn.state.ground.starts
@@ -298,7 +331,9 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         if turn.flags[1 - seat] is None:
             turn.flags[1 - seat] = turn.robots[seat]
             text = sentences.drops_flag(seat, turn.robots[seat])
-            turn.tell(OutbufferedEvent.FLAG_DROPPED, seat, text, square=turn.robots[seat], rule="flags")
+            turn.tell(
+                OutbufferedEvent.FLAG_DROPPED, seat, text, square=turn.robots[seat], rule="flags"
+            )
     left = {seat: turn.robots[seat] for seat in hit}
     for seat in hit:
         turn.robots[seat] = starts[seat]
@@ -308,7 +343,9 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         return
     for seat in sorted(hit):
         text = sentences.returns(seat, starts[seat])
-        turn.tell(OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots")
+        turn.tell(
+            OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots"
+        )
         _pick_up(turn, seat)
 
 
@@ -316,7 +353,11 @@ def _tells(turn: _Turn) -> tuple[Tell, ...]:
     """What the sign tells of a step: bumps, then flags, then shots, then how the game ended."""
     tells: list[Tell] = []
     off = set(turn.bumped.values())
-    if len(turn.bumped) == 2 and len(off) == 1 and off.isdisjoint(("robot", "wall", "edge", "flag")):
+    if (
+        len(turn.bumped) == 2
+        and len(off) == 1
+        and off.isdisjoint(("robot", "wall", "edge", "flag"))
+    ):
         tells.append(Tell(sentences.both_want(Square.parse(off.pop())), "bump", ROBOTS))
     else:
         for seat, what in sorted(turn.bumped.items()):
@@ -327,7 +368,9 @@ def _tells(turn: _Turn) -> tuple[Tell, ...]:
         if event.seat:
             of_kind.setdefault(event.kind, []).append(SEATS.index(event.seat))
     for seat in of_kind.get(OutbufferedEvent.FLAG_TAKEN, ()):
-        tells.append(Tell(sentences.flag_told(seat, is_home=False), "taken", (ROBOTS[seat], FLAGS[1 - seat])))
+        tells.append(
+            Tell(sentences.flag_told(seat, is_home=False), "taken", (ROBOTS[seat], FLAGS[1 - seat]))
+        )
     hits, misses = of_kind.get(CommonEvent.SHOT, []), of_kind.get(CommonEvent.MISS, [])
     if len(hits) == 2:
         tells.append(Tell(sentences.BOTH_HIT, "hit", ROBOTS))
@@ -336,7 +379,9 @@ def _tells(turn: _Turn) -> tuple[Tell, ...]:
         text = sentences.shot_told(hits[0], is_flag_lost=dropped)
         tells.append(Tell(text, "hit", (ROBOTS[hits[0]], ROBOTS[1 - hits[0]])))
     elif misses:
-        tells.append(Tell(sentences.missed_told(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS))
+        tells.append(
+            Tell(sentences.missed_told(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS)
+        )
     if turn.outcome:
         tells.append(_end_told(turn, turn.outcome))
     elif not tells and len(of_kind.get(CommonEvent.IDLE, ())) == 2:
@@ -348,14 +393,18 @@ def _end_told(turn: _Turn, outcome: Outcome) -> Tell:
     winner = next((SEATS.index(seat) for seat in outcome.winners), None)
     if winner is None or turn.off_board:
         return Tell(outcome.reason)
-    return Tell(sentences.flag_told(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner]))
+    return Tell(
+        sentences.flag_told(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner])
+    )
 
 
 def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
     """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a tie."""
     turn.off_board = True
     if len(shut_out) == 2:
-        _finish(turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked")
+        _finish(
+            turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked"
+        )
         return
     loser = shut_out[0]
     start = turn.state.ground.starts[loser]

@@ -29,7 +29,9 @@ OPTION_ROWS = (
     OptionRow(
         "quiet_limit",
         say("Quiet turns"),
-        say("The game is a tie after this many turns in a row without a flag taken or a robot hit."),
+        say(
+            "The game is a tie after this many turns in a row without a flag taken or a robot hit."
+        ),
         ((say("No limit"), 0), ("5", 5), ("10", 10), ("20", 20)),
     ),
     OptionRow(
@@ -170,7 +172,9 @@ _AID = PlayerAid(
     (
         AidPoint(
             say("Three orders, in secret"),
-            say("Up is away from you. An order may repeat. Then both open them, one pair at a time."),
+            say(
+                "Up is away from you. An order may repeat. Then both open them, one pair at a time."
+            ),
         ),
         AidPoint(
             say("You bounce back"),
@@ -180,9 +184,13 @@ _AID = PlayerAid(
         ),
         AidPoint(
             say("A shot goes in four directions"),
-            say("along rank and file, as far as the first wall. A robot that is hit drops its flag and starts again."),
+            say(
+                "along rank and file, as far as the first wall. A robot that is hit drops its flag and starts again."
+            ),
         ),
-        AidPoint(say("The flag"), say("Stop on their flag and you carry it. It stays where you drop it.")),
+        AidPoint(
+            say("The flag"), say("Stop on their flag and you carry it. It stays where you drop it.")
+        ),
         AidPoint(say("Each step"), say("First both robots move, then both shoot.")),
     ),
 )

@@ -47,7 +47,11 @@ class Scouts(ChessClockGame[State, str]):
     title = say("Scouts")
     summary = say("Leap over anyone. First one home wins.")
     minutes = 20
-    how_to_win = (say("Leap over friend or foe"), say("Turn over on the far rank"), say("Carry it home first"))
+    how_to_win = (
+        say("Leap over friend or foe"),
+        say("Turn over on the far rank"),
+        say("Carry it home first"),
+    )
     sides = SIDES
     options_type = ScoutsOptions
     option_rows = OPTION_ROWS
@@ -149,7 +153,10 @@ class Scouts(ChessClockGame[State, str]):
                 "with_intel": _names(upper & position.intel | lower & position.low_intel),
                 "pieces": [
                     {"square": NAMES[number], "level": level, "intel": bool(turned >> number & 1)}
-                    for level, mask, turned in (("upper", upper, position.intel), ("lower", lower, position.low_intel))
+                    for level, mask, turned in (
+                        ("upper", upper, position.intel),
+                        ("lower", lower, position.low_intel),
+                    )
                     for number in squares_in(mask)
                 ],
             }

@@ -81,7 +81,9 @@ def _jumps(square: Square) -> tuple[tuple[int, int, int], ...]:
 
 
 def _boulder(square: Square) -> int:
-    covered = [bit_at(square.file + files, square.rank + ranks) for files in (0, 1) for ranks in (0, 1)]
+    covered = [
+        bit_at(square.file + files, square.rank + ranks) for files in (0, 1) for ranks in (0, 1)
+    ]
     return sum(covered) if all(covered) else 0
 
 
@@ -100,8 +102,12 @@ _NOTES = (
         "and the eye on the other."
     ),
     say("Boulder: glue the tag onto the middle of a flat block, 66 x 66 mm and 5 mm high."),
-    say("Rock: glue the tag onto the middle of a flat block, 66 x 31 mm and 5 mm high. It may lie either way."),
-    say("A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath."),
+    say(
+        "Rock: glue the tag onto the middle of a flat block, 66 x 31 mm and 5 mm high. It may lie either way."
+    ),
+    say(
+        "A scout that ends its dash on another one is put on top of it; the camera remembers the one beneath."
+    ),
 )
 
 
@@ -111,7 +117,9 @@ def _faces() -> Iterator[Face]:
         for name, drawing in zip(scouts, (f"scout-{letter}", f"scout-{letter}2"), strict=True):
             yield Face(name, drawing, tuple(range(marker, marker + 5)), 4.0, seat)
             marker += 5
-    for name, seat, rock, size in zip(ROCK_FACES, _OWNERS, 2 * ROCK_KINDS, 2 * ((2, 2), (2, 1)), strict=True):
+    for name, seat, rock, size in zip(
+        ROCK_FACES, _OWNERS, 2 * ROCK_KINDS, 2 * ((2, 2), (2, 1)), strict=True
+    ):
         yield Face(name, rock, (marker,), 5.0, seat, size=size)
         marker += 1
 

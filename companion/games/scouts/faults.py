@@ -58,7 +58,9 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
         if now == _beneath(layout, square):
             return None  # a scout is off the board or in a hand, or put on one that looks the same
     moves = list(_moves(layout, changes))
-    refusals = [_why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves]
+    refusals = [
+        _why_no_move(state, origin, target, seen[SQUARES[target]]) for origin, target in moves
+    ]
     if not all(refusals):
         return None
     return _why_no_change(state, changes) or next(iter(refusals), None)
@@ -112,12 +114,20 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         return None
     if home := position.rocks[index]:
         where = [NAMES[number] for number in squares_in(home)]
-        text = say("The {rock} is not moved. Once laid it stays on {squares}.", rock=face, squares=" ".join(where))
+        text = say(
+            "The {rock} is not moved. Once laid it stays on {squares}.",
+            rock=face,
+            squares=" ".join(where),
+        )
         return Illegal(Reason.ROCK_MOVED, text, "rocks", where[0])
     covered = sorted(square for square, (_, now) in changes.items() if now == face)
     if index // 2 != position.seat:
         side = SEAT_NAMES[position.seat]
-        text = say("The {rock} is not {side}’s. {side!c} is to move and lays only its own.", rock=face, side=side)
+        text = say(
+            "The {rock} is not {side}’s. {side!c} is to move and lays only its own.",
+            rock=face,
+            side=side,
+        )
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
@@ -133,11 +143,16 @@ def _turned(square: int, now: str) -> Illegal:
     """Return the fault of a scout that shows the wrong side although it may be where it is."""
     name, owner = NAMES[square], _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
-        text = say("The scout on {square} shows its plain side. It has intel, so the eye stays up.", square=name)
+        text = say(
+            "The scout on {square} shows its plain side. It has intel, so the eye stays up.",
+            square=name,
+        )
         return Illegal(Reason.TURNED_BACK, text, "intel", name)
     rank = home_rank(1 - owner)
     text = say(
-        "The scout on {square} is turned over too soon. It gathers intel on rank {rank}.", square=name, rank=rank
+        "The scout on {square} is turned over too soon. It gathers intel on rank {rank}.",
+        square=name,
+        rank=rank,
     )
     return Illegal(Reason.TURNED_TOO_SOON, text, "intel", name)
 
@@ -147,7 +162,9 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
     if _OWNERS[now] != position.seat:
         foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
         parts = {"square": name, "colour": foe, "side": side}
-        text = say("{square} is not a placement. The scout is {colour}, and {side} places now.", **parts)
+        text = say(
+            "{square} is not a placement. The scout is {colour}, and {side} places now.", **parts
+        )
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refused(state, Kind.PLACE, (square,)):
         return refusal
@@ -202,7 +219,10 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
             return _refused(state, Kind.JUMP, (*way, target))
-    if jump.reason is Reason.DIAGONAL_JUMP and (position.own | position.foe) & 1 << (origin + target) // 2:
+    if (
+        jump.reason is Reason.DIAGONAL_JUMP
+        and (position.own | position.foe) & 1 << (origin + target) // 2
+    ):
         return jump
     why = say("A dash goes one square, a jump two over a scout.")
     return no_play(Reason.TOO_FAR, why, "dash")

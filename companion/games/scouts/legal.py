@@ -69,16 +69,30 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
     """Raise `Illegal` unless this is a legal decision of the seat."""
     position, kind = state.position, decision.kind
     if state.outcome:
-        raise Illegal(Reason.GAME_OVER, joined(" ", (say("The game is over."), state.outcome.reason)), "winning")
+        raise Illegal(
+            Reason.GAME_OVER,
+            joined(" ", (say("The game is over."), state.outcome.reason)),
+            "winning",
+        )
     if seat is not state.seat:
         names = dict(zip(SEATS, SEAT_NAMES, strict=True))
-        text = say("{side!c} is not to move. It is {other}’s turn.", side=names[seat], other=names[seat.other])
+        text = say(
+            "{side!c} is not to move. It is {other}’s turn.",
+            side=names[seat],
+            other=names[seat.other],
+        )
         raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
     elif position.to_place:
-        left = say_n("One scout is still to be placed.", "{n} scouts are still to be placed.", position.to_place)
-        raise Illegal(Reason.SETTING_UP, joined(" ", (say("The set-up is not complete."), left)), "setting-up")
+        left = say_n(
+            "One scout is still to be placed.",
+            "{n} scouts are still to be placed.",
+            position.to_place,
+        )
+        raise Illegal(
+            Reason.SETTING_UP, joined(" ", (say("The set-up is not complete."), left)), "setting-up"
+        )
     elif kind is Kind.END:
         _check_end(position)
     elif kind in (Kind.BOULDER, Kind.ROCK):
@@ -96,7 +110,11 @@ def _check_placement(position: Position, square: int) -> None:
         why = say("All scouts are on the board.")
         raise Illegal(Reason.SET_UP_DONE, joined(" ", (first, why)), "setting-up")
     if not HOME[position.seat] & 1 << square:
-        why = say("{side!c} places on rank {rank}.", side=SEAT_NAMES[position.seat], rank=home_rank(position.seat))
+        why = say(
+            "{side!c} places on rank {rank}.",
+            side=SEAT_NAMES[position.seat],
+            rank=home_rank(position.seat),
+        )
         raise Illegal(Reason.OFF_HOME_RANK, joined(" ", (first, why)), "setting-up", name)
     if position.own & 1 << square:
         why = say("A scout is on {square} already.", square=name)
@@ -142,7 +160,9 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
         if position.foe & bit:
             why = say("The scout on {square} is {side}’s.", square=name, side=foe)
             raise no_play(Reason.NOT_YOUR_SCOUT, why, "turns", start)
-        raise no_play(Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start)
+        raise no_play(
+            Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start
+        )
     if not position.due:
         why = say("Two scouts have moved: end the turn.")
         if state.turn == 1:
@@ -172,17 +192,24 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     start = 1 << squares[0]
     if is_stack(position, start):
-        raise no_play(Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0])
+        raise no_play(
+            Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
+        )
     has_intel = bool(position.intel & start)
     stop = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
         if index and stop & 1 << here:
             why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
             if has_intel:
-                why = say("It ends on {square}, where the scout brings intel home.", square=NAMES[here])
+                why = say(
+                    "It ends on {square}, where the scout brings intel home.", square=NAMES[here]
+                )
             raise no_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            why = say("A move visits no square twice, and this one returns to {square}.", square=NAMES[there])
+            why = say(
+                "A move visits no square twice, and this one returns to {square}.",
+                square=NAMES[there],
+            )
             raise no_play(Reason.VISITED_TWICE, why, "jump", there)
         _check_jump(position, squares, here, there)
 
@@ -196,7 +223,9 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         raise no_play(Reason.DIAGONAL_JUMP, why, "jump")
     if {files, ranks} != {0, 2}:
         parts = {"square": NAMES[here], "to": NAMES[there]}
-        why = say("{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts)
+        why = say(
+            "{square} to {to} is not a jump: it goes two squares along a file or a rank.", **parts
+        )
         raise no_play(Reason.NOT_A_JUMP, why, "jump")
     between = (here + there) // 2
     over, landing = 1 << between, 1 << there
@@ -208,10 +237,14 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         why = say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between])
         raise no_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
     if is_stack(position, over):
-        why = say("Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between])
+        why = say(
+            "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
+        )
         raise no_play(Reason.JUMP_OVER_STACK, why, "stacks", between)
     if scouts & landing:
-        why = say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there])
+        why = say(
+            "A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]
+        )
         raise no_play(Reason.LANDING_TAKEN, why, "jump", there)
 
 
@@ -220,7 +253,11 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
 
 def _rock_on(position: Position, square: int) -> str:
     """Return which rock covers this square, such as “white boulder”."""
-    return next(face for face, covered in zip(ROCK_FACES, position.rocks, strict=True) if covered & 1 << square)
+    return next(
+        face
+        for face, covered in zip(ROCK_FACES, position.rocks, strict=True)
+        if covered & 1 << square
+    )
 
 
 def _covered(position: Position, square: int) -> str:
@@ -228,15 +265,25 @@ def _covered(position: Position, square: int) -> str:
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
-    kind, names = (0 if decision.kind is Kind.BOULDER else 1), [NAMES[each] for each in decision.squares]
+    kind, names = (
+        (0 if decision.kind is Kind.BOULDER else 1),
+        [NAMES[each] for each in decision.squares],
+    )
     covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": listed(names)}
     if not rock_left(position, kind):
         side = SEAT_NAMES[position.seat]
-        text = say("The {rock} does not go on {squares}. {side!c} has laid its {rock} already.", **parts, side=side)
+        text = say(
+            "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
+            **parts,
+            side=side,
+        )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
     first = say("The {rock} does not fit on {squares}.", **parts)
     if not covered:
-        why = say("It covers two files and two ranks, {square} being the lowest on the left.", square=names[0])
+        why = say(
+            "It covers two files and two ranks, {square} being the lowest on the left.",
+            square=names[0],
+        )
         raise Illegal(Reason.OFF_BOARD, joined(" ", (first, why)), "rocks", names[0])
     if hit := (position.own | position.foe) & covered:
         name = NAMES[_first(hit)]

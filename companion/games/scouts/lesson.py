@@ -11,7 +11,11 @@ _CLOCK = say("End your turn. If a clock is running, press it.")
 
 LESSON = Lesson(
     goal=say("Cross the board, gather intel, carry it home."),
-    picture=((("scout-s", "white"),), (("scout-s2", "white"),), (("spawn-s", "plain"), ("scout-s2", "white"))),
+    picture=(
+        (("scout-s", "white"),),
+        (("scout-s2", "white"),),
+        (("spawn-s", "plain"), ("scout-s2", "white")),
+    ),
     options={"start": "c6 e2 f1 g1 h1 / c7 c9 e3 g10 h10"},
     steps=(
         LessonStep(

@@ -140,8 +140,12 @@ def rocks_laid(position: Position) -> Iterator[tuple[int, int]]:
 # ---- notation -----------------------------------------------------------------------------------------------------
 
 _BOULDER_TEXTS = tuple(f"B@{name}" for name in NAMES)
-_ACROSS_TEXTS = tuple(f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[1:], ""), strict=True))
-_ALONG_TEXTS = tuple(f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[FILES:], *FILES * [""]), strict=True))
+_ACROSS_TEXTS = tuple(
+    f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[1:], ""), strict=True)
+)
+_ALONG_TEXTS = tuple(
+    f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[FILES:], *FILES * [""]), strict=True)
+)
 
 
 def chain_text(chain: Chain) -> str:
@@ -250,7 +254,10 @@ def eagerness(position: Position, text: str) -> float:
         return 0.02
     if text[0] in "@.":
         return 6.0
-    origin, target = Square.parse(re.split("[-^]", text)[0]), Square.parse(re.split("[-^]", text)[-1])
+    origin, target = (
+        Square.parse(re.split("[-^]", text)[0]),
+        Square.parse(re.split("[-^]", text)[-1]),
+    )
     ahead = (target.rank - origin.rank) * (-1 if position.seat else 1)
     goes_home = bool(position.intel >> origin.file + FILES * origin.rank & 1)
     return float(4.0 ** max(-1, min(2, -ahead if goes_home else ahead)))

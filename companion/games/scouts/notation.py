@@ -59,7 +59,9 @@ def read(text: str) -> Decision:
     if text == ".":
         return Decision(Kind.END)
     if len(text) > _LONGEST:
-        raise Malformed(say("The move is longer than the board: expected {forms} or .", forms=_FORMS))
+        raise Malformed(
+            say("The move is longer than the board: expected {forms} or .", forms=_FORMS)
+        )
     head, at, rest = text.partition("@")
     if at and head in ("", "B"):
         kind = Kind.BOULDER if head else Kind.PLACE
@@ -69,14 +71,19 @@ def read(text: str) -> Decision:
     match = _SQUARES.fullmatch(text)
     if match is None:
         if _MIXED.fullmatch(text):
-            told = say("“{text}” mixes dash and jump: a dash is a move of its own, such as c1-d2", text=_short(text))
+            told = say(
+                "“{text}” mixes dash and jump: a dash is a move of its own, such as c1-d2",
+                text=_short(text),
+            )
             raise Malformed(told)
         raise _no_play(text)
     sign = match["sign"]
     squares = tuple(_number(name, text) for name in text.split(sign))
     if sign == "-" and len(squares) > 2:
         parts = {"text": _short(text), "number": len(squares) - 1}
-        raise Malformed(say("“{text}” has {number} dashes: a dash has two squares, such as c1-d2", **parts))
+        raise Malformed(
+            say("“{text}” has {number} dashes: a dash has two squares, such as c1-d2", **parts)
+        )
     return Decision(Kind.DASH if sign == "-" else Kind.JUMP, squares)
 
 
@@ -86,7 +93,9 @@ def _number(name: str, text: str) -> int:
         return NUMBERS[name]
     if _SQUARE.fullmatch(name):
         parts = {"square": _short(name), "ranks": RANKS}
-        raise Malformed(say("{square} is not on the board: files are a to h, ranks 1 to {ranks}", **parts))
+        raise Malformed(
+            say("{square} is not on the board: files are a to h, ranks 1 to {ranks}", **parts)
+        )
     raise _no_play(text)
 
 
@@ -94,7 +103,12 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
     """Return both squares of a rock, the lower file or rank first."""
     names = rest.split("-")
     if len(names) != 2:
-        raise Malformed(say("“{text}” is not a rock: expected its two squares, such as R@d5-e5", text=_short(text)))
+        raise Malformed(
+            say(
+                "“{text}” is not a rock: expected its two squares, such as R@d5-e5",
+                text=_short(text),
+            )
+        )
     one, other = (_number(name, text) for name in names)
     first, second = min(one, other), max(one, other)
     if not BESIDE[first] & 1 << second:
@@ -106,12 +120,19 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
         raise Malformed(told)
     if one > other:
         right = f"R@{NAMES[first]}-{NAMES[second]}"
-        raise Malformed(say("A rock is written with its lower file or rank first: expected {notation}", notation=right))
+        raise Malformed(
+            say(
+                "A rock is written with its lower file or rank first: expected {notation}",
+                notation=right,
+            )
+        )
     return one, other
 
 
 def _no_play(text: str) -> Malformed:
-    return Malformed(say("“{text}” is not a move: expected {forms} or .", text=_short(text), forms=_FORMS))
+    return Malformed(
+        say("“{text}” is not a move: expected {forms} or .", text=_short(text), forms=_FORMS)
+    )
 
 
 def _short(text: str) -> str:

@@ -74,7 +74,9 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
         sign = say("{side!c}: press your clock", side=side)
     else:
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys)
+    return BoardUi(
+        sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys
+    )
 
 
 def _due_sign(state: State, side: str) -> str:
@@ -103,7 +105,11 @@ def _facts(state: State, index: int) -> str:
     position = state.position
     if position.to_place:
         left = _scouts_left(position, index)
-        return say_n("{n} scout to place", "{n} scouts to place", left) if left else say("all scouts placed")
+        return (
+            say_n("{n} scout to place", "{n} scouts to place", left)
+            if left
+            else say("all scouts placed")
+        )
     return _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
 
@@ -138,7 +144,9 @@ def plays(position: Position) -> Iterator[Play]:
             text = f"{NAMES[origin]}-{NAMES[target]}"
             yield Play(text, (SQUARES[origin], SQUARES[target]), dash_label(origin, target))
         for chain in shortest(position, origin):
-            yield Play(chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain))
+            yield Play(
+                chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain)
+            )
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
         yield Play(END, (), say("End turn"), END_KEY)

@@ -109,9 +109,13 @@ def first_state(options: ScoutsOptions) -> State:
         return State(options, position)
     groups = parse_groups(options.start, FILES, RANKS)
     masks = [sum(1 << square.file + FILES * square.rank for square in group) for group in groups]
-    if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(map(operator.and_, masks, FAR)):
+    if [len(group) for group in groups] != [SCOUTS] * len(SEATS) or any(
+        map(operator.and_, masks, FAR)
+    ):
         raise Malformed(
-            say("Write five squares for White, a slash and five for Black; none may be on the other side’s home rank")
+            say(
+                "Write five squares for White, a slash and five for Black; none may be on the other side’s home rank"
+            )
         )
     return State(options, position._replace(own=masks[0], foe=masks[1], to_place=0, due=1), turn=1)
 
@@ -199,9 +203,38 @@ def with_rock(position: Position, kind: int, covered: int) -> Position:
 
 def handed_over(position: Position) -> Position:
     """Return the state after the end of a turn. The other seat is on turn with two plays."""
-    own, foe, own_low, foe_low, intel, low_intel, seat, _, _, to_place, rocks, stone, barred, may_stack, _ = position
+    (
+        own,
+        foe,
+        own_low,
+        foe_low,
+        intel,
+        low_intel,
+        seat,
+        _,
+        _,
+        to_place,
+        rocks,
+        stone,
+        barred,
+        may_stack,
+        _,
+    ) = position
     return Position(
-        foe, own, foe_low, own_low, intel, low_intel, 1 - seat, PLAYS, 0, to_place, rocks, stone, barred, may_stack
+        foe,
+        own,
+        foe_low,
+        own_low,
+        intel,
+        low_intel,
+        1 - seat,
+        PLAYS,
+        0,
+        to_place,
+        rocks,
+        stone,
+        barred,
+        may_stack,
     )
 
 

@@ -68,22 +68,36 @@ def _place(state: State, square: int) -> Step[State]:
         text = say("The set-up is complete. White begins with one move.")
         events.append(Event(ScoutsEvent.BEGUN, text, rule="turns"))
         stage = replace(stage, events=tuple(events))
-    return Step(replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,))
+    return Step(
+        replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,)
+    )
 
 
 def _end(state: State) -> Step[State]:
     after = handed_over(state.position)
     why = say("No scout can move.") if state.position.due else None
-    event = _told(state, ScoutsEvent.ENDED, say("{side!c} ends the turn.", side=_side(state)), "turns", why=why)
+    event = _told(
+        state,
+        ScoutsEvent.ENDED,
+        say("{side!c} ends the turn.", side=_side(state)),
+        "turns",
+        why=why,
+    )
     return Step(replace(state, position=after, turn=state.turn + 1), (event,))
 
 
 def _lay(state: State, decision: Decision) -> Step[State]:
     is_boulder = decision.kind is Kind.BOULDER
     after = with_rock(state.position, 0 if is_boulder else 1, decision.covered)
-    parts = {"side": _side(state), "squares": listed(NAMES[number] for number in squares_in(decision.covered))}
+    parts = {
+        "side": _side(state),
+        "squares": listed(NAMES[number] for number in squares_in(decision.covered)),
+    }
     if is_boulder:
-        title, text = say("Lay the boulder"), say("{side!c} lays its boulder on {squares}.", **parts)
+        title, text = (
+            say("Lay the boulder"),
+            say("{side!c} lays its boulder on {squares}.", **parts),
+        )
     else:
         title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
     why = say("It costs no move.")
@@ -130,13 +144,27 @@ def _dashed(state: State, origin: int, target: int) -> Event:
     why = []
     if (position.own | position.foe) & end:
         owner = position.seat if position.own & end else 1 - position.seat
-        why.append(say("The {face} on {square} waits under it.", face=SCOUT_FACES[owner][0], square=NAMES[target]))
+        why.append(
+            say(
+                "The {face} on {square} waits under it.",
+                face=SCOUT_FACES[owner][0],
+                square=NAMES[target],
+            )
+        )
     if is_stack(position, start):
         owner = position.seat if position.own_low & start else 1 - position.seat
-        why.append(say("The {face} on {square} is free again.", face=SCOUT_FACES[owner][0], square=NAMES[origin]))
+        why.append(
+            say(
+                "The {face} on {square} is free again.",
+                face=SCOUT_FACES[owner][0],
+                square=NAMES[origin],
+            )
+        )
     parts = {"side": _side(state), "square": NAMES[origin], "to": NAMES[target]}
     text, rule = say("{side!c} dashes {square} to {to}.", **parts), "stacks" if why else "dash"
-    return _told(state, ScoutsEvent.DASH, text, rule, at=origin, to=target, why=joined(" ", why) or None)
+    return _told(
+        state, ScoutsEvent.DASH, text, rule, at=origin, to=target, why=joined(" ", why) or None
+    )
 
 
 def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
@@ -147,6 +175,11 @@ def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
         between = (here + there) // 2
         owner = SEAT_NAMES[0 if white & 1 << between else 1]
         why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
-        text = say("{side!c} jumps {square} to {to}.", side=_side(state), square=NAMES[here], to=NAMES[there])
+        text = say(
+            "{side!c} jumps {square} to {to}.",
+            side=_side(state),
+            square=NAMES[here],
+            to=NAMES[there],
+        )
         events.append(_told(state, ScoutsEvent.JUMP, text, "jump", at=here, to=there, why=why))
     return events

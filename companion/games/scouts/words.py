@@ -14,7 +14,10 @@ OPTION_ROWS = (
         "seconds",
         say("Clock"),
         say("Each side’s time for the whole game. A side with none left loses."),
-        (*((say("{minutes} min", minutes=each), 60 * each) for each in (10, 3, 5, 15, 30)), (say("None"), 0)),
+        (
+            *((say("{minutes} min", minutes=each), 60 * each) for each in (10, 3, 5, 15, 30)),
+            (say("None"), 0),
+        ),
     ),
     OptionRow(
         "increment",
@@ -148,22 +151,33 @@ RULES = (
 _POINTS = (
     AidPoint(
         say("Two moves a turn"),
-        say("with two different scouts. White’s very first turn is one move. Then press the clock."),
+        say(
+            "with two different scouts. White’s very first turn is one move. Then press the clock."
+        ),
     ),
     AidPoint(
-        say("Dash"), say("One square in any direction, also on top of one other scout. The lower one has to wait.")
+        say("Dash"),
+        say(
+            "One square in any direction, also on top of one other scout. The lower one has to wait."
+        ),
     ),
     AidPoint(
         say("Jump"),
-        say("Straight over a scout next to you, as often as you like in one move. Never over two, never over a rock."),
+        say(
+            "Straight over a scout next to you, as often as you like in one move. Never over two, never over a rock."
+        ),
     ),
     AidPoint(
         say("Boulder and rock"),
-        say("Lay each once, at any time in your turn, on squares without scouts. Rocks never touch side by side."),
+        say(
+            "Lay each once, at any time in your turn, on squares without scouts. Rocks never touch side by side."
+        ),
     ),
     AidPoint(
         say("Intel"),
-        say("Land on their home rank: turn the scout over. That ends its move. Land back on yours to win."),
+        say(
+            "Land on their home rank: turn the scout over. That ends its move. Land back on yours to win."
+        ),
     ),
 )
 

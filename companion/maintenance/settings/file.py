@@ -38,7 +38,9 @@ class SettingsFile:
     def read(self) -> FileContents:
         """Return what it says now. Raises `ConfigError` for a wrong file, and for one that cannot be read."""
         content = self._content()
-        return FileContents(read_settings(_text(content, self.path), str(self.path)), _mark(content))
+        return FileContents(
+            read_settings(_text(content, self.path), str(self.path)), _mark(content)
+        )
 
     def change(self, changes: Mapping[str, object], seen: str) -> Settings:
         """Write some values (`{"table.theme": "dark"}`, None removes the entry) and return what the file says then.
@@ -49,7 +51,9 @@ class SettingsFile:
         content = self._content()
         if _mark(content) != seen:
             raise Stale(
-                say("Somebody else has changed the file in the meantime. Nothing was written: check the values again.")
+                say(
+                    "Somebody else has changed the file in the meantime. Nothing was written: check the values again."
+                )
             )
         text = _text(content, self.path)
         old = read_settings(text, str(self.path))
@@ -60,7 +64,10 @@ class SettingsFile:
         written = edited_text(text, new, changes)
         if written is None:
             raise ConfigError(
-                say("{file} is written in a way that only a person can change: edit it by hand.", file=str(self.path))
+                say(
+                    "{file} is written in a way that only a person can change: edit it by hand.",
+                    file=str(self.path),
+                )
             )
         self._write(written.encode())
         return new
@@ -134,7 +141,9 @@ def _trouble(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = why_refused(error)
-        text = say("{file} cannot be written ({why}): nothing has changed.", file=str(path), why=why)
+        text = say(
+            "{file} cannot be written ({why}): nothing has changed.", file=str(path), why=why
+        )
         raise SystemTrouble(text) from None
 
 
@@ -159,7 +168,10 @@ def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries without None, for which TOML has no word."""
-    kept = {name: _without_none(value) if isinstance(value, dict) else value for name, value in tree.items()}
+    kept = {
+        name: _without_none(value) if isinstance(value, dict) else value
+        for name, value in tree.items()
+    }
     return {name: value for name, value in kept.items() if value is not None}
 
 
@@ -187,7 +199,11 @@ def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> 
         if touched and section.partition(".")[2] not in document.get("panel", {}):
             mine = {key: value for key, value in after.items() if key.startswith(f"{section}.")}
             whole |= {key: value for key, value in mine.items() if value not in ("", [], ())}
-            whole = {key: value for key, value in whole.items() if key not in mine or value not in ("", [], ())}
+            whole = {
+                key: value
+                for key, value in whole.items()
+                if key not in mine or value not in ("", [], ())
+            }
     return whole
 
 
@@ -217,13 +233,17 @@ def _add(branch: Any, name: str, item: Any) -> None:
     """Add an entry below the last one of its table. Blank lines and comments behind that are about the next table."""
     from tomlkit.items import Comment, Table  # noqa: PLC0415 - only who changes the file needs it
 
-    if isinstance(branch, Table) and branch.is_super_table():  # it gets a heading now, but not its first child's remark
+    if (
+        isinstance(branch, Table) and branch.is_super_table()
+    ):  # it gets a heading now, but not its first child's remark
         branch.trivia.comment = branch.trivia.comment_ws = ""
     body = branch.value.body if isinstance(branch, Table) else []
     after = []
     while body and body[-1][0] is None:
         after.append(body.pop())
-    if not any(key is not None for key, _ in body):  # an empty table: the remarks right below its heading are its own
+    if not any(
+        key is not None for key, _ in body
+    ):  # an empty table: the remarks right below its heading are its own
         while after and isinstance(after[-1][1], Comment):
             body.append(after.pop())
     branch[name] = item

@@ -47,7 +47,9 @@ class LastGoodSettings:
         if good is None or content == good:
             return
         replace_file(self.refused_path, content)
-        replace_file(self._path, good, self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600)
+        replace_file(
+            self._path, good, self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
+        )
         self._told_path.touch()
         log.warning("%s", self.sentence())
 

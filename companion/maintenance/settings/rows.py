@@ -26,7 +26,9 @@ from companion.maintenance.settings.words import PAD_PARTS, SECTIONS, WORDS, Wor
 MAX_TEXT = 200
 _LEVELS = say("Use letters, digits, _ and -, with slashes between.")
 _SPELLED = {
-    "wifi.password": say("Enter 8 to 63 letters, digits and signs without accents, or leave it empty."),
+    "wifi.password": say(
+        "Enter 8 to 63 letters, digits and signs without accents, or leave it empty."
+    ),
     "mqtt.topic": _LEVELS,
     "mqtt.discovery": _LEVELS,
 }
@@ -144,10 +146,14 @@ class SettingRow:
     @property
     def range_words(self) -> str:
         """Return the least and the most as a sentence. Empty: it is no number."""
-        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(self.high):
+        if self.kind not in (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN) or math.isinf(
+            self.high
+        ):
             return ""
         if self.is_above:
-            return say("Above {low}, at most {high}.", low=_figure(self.low), high=_figure(self.high))
+            return say(
+                "Above {low}, at most {high}.", low=_figure(self.low), high=_figure(self.high)
+            )
         return say("{low} to {high}.", low=_figure(self.low), high=_figure(self.high))
 
     @property
@@ -192,9 +198,13 @@ class SettingsSection:
 @cache
 def sections() -> tuple[SettingsSection, ...]:
     """Return all settings but the pads' pins, by heading."""
-    rows = [_row(key, kind) for key, kind in _types(inspect.type_info(Settings), "") if key in WORDS]
+    rows = [
+        _row(key, kind) for key, kind in _types(inspect.type_info(Settings), "") if key in WORDS
+    ]
     return tuple(
-        SettingsSection(name, title, tuple(row for row in rows if row.key.rpartition(".")[0] == name))
+        SettingsSection(
+            name, title, tuple(row for row in rows if row.key.rpartition(".")[0] == name)
+        )
         for name, title in SECTIONS.items()
     )
 
@@ -244,7 +254,9 @@ def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
     """Return what of some settings must stay as it is here, because the page may not write it."""
     said = flat(here)
     return {
-        key: said[key] for key, value in flat(wanted).items() if said[key] != value and not page_may_write(key, value)
+        key: said[key]
+        for key, value in flat(wanted).items()
+        if said[key] != value and not page_may_write(key, value)
     }
 
 
@@ -263,7 +275,9 @@ def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
     return [
         leaf
         for each in of.fields
-        for leaf in _types(each.type, f"{before}.{each.encode_name}" if before else each.encode_name)
+        for leaf in _types(
+            each.type, f"{before}.{each.encode_name}" if before else each.encode_name
+        )
     ]
 
 
@@ -272,7 +286,9 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
     empty = False
     if isinstance(of, inspect.UnionType):
         empty = True
-        of = next(each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType))
+        of = next(
+            each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType)
+        )
     default = flat(Settings()).get(key)
     row = SettingRow(
         key,
@@ -302,7 +318,9 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
             return replace(row, kind=FieldKind.TIME, may_be_empty=True)
         case inspect.StrType(pattern=pattern, max_length=longest):
             spelling = TOPIC if key in ("mqtt.topic", "mqtt.discovery") else pattern or ""
-            return replace(row, longest=longest or MAX_TEXT, spelling=spelling, may_be_empty=default == "")
+            return replace(
+                row, longest=longest or MAX_TEXT, spelling=spelling, may_be_empty=default == ""
+            )
         case _:
             return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")
 

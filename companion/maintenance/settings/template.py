@@ -24,11 +24,17 @@ INTRODUCTION = """\
 
 def settings_text(state_dir: str) -> str:
     """Return the settings as TOML with comments, in English. Nothing but the state's folder is set."""
-    parts = sorted(sections(), key=lambda section: bool(section.name))  # what has no heading must come first
+    parts = sorted(
+        sections(), key=lambda section: bool(section.name)
+    )  # what has no heading must come first
     lines = [INTRODUCTION]
     for section in parts:
         if section.name:
-            lines += ["", f"# ---- {section.title} " + "-" * (WIDTH - 8 - len(section.title)), f"[{section.name}]"]
+            lines += [
+                "",
+                f"# ---- {section.title} " + "-" * (WIDTH - 8 - len(section.title)),
+                f"[{section.name}]",
+            ]
         for row in section.rows:
             if row.key == "state_dir":
                 lines += [f"# {row.sentence}", _entry(row.key, state_dir)]
@@ -49,7 +55,9 @@ def _comment(row: SettingRow) -> Iterator[str]:
 
 
 def _value(row: SettingRow) -> str:
-    example = (row.low + row.high) / 2 if row.default is None else row.default  # no default: none is set
+    example = (
+        (row.low + row.high) / 2 if row.default is None else row.default
+    )  # no default: none is set
     return _entry(row.key.rpartition(".")[2], example)
 
 

@@ -102,7 +102,11 @@ WORDS: Mapping[str, Words] = {
             "Who may ask what it would do: people who play against the machine, everybody, or nobody. "
             "Such games are marked."
         ),
-        choices={"machine": say("Against the machine"), "always": say("Everybody"), "never": say("Nobody")},
+        choices={
+            "machine": say("Against the machine"),
+            "always": say("Everybody"),
+            "never": say("Nobody"),
+        },
         at_once=True,
         page=True,
     ),
@@ -125,15 +129,26 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "voice.volume": Words(say("Volume"), say("1 is as loud as the machine can be."), at_once=True, page=True),
-    "voice.speed": Words(say("Speed"), say("1 is how fast a calm person talks."), at_once=True, page=True),
+    "voice.volume": Words(
+        say("Volume"), say("1 is as loud as the machine can be."), at_once=True, page=True
+    ),
+    "voice.speed": Words(
+        say("Speed"), say("1 is how fast a calm person talks."), at_once=True, page=True
+    ),
     "quiet.from": Words(
         say("From"),
-        say("From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet hours."),
+        say(
+            "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet hours."
+        ),
         at_once=True,
         page=True,
     ),
-    "quiet.to": Words(say("Until"), say("From this time on everything is back to normal."), at_once=True, page=True),
+    "quiet.to": Words(
+        say("Until"),
+        say("From this time on everything is back to normal."),
+        at_once=True,
+        page=True,
+    ),
     "panel.enabled": Words(
         say("Pads"),
         say("Use the pins if there are any, insist on them, or leave them alone."),
@@ -152,8 +167,12 @@ WORDS: Mapping[str, Words] = {
         say("milliseconds"),
         page=True,
     ),
-    "panel.buzzer": Words(say("Pin of the buzzer"), say("Its GPIO number. Empty: not wired."), page=True),
-    "panel.table_button": Words(say("Pin of the table button"), say("Its GPIO number. Empty: not wired."), page=True),
+    "panel.buzzer": Words(
+        say("Pin of the buzzer"), say("Its GPIO number. Empty: not wired."), page=True
+    ),
+    "panel.table_button": Words(
+        say("Pin of the table button"), say("Its GPIO number. Empty: not wired."), page=True
+    ),
     "panel.switch_off": Words(
         say("Switch off with the table button"),
         say("Holding it for five seconds switches the machine off."),
@@ -162,7 +181,9 @@ WORDS: Mapping[str, Words] = {
     ),
     "panel.system_lamp": Words(
         say("Pin of the system lamp"),
-        say("It shows booting, ready, fault or safe to unplug, from the machine’s next start on. Empty: not wired."),
+        say(
+            "It shows booting, ready, fault or safe to unplug, from the machine’s next start on. Empty: not wired."
+        ),
         page=True,
     ),
     "panel.system_lamp_active_low": Words(
@@ -181,7 +202,11 @@ WORDS: Mapping[str, Words] = {
     "camera.size": Words(
         say("Picture size"),
         say("A larger one reads smaller markers, a smaller one is easier on the machine."),
-        choices={"auto": say("As the machine’s memory allows"), "1280x720": "1280 x 720", "1920x1080": "1920 x 1080"},
+        choices={
+            "auto": say("As the machine’s memory allows"),
+            "1280x720": "1280 x 720",
+            "1920x1080": "1920 x 1080",
+        },
         page=True,
     ),
     "camera.model": Words(
@@ -212,7 +237,9 @@ WORDS: Mapping[str, Words] = {
     ),
     "camera.mains_hz": Words(
         say("Mains frequency"),
-        say("So that lamps do not flicker in the picture: 60 in most of America, 50 in most other countries."),
+        say(
+            "So that lamps do not flicker in the picture: 60 in most of America, 50 in most other countries."
+        ),
         say("hertz"),
         {50: "50", 60: "60"},
         page=True,
@@ -225,20 +252,32 @@ WORDS: Mapping[str, Words] = {
     ),
     "history.keep": Words(
         say("Games to keep"),
-        say("The others are removed with their photographs while nobody plays. Imported games stay."),
+        say(
+            "The others are removed with their photographs while nobody plays. Imported games stay."
+        ),
         choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
         at_once=True,
         page=True,
     ),
     "history.games": Words(
-        say("The newest"), say("How many games to keep, with “The newest”."), say("games"), at_once=True, page=True
+        say("The newest"),
+        say("How many games to keep, with “The newest”."),
+        say("games"),
+        at_once=True,
+        page=True,
     ),
     "history.days": Words(
-        say("The last days"), say("How many days to keep, with “The last days”."), say("days"), at_once=True, page=True
+        say("The last days"),
+        say("How many days to keep, with “The last days”."),
+        say("days"),
+        at_once=True,
+        page=True,
     ),
     "wifi.name": Words(
         say("Network name"),
-        say("Phones join it with a code on the table screen. Empty: the machine’s own hotspot, if it runs one."),
+        say(
+            "Phones join it with a code on the table screen. Empty: the machine’s own hotspot, if it runs one."
+        ),
         at_once=True,
         page=True,
     ),
@@ -248,14 +287,21 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "wifi.hidden": Words(say("Hidden network"), say("It does not broadcast its name."), at_once=True, page=True),
+    "wifi.hidden": Words(
+        say("Hidden network"), say("It does not broadcast its name."), at_once=True, page=True
+    ),
     "web.host": Words(
-        say("Address"), say("The address the pages are served on. 0.0.0.0: every address of this machine.")
+        say("Address"),
+        say("The address the pages are served on. 0.0.0.0: every address of this machine."),
     ),
     "web.port": Words(
-        say("Port"), say("The number after the colon in the pages’ address. 0: any free port."), page=True
+        say("Port"),
+        say("The number after the colon in the pages’ address. 0: any free port."),
+        page=True,
     ),
-    "web.viewers": Words(say("Viewers"), say("How many pages may follow the table at once."), page=True),
+    "web.viewers": Words(
+        say("Viewers"), say("How many pages may follow the table at once."), page=True
+    ),
     "web.join": Words(
         say("Who may sit down"),
         say(
@@ -280,16 +326,21 @@ WORDS: Mapping[str, Words] = {
         ),
     ),
     "web.certificate": Words(
-        say("Certificate"), say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP.")
+        say("Certificate"),
+        say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP."),
     ),
     "web.key": Words(say("Certificate key"), say("A PEM file that only the companion can read.")),
     "bots.engines": Words(
         say("External engines"),
-        say("NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."),
+        say(
+            "NAME=COMMAND for programs that play like “companion bot”. Each is offered as an opponent."
+        ),
     ),
     "log.level": Words(
         say("What is logged"),
-        say("Only errors, warnings too, what happens as well, or everything that helps to find a fault."),
+        say(
+            "Only errors, warnings too, what happens as well, or everything that helps to find a fault."
+        ),
         choices={
             "error": say("Errors"),
             "warning": say("Warnings"),
@@ -305,18 +356,30 @@ WORDS: Mapping[str, Words] = {
         page=True,
     ),
     "mqtt.host": Words(
-        say("Broker"), say("Its name or address; localhost: it runs on this machine."), at_once=True, page=True
+        say("Broker"),
+        say("Its name or address; localhost: it runs on this machine."),
+        at_once=True,
+        page=True,
     ),
-    "mqtt.port": Words(say("Broker port"), say("Usually 1883, or 8883 with TLS."), at_once=True, page=True),
+    "mqtt.port": Words(
+        say("Broker port"), say("Usually 1883, or 8883 with TLS."), at_once=True, page=True
+    ),
     "mqtt.user": Words(
-        say("User"), say("The table’s user name at the broker. Empty: none is needed."), at_once=True, page=True
+        say("User"),
+        say("The table’s user name at the broker. Empty: none is needed."),
+        at_once=True,
+        page=True,
     ),
     "mqtt.password_file": Words(
         say("Password file"),
-        say("A one-line file that this service can read. The password itself is not in the settings."),
+        say(
+            "A one-line file that this service can read. The password itself is not in the settings."
+        ),
         at_once=True,
     ),
-    "mqtt.tls": Words(say("TLS"), say("Encrypt the connection to the broker."), at_once=True, page=True),
+    "mqtt.tls": Words(
+        say("TLS"), say("Encrypt the connection to the broker."), at_once=True, page=True
+    ),
     "mqtt.ca_file": Words(
         say("Broker certificate"),
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
@@ -340,7 +403,9 @@ WORDS: Mapping[str, Words] = {
         at_once=True,
         page=True,
     ),
-    "mqtt.name": Words(say("Name of the table"), say("As Home Assistant shows it."), at_once=True, page=True),
+    "mqtt.name": Words(
+        say("Name of the table"), say("As Home Assistant shows it."), at_once=True, page=True
+    ),
     "mqtt.names": Words(
         say("Names of the players"),
         say("Tell the broker their names, not only that they are there."),

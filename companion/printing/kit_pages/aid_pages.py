@@ -12,7 +12,16 @@ from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.deck_pages import has_side_places
 from companion.printing.kit_pages.tag_faces import print_picture
 from companion.printing.kit_pages.tag_pages import Block
-from companion.printing.pdf_pen import INK, INK_2, LEADING, RULE, Pen, broken, printed_on, text_width
+from companion.printing.pdf_pen import (
+    INK,
+    INK_2,
+    LEADING,
+    RULE,
+    Pen,
+    broken,
+    printed_on,
+    text_width,
+)
 from companion.printing.tiling import Extent
 
 _PAD_MM = 5.0
@@ -41,20 +50,31 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
         yield Block(height, ("aid",), partial(_aid, kit=kit, seat=seat, aid=aid, width=room.width))
     for seat in SEATS if extras.hand_cards else ():
         names = tuple(f"strength {card}" for card in extras.hand_cards)
-        yield Block(_CARD_MM[1], names, partial(_hand_cards, side=kit.sides[seat], cards=extras.hand_cards))
+        yield Block(
+            _CARD_MM[1], names, partial(_hand_cards, side=kit.sides[seat], cards=extras.hand_cards)
+        )
     for seat in SEATS if extras.tiles else ():
         across = int(room.width // _TILE_MM)
         rows = -(-_COPIES * len(extras.tiles) // across)
         draw = partial(_tiles, kit=kit, seat=seat, tiles=extras.tiles, across=across)
         yield Block(rows * _tile_depth(kit), ("tiles",), draw)
     if kit.order_tiles:
-        yield Block(_row_height(kit.order_tiles), ("walls",), partial(_rows, kit=kit, width=room.width))
+        yield Block(
+            _row_height(kit.order_tiles), ("walls",), partial(_rows, kit=kit, width=room.width)
+        )
     elif extras.tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
-        yield Block(height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width))
+        yield Block(
+            height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width)
+        )
     if extras.aids and not has_side_places(kit):
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
-        yield Block(height, ("score sheet",), partial(print_score_sheet, kit=kit, width=room.width), grows=True)
+        yield Block(
+            height,
+            ("score sheet",),
+            partial(print_score_sheet, kit=kit, width=room.width),
+            grows=True,
+        )
 
 
 # ---- the player aid ---------------------------------------------------------------------------------------------
@@ -81,7 +101,12 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     right = width - _PAD_MM
     pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
     pen.text(
-        _PAD_MM + 13, height - 10.4, aid.goal, _GOAL_MM, bold=True, room=right - 18 - text_width(whose, _SMALL_MM) - 4
+        _PAD_MM + 13,
+        height - 10.4,
+        aid.goal,
+        _GOAL_MM,
+        bold=True,
+        room=right - 18 - text_width(whose, _SMALL_MM) - 4,
     )
     pen.line((_PAD_MM, height - _HEAD_MM + 1), (right, height - _HEAD_MM + 1), width=0.6)
     middle = _LIST_SHARE * width
@@ -90,7 +115,9 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
         _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, height - _HEAD_MM - _PAD_MM))
     y = height - _HEAD_MM - 1.5
     for point in aid.points:
-        y = pen.paragraph(middle + _PAD_MM, y, _points_width(width), point.title, _TITLE_MM, bold=True)
+        y = pen.paragraph(
+            middle + _PAD_MM, y, _points_width(width), point.title, _TITLE_MM, bold=True
+        )
         y = pen.paragraph(middle + _PAD_MM, y, _points_width(width), point.words, _TEXT_MM) - 1.6
 
 
@@ -102,7 +129,9 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
     pen.text(0, -_HEADS_MM + 1.6, aid.list_title, _SMALL_MM, colour=INK_2)
     for place, head in enumerate(aid.heads):
         x = first + (place + 0.5) * column
-        pen.text(x, -_HEADS_MM + 1.6, head, _SMALL_MM, colour=INK_2, anchor="middle", room=column - 1)
+        pen.text(
+            x, -_HEADS_MM + 1.6, head, _SMALL_MM, colour=INK_2, anchor="middle", room=column - 1
+        )
     for number, row in enumerate(aid.rows):
         y = -_HEADS_MM - (number + 0.5) * high
         pen.line((0, y + high / 2), (width, y + high / 2), width=0.2, colour=RULE)
@@ -114,7 +143,14 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
         else:
             pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
         for place, figure in enumerate(row.figures):
-            pen.text(first + (place + 0.5) * column, y - 1.8, figure.replace("-", "–"), 5.0, bold=True, anchor="middle")
+            pen.text(
+                first + (place + 0.5) * column,
+                y - 1.8,
+                figure.replace("-", "–"),
+                5.0,
+                bold=True,
+                anchor="middle",
+            )
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
@@ -143,7 +179,9 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
             pen.drawing(side.drawing, wide - 7.5, 2, 5.5, side)
 
 
-def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int) -> None:
+def _tiles(
+    pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int
+) -> None:
     """Draw tiles edge to edge, every order as often as it may be laid."""
     side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
     ink = printed_on(side.rgb)
@@ -160,7 +198,16 @@ def _tiles(pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, 
             pen.outline(0, 0, size, size)
             pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
             pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
-            pen.text(size / 2, 2.8, tile.word.capitalize(), 4.2, bold=True, colour=ink, anchor="middle", room=size - 3)
+            pen.text(
+                size / 2,
+                2.8,
+                tile.word.capitalize(),
+                4.2,
+                bold=True,
+                colour=ink,
+                anchor="middle",
+                room=size - 3,
+            )
 
 
 def _tile_depth(kit: Kit) -> float:
@@ -180,7 +227,16 @@ def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
     pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
     pen.drawing(tile.drawing, wide / 2 - 5, deep - 11.6, 10, None, fill=ink)
-    pen.text(wide / 2, foot + 2.2, tile.word.capitalize(), 3.8, bold=True, colour=ink, anchor="middle", room=wide - 3)
+    pen.text(
+        wide / 2,
+        foot + 2.2,
+        tile.word.capitalize(),
+        3.8,
+        bold=True,
+        colour=ink,
+        anchor="middle",
+        room=wide - 3,
+    )
 
 
 def _tiles_of(kit: Kit) -> OrderTiles:
@@ -196,7 +252,10 @@ def _row_height(spec: OrderTiles) -> float:
 def _row_steps(pen: Pen, width: float) -> None:
     """Draw how orders are given with tiles, in three columns, the origin at the lower left."""
     steps = (
-        (say("Lay your tiles"), say("face up on the numbers. The wall stands between you and the other side.")),
+        (
+            say("Lay your tiles"),
+            say("face up on the numbers. The wall stands between you and the other side."),
+        ),
         (say("Both press ready"), say("Only then does the camera read the row behind each wall.")),
         (say("Move your robots"), say("as the table screen says. Then take your tiles back.")),
     )
@@ -224,13 +283,28 @@ def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
         side = kit.sides[seat]
         with pen.at(x, _STEPS_MM):
             for number, marker in enumerate(spec.rows[seat]):
-                pen.marker(marker, wide / 2 + spec.strip_x_mm(number), spec.strip_mm / 2, spec.strip_marker_mm)
+                pen.marker(
+                    marker,
+                    wide / 2 + spec.strip_x_mm(number),
+                    spec.strip_mm / 2,
+                    spec.strip_marker_mm,
+                )
             for place in range(spec.places):
                 left = spec.gap_mm + place * (spec.width_mm + spec.gap_mm)
-                pen.rectangle(left, spec.strip_mm + spec.gap_mm, spec.width_mm, spec.depth_mm, stroke_mm=0.3)
+                pen.rectangle(
+                    left, spec.strip_mm + spec.gap_mm, spec.width_mm, spec.depth_mm, stroke_mm=0.3
+                )
                 middle = left + spec.width_mm / 2, spec.strip_mm + spec.places_mm / 2 - 4
                 pen.text(*middle, str(place + 1), 12, bold=True, anchor="middle")
-            pen.text(wide / 2, foot + 4.8, seat_words(kit, seat), 4.2, bold=True, anchor="middle", room=wide - 6)
+            pen.text(
+                wide / 2,
+                foot + 4.8,
+                seat_words(kit, seat),
+                4.2,
+                bold=True,
+                anchor="middle",
+                room=wide - 6,
+            )
             with pen.at(0, outside):
                 pen.shutter(wide, spec.wall_mm, Extent(0, 0, wide, spec.wall_mm))
             with pen.at(wide / 2, outside + spec.wall_mm / 2, turn_deg=180):
@@ -261,13 +335,28 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
             for place in range(places):
                 left = 1.0 + place * (_TILE_MM + 1.0)
                 pen.rectangle(left, 1.0, _TILE_MM, _PLACES_MM - 2.0, stroke_mm=0.3)
-                pen.text(left + _TILE_MM / 2, _PLACES_MM / 2 - 4, str(place + 1), 12, bold=True, anchor="middle")
+                pen.text(
+                    left + _TILE_MM / 2,
+                    _PLACES_MM / 2 - 4,
+                    str(place + 1),
+                    12,
+                    bold=True,
+                    anchor="middle",
+                )
             with pen.at(0, wall):
                 pen.shutter(wide, _WALL_MM, Extent(0, 0, wide, _WALL_MM))
             pen.dot(wide / 2, wall + _WALL_MM / 2, 15, fill="#FFFFFF")
             pen.drawing(side.drawing, wide / 2 - 10, wall + _WALL_MM / 2 - 10, 20, side)
             pen.rectangle(0, foot, wide, _FOOT_MM, fill="#FFFFFF")
-            pen.text(wide / 2, foot + 4.6, seat_words(kit, seat), 4.2, bold=True, anchor="middle", room=wide - 6)
+            pen.text(
+                wide / 2,
+                foot + 4.6,
+                seat_words(kit, seat),
+                4.2,
+                bold=True,
+                anchor="middle",
+                room=wide - 6,
+            )
             pen.outline(0, 0, wide, wall + _WALL_MM)
             for y in (foot, wall):
                 pen.fold((-0.6, y), (wide + 0.6, y))

@@ -48,7 +48,11 @@ def print_ground(pen: Pen, kit: Kit) -> None:
 def seat_words(kit: Kit, seat: Seat) -> str:
     """Return who sits where, such as “South is purple”."""
     side = kit.sides[seat].name
-    return say("South is {side}", side=side) if seat is Seat.SOUTH else say("North is {side}", side=side)
+    return (
+        say("South is {side}", side=side)
+        if seat is Seat.SOUTH
+        else say("North is {side}", side=side)
+    )
 
 
 def _squares(pen: Pen, kit: Kit) -> None:
@@ -60,10 +64,18 @@ def _squares(pen: Pen, kit: Kit) -> None:
         dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
         pen.tile(x, y, board.square_mm, dark=dark)
         if mark := marks.get(square):
-            pen.drawing(mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None)
+            pen.drawing(
+                mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None
+            )
         if board.labels_in_squares and square not in board.holes:
             size = 0.14 * board.square_mm
-            pen.text(x + 0.05 * board.square_mm, y + 0.95 * board.square_mm - 0.72 * size, str(square), size, bold=True)
+            pen.text(
+                x + 0.05 * board.square_mm,
+                y + 0.95 * board.square_mm - 0.72 * size,
+                str(square),
+                size,
+                bold=True,
+            )
     if board.gap_mm == 0:
         pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=FRAME_MM)
     if has_outside_labels(board):
@@ -76,7 +88,10 @@ def _goals(pen: Pen, kit: Kit) -> None:
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
-    for seat, low in ((Seat.SOUTH, _GOAL_RIM_MM - board.strip_mm), (Seat.NORTH, board.height_mm + _GOAL_RIM_MM)):
+    for seat, low in (
+        (Seat.SOUTH, _GOAL_RIM_MM - board.strip_mm),
+        (Seat.NORTH, board.height_mm + _GOAL_RIM_MM),
+    ):
         rgb = kit.sides[seat].rgb
         pen.rectangle(left, low, width, depth, fill=tinted(rgb, 0.16))
         columns, rows = int(width / _GOAL_DOTS_MM), int(depth / _GOAL_DOTS_MM)
@@ -93,7 +108,11 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     taken = [(cut, cut) for cut in cuts_x]
     if kit.deck:
         taken += [(x - _LANE_FIGURE_MM / 2, x + _LANE_FIGURE_MM / 2) for x in _lane_middles(board)]
-    edges = [reach, *(x for low, high in sorted(taken) for x in (low, high)), board.width_mm - reach]
+    edges = [
+        reach,
+        *(x for low, high in sorted(taken) for x in (low, high)),
+        board.width_mm - reach,
+    ]
     rooms = list(pairwise(edges))[::2]
     widest = max(right - left for left, right in rooms)
     wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
@@ -126,10 +145,21 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
     for seat in SEATS:
         turn = 0.0 if seat is Seat.SOUTH else 180.0
         for file, x in enumerate(_lane_middles(board)):
-            strip_y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
+            strip_y = (
+                -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
+            )
             with pen.at(x, strip_y, turn_deg=turn):
-                pen.text(0, -0.36 * _LANE_FIGURE_MM, str(file), _LANE_FIGURE_MM, bold=True, anchor="middle")
-            edge = deck.zones[seat] * board.rank_pitch_mm + (0 if seat is Seat.SOUTH else board.depth_mm)
+                pen.text(
+                    0,
+                    -0.36 * _LANE_FIGURE_MM,
+                    str(file),
+                    _LANE_FIGURE_MM,
+                    bold=True,
+                    anchor="middle",
+                )
+            edge = deck.zones[seat] * board.rank_pitch_mm + (
+                0 if seat is Seat.SOUTH else board.depth_mm
+            )
             with pen.at(x, edge, turn_deg=turn):
                 _zone(pen, board, deck, kit.sides[seat])
 

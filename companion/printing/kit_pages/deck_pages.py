@@ -61,11 +61,15 @@ class Grid:
     @property
     def cells(self) -> tuple[tuple[int, int], ...]:
         """Return (column, row) of each cell as one reads: the upper row first. Rows count from below."""
-        return tuple((column, row) for row in reversed(range(self.rows)) for column in range(self.columns))
+        return tuple(
+            (column, row) for row in reversed(range(self.rows)) for column in range(self.columns)
+        )
 
     def pages(self, deck: Deck) -> tuple[tuple[Card, ...], ...]:
         """Return the cards of each front page."""
-        return tuple(deck.cards[start : start + self.size] for start in range(0, len(deck.cards), self.size))
+        return tuple(
+            deck.cards[start : start + self.size] for start in range(0, len(deck.cards), self.size)
+        )
 
 
 def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_mm: float) -> Grid:
@@ -78,7 +82,9 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
     grids = []
     for landscape in (False, True):
         width, height = page_mm[::-1] if landscape else page_mm
-        cell_width, cell_height = (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
+        cell_width, cell_height = (
+            (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
+        )
         room_x, room_y = width - 2 * margin_mm, height - 2 * (margin_mm + foot_mm)
         columns, rows = int(room_x / cell_width), int(room_y / cell_height)
         # the grid lies in the middle of the page, so that backs meet fronts
@@ -87,14 +93,18 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
         grids.append(Grid(landscape, columns, rows, cell_width, cell_height, x, y, free_x, free_y))
     grid = max(grids, key=lambda grid: grid.size)
     if not grid.size:
-        raise Malformed(f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them smaller")
+        raise Malformed(
+            f"Cards of {deck.width_mm:g} x {deck.height_mm:g} mm do not fit the paper: make them smaller"
+        )
     return grid
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------
 
 
-def print_fronts(pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()) -> None:
+def print_fronts(
+    pen: Pen, deck: Deck, grid: Grid, cards: tuple[Card, ...], notes: tuple[AidPoint, ...] = ()
+) -> None:
     """Draw one page of cards with its cutting marks.
 
     Cells without a card, on the last page, have a rule in brief.
@@ -221,11 +231,20 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     a_page = int((room_mm[0] + kit.board.gap_mm) / kit.board.pitch_mm)
     tallest = _part_height(deck, max(len(deck.lane_piles), len(deck.side_piles)))
     if a_page < 1 or tallest > room_mm[1]:
-        raise Malformed(f"Places for piles {tallest:g} mm deep do not fit the paper: make the cards smaller")
+        raise Malformed(
+            f"Places for piles {tallest:g} mm deep do not fit the paper: make the cards smaller"
+        )
     parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
-        parts.append((tuple(PilePlace("", say("{side} {pile}", side=owner, pile=pile)) for pile in deck.side_piles),))
+        parts.append(
+            (
+                tuple(
+                    PilePlace("", say("{side} {pile}", side=owner, pile=pile))
+                    for pile in deck.side_piles
+                ),
+            )
+        )
     return tuple(parts)
 
 
@@ -243,7 +262,13 @@ def part_title(part: Part) -> str:
 
 
 def print_part(
-    pen: Pen, kit: Kit, deck: Deck, part: Part, room: Extent, *, beside: Callable[..., None] | None = None
+    pen: Pen,
+    kit: Kit,
+    deck: Deck,
+    part: Part,
+    room: Extent,
+    *,
+    beside: Callable[..., None] | None = None,
 ) -> None:
     """Draw one page of places, in the middle of its room.
 

@@ -12,7 +12,18 @@ from companion.core.drawings import SIGN
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
-from companion.printing.pdf_pen import BAR_MM, HATCH, INK, INK_2, LEADING, RULE, TILE_2, WHITE, Pen, broken
+from companion.printing.pdf_pen import (
+    BAR_MM,
+    HATCH,
+    INK,
+    INK_2,
+    LEADING,
+    RULE,
+    TILE_2,
+    WHITE,
+    Pen,
+    broken,
+)
 from companion.printing.tiling import Extent, Tiling
 
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
@@ -28,9 +39,15 @@ _PRINT = (
     ),
     say("Glossy paper and plastic film reflect the lamp, and the camera cannot read through that."),
 )
-_WHOLE = (say("Cut along the thin line around the board and glue it onto stiff card so that it lies flat."),)
+_WHOLE = (
+    say(
+        "Cut along the thin line around the board and glue it onto stiff card so that it lies flat."
+    ),
+)
 _JOIN = (
-    say("Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."),
+    say(
+        "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut along that line."
+    ),
     say(
         "Glue its cut edge onto the edge of the page that says so: half crosses with the same "
         "number make whole ones. Join the pages of each row first, then the rows. Finally cut "
@@ -48,15 +65,21 @@ _CAMERA = (
         "of the board and a hand’s width more. Higher is better. It may look down at an angle of "
         "up to about 45 degrees."
     ),
-    say("Light the board from the side so that no lamp is reflected in it. Nothing needs to be calibrated."),
+    say(
+        "Light the board from the side so that no lamp is reflected in it. Nothing needs to be calibrated."
+    ),
 )
 _SWITCH_ON = say(
     "Switch the companion on, or run “companion play” on a computer. Open the address that the table screen shows; "
     "phones scan its code."
 )
-_SET_UP_PIECES = say("Lay the board in view of the camera and set up the pieces as the screen says.")
+_SET_UP_PIECES = say(
+    "Lay the board in view of the camera and set up the pieces as the screen says."
+)
 _SET_UP_CARDS = say("Lay the board in view of the camera and set up the cards as the screen says.")
-_PLACES = say("Cut out the places for piles as well. They lie beside the board, where the camera need not see them.")
+_PLACES = say(
+    "Cut out the places for piles as well. They lie beside the board, where the camera need not see them."
+)
 _KINDS = {
     "board": say("board"),
     "pieces": say("pieces"),
@@ -93,7 +116,9 @@ class _Step:
 
     def text_width(self, setting: _Setting) -> float:
         """Return width that the text has beside the picture, mm."""
-        return setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
+        return (
+            setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
+        )
 
     def height(self, setting: _Setting) -> float:
         """Return height of text or picture, mm."""
@@ -115,7 +140,14 @@ def print_instructions(
     left, right, top, floor = room.left, room.right, room.top, room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     taken = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
-    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=right - left - taken - 6)
+    pen.text(
+        right,
+        top - 16,
+        say("Print, cut, glue, play"),
+        5.0,
+        anchor="right",
+        room=right - left - taken - 6,
+    )
     pen.sign(left, top - 40, right - left, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, spares, kinds))
     y = top - 44.0
@@ -128,14 +160,18 @@ def print_instructions(
         y -= step.height(setting) + gap
 
 
-def _setting(kit: Kit, steps: tuple[_Step, ...], width: float, height: float) -> tuple[_Setting, float]:
+def _setting(
+    kit: Kit, steps: tuple[_Step, ...], width: float, height: float
+) -> tuple[_Setting, float]:
     """Return the largest setting that fits, and the height that it leaves."""
     for text_mm, pictures in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
         setting = _Setting(width, text_mm, pictures)
         spare = height - sum(step.height(setting) for step in steps)
         if spare >= 0:
             return setting, spare
-    raise ValueError(f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter")
+    raise ValueError(
+        f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter"
+    )
 
 
 def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
@@ -159,11 +195,17 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> It
         else say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.pages)
     )
     joining = _WHOLE if tiling.pages == 1 else _JOIN
-    yield _Step(title, (*joining, _PLACES) if kit.deck else joining, partial(_board_picture, kit=kit, tiling=tiling))
+    yield _Step(
+        title,
+        (*joining, _PLACES) if kit.deck else joining,
+        partial(_board_picture, kit=kit, tiling=tiling),
+    )
     notes = kit.notes
     if kit.deck:
         first = kinds.index("cards") + 2
-        yield from _card_steps(kit.deck, notes, first, first + kinds.count("cards") + kinds.count("backs") - 1)
+        yield from _card_steps(
+            kit.deck, notes, first, first + kinds.count("cards") + kinds.count("backs") - 1
+        )
         notes = ()
     if kit.pieces:
         cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
@@ -211,7 +253,9 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
         for kind, pages in shown:
             first, last = pages[0][0], pages[-1][0]
             for back in range(min(2, len(pages) - 1), -1, -1):
-                pen.rectangle(x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35)
+                pen.rectangle(
+                    x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35
+                )
             with pen.at(x, 12):
                 _sheet(pen, kind, wide, high)
             numbers = str(first) if first == last else f"{first}-{last}"
@@ -250,7 +294,18 @@ def _start_picture(pen: Pen) -> None:
     for dx, dy in ((0, 0), (0, 7), (7, 7)):
         pen.rectangle(24 + dx, 13 + dy, 4, 4, fill=INK)
         pen.rectangle(25 + dx, 14 + dy, 2, 2, fill=WHITE)
-    for column, row in ((5, 1), (7, 0), (9, 2), (7, 3), (10, 0), (5, 6), (5, 9), (1, 5), (3, 5), (9, 5)):
+    for column, row in (
+        (5, 1),
+        (7, 0),
+        (9, 2),
+        (7, 3),
+        (10, 0),
+        (5, 6),
+        (5, 9),
+        (1, 5),
+        (3, 5),
+        (9, 5),
+    ):
         pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
@@ -271,8 +326,15 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         for square in kit.board.squares:
             wide, deep = kit.board.square_mm, kit.board.depth_mm or kit.board.square_mm
             x, y = kit.board.centre_mm(square)
-            pen.rectangle(x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
-        for x, y in kit.board.corner_centres_mm.values():  # plain squares: a camera must not take this for a board
+            pen.rectangle(
+                x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale
+            )
+        for (
+            x,
+            y,
+        ) in (
+            kit.board.corner_centres_mm.values()
+        ):  # plain squares: a camera must not take this for a board
             side = kit.board.corner_mm
             pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
         for cut in tiling.cuts_x:
@@ -300,7 +362,12 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     if high >= 6:
         pen.drawing(face.drawing, x + wide / 2 - (high - 1.4) / 2, 1.7, high - 1.4, side)
     right, top = x + wide, 1 + high
-    corners = ((right, 1.0), (right + lean, 1 + 0.5 * deep), (right + lean, top + 0.5 * deep), (right, top))
+    corners = (
+        (right, 1.0),
+        (right + lean, 1 + 0.5 * deep),
+        (right + lean, top + 0.5 * deep),
+        (right, top),
+    )
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
     with pen.lying(x, top):
@@ -315,7 +382,9 @@ def _unreadable_marker(pen: Pen, x: float, y: float, size: float) -> None:
     A camera must not take the picture of a piece for the piece: no marker has a white ring.
     """
     for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
-        pen.rectangle(x - share * size / 2, y - share * size / 2, share * size, share * size, fill=fill)
+        pen.rectangle(
+            x - share * size / 2, y - share * size / 2, share * size, share * size, fill=fill
+        )
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:

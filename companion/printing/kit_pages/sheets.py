@@ -71,7 +71,11 @@ class KitStyle:
         require_known(self.paper, self.language)
         if not 0 <= self.spares <= MAX_SPARES:
             raise Malformed(
-                say("{spares} spare sets are not possible: use 0 to {most}", spares=self.spares, most=MAX_SPARES)
+                say(
+                    "{spares} spare sets are not possible: use 0 to {most}",
+                    spares=self.spares,
+                    most=MAX_SPARES,
+                )
             )
 
 
@@ -99,7 +103,9 @@ def kit_pdf(kit: Kit, style: KitStyle | None = None, extras: Extras | None = Non
     return kit_sheets(kit, style, extras)[0]
 
 
-def kit_sheets(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> tuple[bytes, Sheets]:
+def kit_sheets(
+    kit: Kit, style: KitStyle | None = None, extras: Extras | None = None
+) -> tuple[bytes, Sheets]:
     """Return the printable kit as a PDF, and what is on its pages.
 
     Raises `Malformed` as `kit_pdf` does.
@@ -116,7 +122,11 @@ def require_known(paper: str, language: str) -> None:
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=paper))
     if language not in LANGUAGES:
         raise Malformed(
-            say("Language “{language}” is unknown: use {known}", language=language, known=", ".join(LANGUAGES))
+            say(
+                "Language “{language}” is unknown: use {known}",
+                language=language,
+                known=", ".join(LANGUAGES),
+            )
         )
 
 
@@ -135,7 +145,10 @@ def board_in_one_piece(kit: Kit) -> Paper | None:
     board = board_extent(kit.board)
     for paper, size in SIZES_MM.items():
         for width, height in (size, size[::-1]):
-            if board.width <= width - 2 * MARGIN_MM and board.height <= height - 2 * MARGIN_MM - FOOT_MM:
+            if (
+                board.width <= width - 2 * MARGIN_MM
+                and board.height <= height - 2 * MARGIN_MM - FOOT_MM
+            ):
                 return paper
     return None
 
@@ -148,7 +161,9 @@ def _tiling(kit: Kit, paper: Paper) -> Tiling:
 def _sheets(tiling: Tiling, body: Sequence[_Page], style: KitStyle) -> Sheets:
     first = () if style.board_only else ("instructions",)
     names = (*((name,) for name in first), *(page.names for page in body))
-    return Sheets(len(names), tiling.across, tiling.down, names, (*first, *(page.kind for page in body)))
+    return Sheets(
+        len(names), tiling.across, tiling.down, names, (*first, *(page.kind for page in body))
+    )
 
 
 def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Page]]:
@@ -158,7 +173,10 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
     if style.board_only:
         return tiling, board
     # spares come behind the whole first set
-    tags = [*tags_in(kit, spare=False), *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True))]
+    tags = [
+        *tags_in(kit, spare=False),
+        *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True)),
+    ]
     room = _room(style.paper, landscape=False)
     pages = tag_pages(kit, tags, blocks_of(kit, extras, room), room)
     return tiling, [*board, *_tag_pages(kit, pages), *_deck_pages(kit, style.paper, extras)]
@@ -166,12 +184,18 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
 
 def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
     if style.low_ink:
-        sides = {seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()}
+        sides = {
+            seat: replace(side, rgb=tinted(side.rgb, _LIGHT)) for seat, side in kit.sides.items()
+        }
         kit = replace(kit, sides=sides)
     tiling, body = _pages(kit, style, extras)
     sheets = _sheets(tiling, body, style)
 
-    pen = Pen(*SIZES_MM[style.paper], say("{game}: board and pieces", game=kit.title), low_ink=style.low_ink)
+    pen = Pen(
+        *SIZES_MM[style.paper],
+        say("{game}: board and pieces", game=kit.title),
+        low_ink=style.low_ink,
+    )
     if not style.board_only:
         pen.page()
         room = _room(style.paper, landscape=False)
@@ -210,7 +234,9 @@ def _tag_pages(kit: Kit, pages: Sequence[TagPage]) -> Iterator[_Page]:
         many = say("Pieces, {number} of {pages}", number=number, pages=with_tags)
         head = say("For the table") if not page.cells else say("Pieces") if with_tags == 1 else many
         foot = say("pieces") if page.cells else say("for the table")
-        draw = partial(print_tag_page, page=page, kit=kit, title=head, origin=(MARGIN_MM, MARGIN_MM + FOOT_MM))
+        draw = partial(
+            print_tag_page, page=page, kit=kit, title=head, origin=(MARGIN_MM, MARGIN_MM + FOOT_MM)
+        )
         yield _Page(kind, page.names, foot, draw)
 
 
@@ -263,4 +289,10 @@ def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     counted = say("{page} of {pages}", page=page, pages=pages)
     room = right - x - pen.text(right, MARGIN_MM + 3.3, counted, 3.2, anchor="right") - 3
     pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True, room=room)
-    pen.text(x, MARGIN_MM + 0.6, say("Print at 100 %. The black and white bar is 100 mm long."), 2.8, room=right - x)
+    pen.text(
+        x,
+        MARGIN_MM + 0.6,
+        say("Print at 100 %. The black and white bar is 100 mm long."),
+        2.8,
+        room=right - x,
+    )

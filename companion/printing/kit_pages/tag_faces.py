@@ -33,7 +33,9 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             if face.sign and turn % 180 == 0:
-                _named(pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill)
+                _named(
+                    pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill
+                )
             else:
                 _sign(pen, face, rim - edge, fill, side)
 
@@ -65,7 +67,15 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
         pen.rectangle(-core / 2, -0.47 * rim, core, 0.94 * rim, fill=fill)
-        pen.text(0, -DIGIT * size / 2, face.letter, size, bold=True, colour=printed_on(fill), anchor="middle")
+        pen.text(
+            0,
+            -DIGIT * size / 2,
+            face.letter,
+            size,
+            bold=True,
+            colour=printed_on(fill),
+            anchor="middle",
+        )
 
 
 def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
@@ -73,15 +83,21 @@ def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
 
     Only lines if it lies.
     """
-    pen.drawing(face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies)
+    pen.drawing(
+        face.drawing, -size / 2, -size / 2, size, None if face.lies else side, plain=face.lies
+    )
     if face.letter:
         colour = printed_on(WHITE if face.lies or not side else side.rgb)
         high = 0.46 * size / DIGIT
         with pen.at(0, 0, turn_deg=90 if face.lies else 0):
-            pen.text(0, -DIGIT * high / 2, face.letter, high, bold=True, colour=colour, anchor="middle")
+            pen.text(
+                0, -DIGIT * high / 2, face.letter, high, bold=True, colour=colour, anchor="middle"
+            )
 
 
-def print_big_face(pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None) -> None:
+def print_big_face(
+    pen: Pen, face: Face, size: tuple[float, float], tag_mm: float, side: Side | None
+) -> None:
     """Draw the top of a piece of several squares, its lower left corner at the origin: stone, whose
     it is, white middle."""
     width, depth = size
@@ -94,7 +110,9 @@ def print_big_face(pen: Pen, face: Face, size: tuple[float, float], tag_mm: floa
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
                 pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
-                pen.drawing(side.drawing, -_STONE_SIGN_MM / 2, -_STONE_SIGN_MM / 2, _STONE_SIGN_MM, side)
+                pen.drawing(
+                    side.drawing, -_STONE_SIGN_MM / 2, -_STONE_SIGN_MM / 2, _STONE_SIGN_MM, side
+                )
     white = tag_mm + 2 * quiet_mm(tag_mm)
     pen.rectangle((width - white) / 2, (depth - white) / 2, white, white, fill=WHITE)
     pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)

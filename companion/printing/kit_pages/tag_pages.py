@@ -115,7 +115,9 @@ class _TagSize:
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         is_wide = kit.has_wide_rim(first)
-        self.folds_down = len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        self.folds_down = (
+            len(tag.faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        )
         # a rim takes what the square leaves beside the marker and its white
         self.rim = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
@@ -134,15 +136,21 @@ class _TagSize:
             self.outer, self.deep = kit.tops_mm[first.name]
         self.spine = first.height_mm if len(tag.faces) > 1 and first.height_mm >= 1 else 0.0
         """Between two faces: the thickness of what lies between them."""
-        self.picture = 0.0 if self.is_big or self.sides or self.apron or len(tag.faces) > 1 else _PICTURE_MM
+        self.picture = (
+            0.0 if self.is_big or self.sides or self.apron or len(tag.faces) > 1 else _PICTURE_MM
+        )
         """Height of a drawing that stands below what is cut out, where there is none on it."""
         self.width = self.outer + 2 * self.sides
-        self.cut = len(tag.faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
+        self.cut = (
+            len(tag.faces) * (self.deep + self.apron + self.spine) - self.spine + 2 * self.sides
+        )
         """Height of what is cut out."""
         self.height = self.cut + self.picture + _CAPTION_MM
 
 
-def tag_pages(kit: Kit, tags: Iterable[Tag], blocks: Iterable[Block], room: Extent) -> list[TagPage]:
+def tag_pages(
+    kit: Kit, tags: Iterable[Tag], blocks: Iterable[Block], room: Extent
+) -> list[TagPage]:
     """Return all tags in their order and all blocks, each on the first page that has room."""
     flow = _Flow(kit, room.width, room.height)
     for tag in tags:
@@ -172,7 +180,12 @@ class _Flow:
         opens = tag.section != self._section
         # a higher tag makes its row grow into what is free below
         more = size.height - self._row
-        if self.pages and not opens and self._x + wide <= self._width and more <= self.pages[-1].free_mm:
+        if (
+            self.pages
+            and not opens
+            and self._x + wide <= self._width
+            and more <= self.pages[-1].free_mm
+        ):
             self.pages[-1].free_mm -= max(0.0, more)  # the row grows with its highest tag
             self._row = max(self._row, size.height)
         else:
@@ -210,7 +223,9 @@ class _Flow:
         self.pages.append(TagPage(free_mm=self._height - self.HEAD))
 
 
-def print_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, *, origin: tuple[float, float]) -> None:
+def print_tag_page(
+    pen: Pen, page: TagPage, kit: Kit, title: str, *, origin: tuple[float, float]
+) -> None:
     """Draw one page of tags and blocks with its headings. The page's room begins at the origin."""
     left, bottom = origin
     pen.head(title, say("{game}: cut along thin lines, fold along dashes", game=kit.title), left)
@@ -268,7 +283,9 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
             else:
                 pen.outline(0, y, size.outer, size.deep)
             if number:
-                with pen.at(0, top):  # over the outlines, so that its lines to fold along stay dashed
+                with pen.at(
+                    0, top
+                ):  # over the outlines, so that its lines to fold along stay dashed
                     _spine(pen, face, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):
@@ -328,7 +345,9 @@ def _caption(pen: Pen, width: float, name: str, below: float) -> float:
 
     The y below it.
     """
-    sizes = (size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2)
+    sizes = (
+        size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2
+    )
     return pen.paragraph(0, below - 0.8, width, name, next(sizes, 1.7), bold=True)
 
 

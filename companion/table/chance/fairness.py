@@ -56,7 +56,9 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     def faults(self, seed: int) -> Iterator[str]:
         """Say what does not fit in the chance of a game that was played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
-            yield say("The secret does not match the commitment: it was changed after the commitment was published.")
+            yield say(
+                "The secret does not match the commitment: it was changed after the commitment was published."
+            )
         if seed != self.seed:
             yield say("The seed does not come from the secret.")
 
@@ -76,5 +78,8 @@ def chance_of_orders(game: str, salts: Mapping[Seat, str]) -> FairChance:
     Both were bound before either was opened, so that nobody could choose. The secret is none, but the game's name.
     """
     secret = hashlib.sha256(game.encode()).hexdigest()
-    given = {seat: Contribution(hashlib.sha256(salt.encode()).hexdigest(), "order") for seat, salt in salts.items()}
+    given = {
+        seat: Contribution(hashlib.sha256(salt.encode()).hexdigest(), "order")
+        for seat, salt in salts.items()
+    }
     return FairChance(commitment_of(secret), secret, given)

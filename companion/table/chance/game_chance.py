@@ -41,10 +41,14 @@ class ChanceKeeper:
         played = game_named(game)
         is_drawn = played.drawn(played.options(options)) is not Drawn.NEVER
         if seed is None and is_drawn:
-            return NewGame(game, self._journal.next_number(), 0, dict(options), score, self._fair_chance())
+            return NewGame(
+                game, self._journal.next_number(), 0, dict(options), score, self._fair_chance()
+            )
         drawn = secrets.randbits(48) if seed is None else seed
         is_chosen = is_drawn and seed is not None
-        return NewGame(game, self._journal.next_number(), drawn, dict(options), score, is_chosen=is_chosen)
+        return NewGame(
+            game, self._journal.next_number(), drawn, dict(options), score, is_chosen=is_chosen
+        )
 
     def _fair_chance(self) -> FairChance:
         """Where the chance of a game that begins now comes from; raises `JournalError`."""
@@ -55,7 +59,9 @@ class ChanceKeeper:
     def _keep_commitment(self) -> None:
         """Go on with the commitment of before a restart, if its secret is still there."""
         session = self._store.session
-        if session.is_between and session.commitment != commitment_of(self._journal.key(_CHANCE).hex()):
+        if session.is_between and session.commitment != commitment_of(
+            self._journal.key(_CHANCE).hex()
+        ):
             self._commit()
 
     def _commit_anew(self) -> None:
@@ -106,10 +112,14 @@ def chance_of(session: Session) -> ChanceView | None:
     if session.game is None:
         return None
     fair = session.chance
-    chosen = "" if session.is_guided else chosen_words(session.game, session.options, session.is_chosen)
+    chosen = (
+        "" if session.is_guided else chosen_words(session.game, session.options, session.is_chosen)
+    )
     if session.draws is Drawn.NEVER or fair is None:
         if session.remote is not None and session.draws is not Drawn.NEVER:
-            chosen = joined(" ", filter(None, (chosen, say("Chance comes from both sealed orders."))))
+            chosen = joined(
+                " ", filter(None, (chosen, say("Chance comes from both sealed orders.")))
+            )
         is_told = chosen or session.draws is not Drawn.NEVER
         return ChanceView(session.number, chosen=chosen) if is_told else None
     view = ChanceView(session.number, fair.commitment, chosen)

@@ -54,7 +54,9 @@ class Bank:
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
 
-def next_bank(bank: Bank | None, countdown: Countdown | None, clock: ChessClock, seat: Seat) -> Bank:
+def next_bank(
+    bank: Bank | None, countdown: Countdown | None, clock: ChessClock, seat: Seat
+) -> Bank:
     """The clocks as the next decision begins; a seat that ends its turn gets the increment back."""
     if bank is None:
         return Bank(dict.fromkeys(SEATS, clock.seconds), seat)

@@ -27,7 +27,11 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
-    if countdown is None or due_s is None or (session.remote and any(map(session.is_remote, seats))):
+    if (
+        countdown is None
+        or due_s is None
+        or (session.remote and any(map(session.is_remote, seats)))
+    ):
         return ()
     if session.bank:
         return _last_seconds(countdown, round(due_s, 4), seats)
@@ -61,7 +65,11 @@ class Timekeeper:
     def after_restart(self, session: Session) -> Pause | None:
         """The pause with which a turn that was running comes back, at the last time that was noted for it."""
         countdown = session.countdown
-        if countdown is None or countdown.since_s is None or any(map(session.is_remote, session.awaited)):
+        if (
+            countdown is None
+            or countdown.since_s is None
+            or any(map(session.is_remote, session.awaited))
+        ):
             return None
         noted_s = self._journal.clock_of(session.moment)
         now_s = countdown.since_s if noted_s is None else max(noted_s, countdown.since_s)
@@ -70,7 +78,11 @@ class Timekeeper:
     def time_out(self, session: Session, now_s: float) -> TimeOut | None:
         """The end of the turn, if it is due."""
         due_s = session.countdown.due_s if session.countdown else None
-        is_due = due_s is not None and now_s >= due_s and (session.remote is None or _counts_here(session))
+        is_due = (
+            due_s is not None
+            and now_s >= due_s
+            and (session.remote is None or _counts_here(session))
+        )
         return TimeOut(session.moment, due_s) if is_due and due_s is not None else None
 
     def note(self, session: Session, now_s: float) -> None:
@@ -94,7 +106,11 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
     Nothing follows from what it shows here: what the turn has taken is told by that table.
     """
     countdown = session.countdown
-    if countdown is None or countdown.since_s is None or not any(map(session.is_remote, session.awaited)):
+    if (
+        countdown is None
+        or countdown.since_s is None
+        or not any(map(session.is_remote, session.awaited))
+    ):
         return session
     return replace(session, countdown=Countdown(countdown.limit_s, countdown.left_s, now_s))
 

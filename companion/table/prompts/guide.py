@@ -54,7 +54,12 @@ def guide_of(session: Session) -> GuideView | None:
     )
 
 
-_TURNED = {"order-up": "order-down", "order-down": "order-up", "order-left": "order-right", "order-right": "order-left"}
+_TURNED = {
+    "order-up": "order-down",
+    "order-down": "order-up",
+    "order-left": "order-right",
+    "order-right": "order-left",
+}
 """The keys of whoever sits opposite, as they lead on a picture with South below."""
 
 
@@ -65,13 +70,19 @@ def _as_on_board(
     game = session.playing
     if game.standing(state, None) or game.tableau(state, None):
         north = tuple(
-            replace(each, drawing=_TURNED.get(each.drawing, each.drawing)) for each in orders.get(Seat.NORTH, ())
+            replace(each, drawing=_TURNED.get(each.drawing, each.drawing))
+            for each in orders.get(Seat.NORTH, ())
         )
         return {**orders, Seat.NORTH: north}
-    played = game.apply(state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0))
+    played = game.apply(
+        state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0)
+    )
     return {
         seat: tuple(
-            replace(order, drawing=stage.orders[seat].on_board if seat in stage.orders else order.drawing)
+            replace(
+                order,
+                drawing=stage.orders[seat].on_board if seat in stage.orders else order.drawing,
+            )
             for order, stage in zip(each, played.stages, strict=False)
         )
         for seat, each in orders.items()
@@ -92,7 +103,9 @@ def lesson_words(
         return say("Your turn") if alone else step.head, step.told[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
-        return say("Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)), step.why
+        return say(
+            "Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)
+        ), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,), name = people, sides[people[0]].name
@@ -102,7 +115,9 @@ def lesson_words(
     if session.seats[seat].door != "pad" or keys is not None:
         return say("{side!c}: do what is shown here", side=name), step.why
     if is_watched and session.board is not None:
-        return say("{side!c}: move as shown here", side=name), say("By hand, on the board: the camera sees it.")
+        return say("{side!c}: move as shown here", side=name), say(
+            "By hand, on the board: the camera sees it."
+        )
     return say("{side!c}: give the order on a phone", side=name), say(
         "A pad cannot give it: go on by phone, at the same seat."
     )

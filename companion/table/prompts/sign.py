@@ -62,13 +62,21 @@ def _tap(key: str, viewer: Seat | None) -> str:
 def strange_words(live: TableState) -> str:
     """A sentence about a marker in view that belongs to no piece of this game, or is there twice; empty: none is."""
     session, reading = live.session, live.reading
-    if reading is None or not reading.quiet or not live.watched or session.kit is None or not reading.strangers:
+    if (
+        reading is None
+        or not reading.quiet
+        or not live.watched
+        or session.kit is None
+        or not reading.strangers
+    ):
         return ""
     if session.phase in (Phase.LOBBY, Phase.OVER):
         return ""
     marker = reading.strangers[0]
     if own := _meaning(session.kit, marker):
-        return say("The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker)
+        return say(
+            "The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker
+        )
     return _elsewhere(marker)
 
 
@@ -93,21 +101,32 @@ def _meaning(kit: Kit, marker: int) -> str:
     face = kit.face_of_marker(marker)
     cards = kit.deck.cards if kit.deck else ()
     return (
-        face.name if face else next((say("card {card}", card=card.name) for card in cards if card.marker == marker), "")
+        face.name
+        if face
+        else next(
+            (say("card {card}", card=card.name) for card in cards if card.marker == marker), ""
+        )
     )
 
 
 def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     if live.early:
-        return Sign(say("Take your hands off the board"), say("The clock was pressed; the board is being read."))
+        return Sign(
+            say("Take your hands off the board"),
+            say("The clock was pressed; the board is being read."),
+        )
     if live.choices:
         return _asked_sign(live, viewer)
     if session.back_wanted:
         return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
-        small = live.why_not.message if live.why_not else _perhaps_hidden(live, problem) or before_colon(problem.text)
+        small = (
+            live.why_not.message
+            if live.why_not
+            else _perhaps_hidden(live, problem) or before_colon(problem.text)
+        )
         kit = session.kit
         owner = kit.face(problem.face).seat if kit and not kit.deck else None
         return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
@@ -128,7 +147,9 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
     """The board can mean several moves."""
     (seat,) = live.session.awaited
     if viewer is seat:
-        return Sign(say("Which move is it?"), say("The board matches each of them."), frozenset({seat}))
+        return Sign(
+            say("Which move is it?"), say("The board matches each of them."), frozenset({seat})
+        )
     side = live.session.playing.sides[seat].name
     text = say("{side!c}: tap the move you made", side=side)
     return Sign(text, say("The board matches several."), frozenset({seat}))
@@ -183,9 +204,15 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Scan the code on your side"), seats=BOTH)
     if free and viewer is None:
         name = seats[free[0].other].name
-        text = say("Scan here to play against {name}", name=Verbatim(name)) if name else say("Scan here to play")
+        text = (
+            say("Scan here to play against {name}", name=Verbatim(name))
+            if name
+            else say("Scan here to play")
+        )
         return Sign(text, seats=frozenset(free))
-    game = live.chosen or (None if viewer and _is_by_phone(live, viewer) else live.suggested or live.remembered)
+    game = live.chosen or (
+        None if viewer and _is_by_phone(live, viewer) else live.suggested or live.remembered
+    )
     if game and (live.chosen or not _is_by_phone(live, viewer)):
         return _start_sign(live, viewer, game, free)
     waits = say("The other side is still free.") if free else ""
@@ -216,8 +243,14 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_still = live.watched and live.reading is not None and live.reading.quiet
     if is_still and asked and not (live.has_cards or live.agrees or live.problems):
-        look = say("Check that the pieces are where they should be.")  # such as on a piece that looks the same
-        return Sign(say("Camera cannot tell: confirm by hand"), joined(" ", (look, _then(live, viewer))), BOTH)
+        look = say(
+            "Check that the pieces are where they should be."
+        )  # such as on a piece that looks the same
+        return Sign(
+            say("Camera cannot tell: confirm by hand"),
+            joined(" ", (look, _then(live, viewer))),
+            BOTH,
+        )
     return Sign(session.stages[session.stage].title)
 
 
@@ -234,8 +267,12 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     else:
         is_still = live.watched and live.reading is not None and live.reading.quiet
         lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-        others = [] if viewer and _is_by_phone(live, viewer) else todo[1:]  # a seat's page lists them
-        small = next(filter(None, lost), "") or joined(" ", [joined("", (i.text, ".")) for i in others])
+        others = (
+            [] if viewer and _is_by_phone(live, viewer) else todo[1:]
+        )  # a seat's page lists them
+        small = next(filter(None, lost), "") or joined(
+            " ", [joined("", (i.text, ".")) for i in others]
+        )
     if not live.watched:
         small = joined(" ", (small, _then(live, viewer)))
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
@@ -252,7 +289,12 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
     """The squares that matter and are hidden from the camera, as words."""
     if not live.watched or live.reading is None or not live.reading.quiet:
         return ""
-    squares = {square for i in todo for square in (i.move.origin, i.move.target) if square in live.reading.unknown}
+    squares = {
+        square
+        for i in todo
+        for square in (i.move.origin, i.move.target)
+        if square in live.reading.unknown
+    }
     return listed(sorted(map(str, squares)))
 
 
@@ -267,7 +309,10 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
-        return Sign(*lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards), awaited)
+        return Sign(
+            *lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards),
+            awaited,
+        )
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
@@ -276,7 +321,11 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
-        done = say("{side!c} has handed in.", side=game.sides[other].name) if other in session.sealed else ""
+        done = (
+            say("{side!c} has handed in.", side=game.sides[other].name)
+            if other in session.sealed
+            else ""
+        )
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
         return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
@@ -293,7 +342,11 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
     session, tiles = live.session, live.tiles
     sides = session.playing.sides
     if tiles.wanted is not None:
-        return Sign(say("The camera reads the tiles"), offer or say("Keep your hands away."), tiles.wanted.seats)
+        return Sign(
+            say("The camera reads the tiles"),
+            offer or say("Keep your hands away."),
+            tiles.wanted.seats,
+        )
     faulty = sorted(tiles.faults, key=lambda seat: seat is not viewer)
     if faulty:
         row = tiles.faults[faulty[0]]
@@ -305,7 +358,11 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
     if len(missing) > 1:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
     names = listed(sides[seat].name for seat in sorted(missing or session.awaited))
-    return Sign(say("Waiting for {sides}", sides=names), hint if viewer is None else offer, missing or session.awaited)
+    return Sign(
+        say("Waiting for {sides}", sides=names),
+        hint if viewer is None else offer,
+        missing or session.awaited,
+    )
 
 
 _TO_GO = {1: say("One order to go"), 2: say("Two orders to go"), 3: say("Three orders to go")}
@@ -322,18 +379,28 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     """What a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides
-    laid = next(iter(live.laid.values()), None) if session.is_open or len(session.awaited) == 1 else None
+    laid = (
+        next(iter(live.laid.values()), None)
+        if session.is_open or len(session.awaited) == 1
+        else None
+    )
     laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
     if laid:
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        why = _AFTER_LESSON if session.has_just_learned else _STOPPED.get(session.paused, say("The clock is stopped."))
+        why = (
+            _AFTER_LESSON
+            if session.has_just_learned
+            else _STOPPED.get(session.paused, say("The clock is stopped."))
+        )
         return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited)
+        return Sign(
+            say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited
+        )
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
@@ -360,7 +427,9 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
         return say("Read right? Then press ready")
     if viewer is not None and viewer not in live.session.awaited:
         return say("Was it read right?")
-    key = say("That is right") if live.has_cards or viewer is None else say("As it lies on the board")
+    key = (
+        say("That is right") if live.has_cards or viewer is None else say("As it lies on the board")
+    )
     return _tap(key, viewer)
 
 
@@ -386,7 +455,10 @@ def _unseen(live: TableState) -> str:
             squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
         )
     squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
-    return say("The camera cannot see {squares}: take your hand away, or straighten the pieces there.", squares=squares)
+    return say(
+        "The camera cannot see {squares}: take your hand away, or straighten the pieces there.",
+        squares=squares,
+    )
 
 
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:
@@ -395,7 +467,11 @@ def _over_sign(session: Session, viewer: Seat | None) -> Sign:
         if outcome == ABANDONED:
             return Sign(outcome.reason, "", BOTH)
         is_again = game.replays_ties and game.outcome(session.state)
-        return Sign(say("A draw: once more") if is_again else say("A draw"), outcome.reason if outcome else "", BOTH)
+        return Sign(
+            say("A draw: once more") if is_again else say("A draw"),
+            outcome.reason if outcome else "",
+            BOTH,
+        )
     if viewer in outcome.winners:
         return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))

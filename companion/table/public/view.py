@@ -11,7 +11,14 @@ from companion.core import i18n
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import plain_layout
 from companion.games.screen import Lane, Pile
-from companion.table.public.messages import PublicClock, PublicLane, PublicMove, PublicOrder, PublicSeat, PublicView
+from companion.table.public.messages import (
+    PublicClock,
+    PublicLane,
+    PublicMove,
+    PublicOrder,
+    PublicSeat,
+    PublicView,
+)
 from companion.table.session import Phase, Session
 from companion.table.state import TableState
 from companion.table.table_view import ClockView, TableView
@@ -42,7 +49,10 @@ def public_view(session: Session, now_s: float) -> PublicView:
         moves=_moves(view),
         lanes=tuple(_lane(each) for each in tableau.lanes) if tableau else (),
         orders=tuple(
-            {seat: PublicOrder(each.letter, each.on_board, i18n.packed(each.initial)) for seat, each in step.items()}
+            {
+                seat: PublicOrder(each.letter, each.on_board, i18n.packed(each.initial))
+                for seat, each in step.items()
+            }
             for step in view.turn.orders
         ),
         happened=tuple(i18n.packed(event.text) for event in view.turn.events),
@@ -58,12 +68,19 @@ def public_view(session: Session, now_s: float) -> PublicView:
 def _options(session: Session) -> dict[str, Any]:
     """The options that the host's page offers: any other, such as the order of a deck, may be a secret."""
     rows = session.game.option_rows if session.game else ()
-    return {row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options}
+    return {
+        row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options
+    }
 
 
 def _seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
     shown, clock = view.seats[seat], view.time.clocks.get(seat)
-    return PublicSeat(shown.door, shown.awaited, shown.receipt is not None, _clock(clock, now_s) if clock else None)
+    return PublicSeat(
+        shown.door,
+        shown.awaited,
+        shown.receipt is not None,
+        _clock(clock, now_s) if clock else None,
+    )
 
 
 def _clock(clock: ClockView, now_s: float) -> PublicClock:
@@ -73,7 +90,9 @@ def _clock(clock: ClockView, now_s: float) -> PublicClock:
 
 
 def _lane(lane: Lane) -> PublicLane:
-    return PublicLane(str(lane.name), *(_pile(pile) for pile in (lane.north, lane.deck, lane.south, lane.discard)))
+    return PublicLane(
+        str(lane.name), *(_pile(pile) for pile in (lane.north, lane.deck, lane.south, lane.discard))
+    )
 
 
 def _pile(pile: Pile) -> tuple[str | None, ...]:

@@ -68,10 +68,14 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
     match record:
         case RemoteSaid():
             return _hear(session, remote, record, fold)
-        case TakeSeat() | FreeSeat() | MoveSeat() if record.seat is remote.seat and session.phase is not Phase.OVER:
+        case TakeSeat() | FreeSeat() | MoveSeat() if (
+            record.seat is remote.seat and session.phase is not Phase.OVER
+        ):
             raise _elsewhere(record.seat)
         case NewGame() if session.phase is not Phase.OVER:
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
+            )
         case Begin() | StageDone():
             _require_answer(remote)
             return _show_step(session, remote, record, fold)
@@ -98,11 +102,15 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
         case Resign() | OfferDraw() | Abandon():
             return _ask(session, remote, record, fold)
         case TakeBack():
-            raise Illegal(Refusal.TOO_LATE, say("What the other table was told cannot be taken back"))
+            raise Illegal(
+                Refusal.TOO_LATE, say("What the other table was told cannot be taken back")
+            )
         case Undo() | AskBack() | Decline():
             raise Illegal(Refusal.WRONG_PHASE, say("In a game at two tables no turn is taken back"))
         case AskCoach() | SkipLesson():
-            raise Illegal(Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables")
+            )
         case _:
             return fold(session, record)
 
@@ -110,13 +118,17 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
 # ---- what happens here ------------------------------------------------------------------------------------------
 
 
-def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone, fold: Fold) -> Advance:
+def _show_step(
+    session: Session, remote: RemoteGame, record: Begin | StageDone, fold: Fold
+) -> Advance:
     """This board shows the step that is on."""
     fold(session, record)  # is it that step?
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
-    told = _tell(with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage))
+    told = _tell(
+        with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage)
+    )
     return _after_step(told, record, fold)
 
 
@@ -137,7 +149,9 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
         bound = _tell(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
     sealed = after.turns[-1].sealed[remote.own]
-    order = OrderOpened(session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at)
+    order = OrderOpened(
+        session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at
+    )
     return _tell(after, order), signals
 
 
@@ -154,10 +168,16 @@ def _open_own(session: Session) -> Session:
 def _spent_s(session: Session, now_s: float) -> float:
     """What the decision has taken of its clock."""
     countdown = session.countdown
-    return 0.0 if countdown is None or countdown.since_s is None else max(0.0, now_s - countdown.since_s)
+    return (
+        0.0
+        if countdown is None or countdown.since_s is None
+        else max(0.0, now_s - countdown.since_s)
+    )
 
 
-def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon, fold: Fold) -> Advance:
+def _ask(
+    session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon, fold: Fold
+) -> Advance:
     """What takes effect once the other table has answered."""
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.seat:
@@ -175,7 +195,9 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
 
 def _require_answer(remote: RemoteGame) -> None:
     if remote.asked:
-        raise Illegal(Refusal.WRONG_PHASE, say("The other table has been asked: wait for its answer"))
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("The other table has been asked: wait for its answer")
+        )
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
@@ -214,7 +236,9 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
                 raise unfitting()
-            stopped = replace(session, countdown=Countdown(session.countdown.limit_s, 0.0), paused="")
+            stopped = replace(
+                session, countdown=Countdown(session.countdown.limit_s, 0.0), paused=""
+            )
             return fold(stopped, TimeOut(session.moment, now_s))
         case ClockHeld() as clock:
             return _hear_clock(session, remote, clock, now_s)
@@ -229,14 +253,20 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             return _hear_answer(session, remote, answer, now_s, fold)
         case GameLeft():
             left, signals = fold(session, Abandon())
-            return replace(left, outcome=Outcome(frozenset(), say("The other table has left the game."))), signals
+            return replace(
+                left, outcome=Outcome(frozenset(), say("The other table has left the game."))
+            ), signals
         case _:  # of a hub that dealt cards, which none does any more
             raise unfitting()
 
 
-def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold) -> Advance:
+def _hear_order(
+    session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold
+) -> Advance:
     """The order of the seat there: what it was bound to, and nothing else."""
-    is_shared = len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
+    is_shared = (
+        len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
+    )
     _require(session, order.tick, Phase.ORDERS, is_shared=is_shared)
     game = session.playing
     if game.format(game.parse(order.action)) != order.action:
@@ -253,10 +283,14 @@ def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s:
     if not is_shared and (countdown := session.countdown):
         left_s = countdown.left_s - min(countdown.left_s, order.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused="")
-    return fold(session, HandIn(remote.seat, session.moment, order.action, order.salt, order.at, now_s))
+    return fold(
+        session, HandIn(remote.seat, session.moment, order.action, order.salt, order.at, now_s)
+    )
 
 
-def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float, fold: Fold) -> Advance:
+def _hear_step(
+    session: Session, remote: RemoteGame, step: StepShown, now_s: float, fold: Fold
+) -> Advance:
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
@@ -264,7 +298,9 @@ def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: flo
     shown = with_remote(session, shown=remote.shown | {remote.seat})
     by = str(remote.seat)
     return _after_step(
-        shown, Begin(by, now_s) if is_setup else StageDone(session.moment, session.stage, by, now_s), fold
+        shown,
+        Begin(by, now_s) if is_setup else StageDone(session.moment, session.stage, by, now_s),
+        fold,
     )
 
 
@@ -275,8 +311,12 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
         raise unfitting()
     stopped = Countdown(countdown.limit_s, min(countdown.left_s, clock.left_s))
     if clock.is_held:
-        return replace(session, countdown=stopped, paused=str(remote.seat)), (Signal(Cue.PAUSED, BOTH),)
-    return replace(session, countdown=stopped.started(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
+        return replace(session, countdown=stopped, paused=str(remote.seat)), (
+            Signal(Cue.PAUSED, BOTH),
+        )
+    return replace(session, countdown=stopped.started(now_s), paused=""), (
+        Signal(Cue.RESUMED, BOTH),
+    )
 
 
 def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
@@ -295,7 +335,9 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: 
     return _tell(after, Answered(True)), signals
 
 
-def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: float, fold: Fold) -> Advance:
+def _hear_answer(
+    session: Session, remote: RemoteGame, answer: Answered, now_s: float, fold: Fold
+) -> Advance:
     session = with_remote(session, asked="")
     match remote.asked if answer.is_agreed else "":
         case "resign":
@@ -307,7 +349,11 @@ def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: 
         case _ if not remote.asked:
             raise unfitting()
     session = with_remote(_open_own(session), opening=None)
-    return _hear_order(session, remote_of(session), remote.opening, now_s, fold) if remote.opening else (session, ())
+    return (
+        _hear_order(session, remote_of(session), remote.opening, now_s, fold)
+        if remote.opening
+        else (session, ())
+    )
 
 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:

@@ -25,7 +25,9 @@ _Name = Annotated[str, msgspec.Meta(max_length=24)]
 _Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class _Message(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True):
+class _Message(
+    msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True, omit_defaults=True
+):
     """Base of what is sent. `tick` is the second half of the moment that is meant."""
 
 
@@ -99,7 +101,15 @@ class GameLeft(_Message, frozen=True, tag="left"):
 
 
 RemoteMessage = (
-    OrderSealed | OrderOpened | StepShown | TimeIsOver | ClockHeld | DrawOffered | Asked | Answered | GameLeft
+    OrderSealed
+    | OrderOpened
+    | StepShown
+    | TimeIsOver
+    | ClockHeld
+    | DrawOffered
+    | Asked
+    | Answered
+    | GameLeft
 )
 
 

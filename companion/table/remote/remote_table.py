@@ -61,7 +61,10 @@ def require_playable(game: str, options: Mapping[str, Any]) -> None:
     if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
         raise Illegal(
             Refusal.WRONG_PHASE,
-            say("{game} needs one deck of cards: it cannot be played at two tables.", game=rules.title),
+            say(
+                "{game} needs one deck of cards: it cannot be played at two tables.",
+                game=rules.title,
+            ),
         )
 
 
@@ -110,11 +113,20 @@ class RemoteTable:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
         if not next_number <= beginning.number <= next_number + MOST_AHEAD:
-            raise Illegal(Refusal.TOO_LATE, say("This table has played another game since: pair the tables again"))
+            raise Illegal(
+                Refusal.TOO_LATE,
+                say("This table has played another game since: pair the tables again"),
+            )
         nonce = secrets.token_urlsafe(18)
         remote = RemoteSeat(beginning.id, beginning.seat, beginning.name, nonce)
         score = _match_so_far(session, beginning)
-        record = NewGame(beginning.game, beginning.number, options=dict(beginning.options), score=score, remote=remote)
+        record = NewGame(
+            beginning.game,
+            beginning.number,
+            options=dict(beginning.options),
+            score=score,
+            remote=remote,
+        )
 
         with self._store.alone():
             if moves := _change_of_sides(self._store.session, beginning.seat):
@@ -157,7 +169,10 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
     if remote is None:
         return None
     game = remote.at.id
-    sent = tuple(encoded_message(game, number, message) for number, message in enumerate(remote.sent, start=1))
+    sent = tuple(
+        encoded_message(game, number, message)
+        for number, message in enumerate(remote.sent, start=1)
+    )
     return RemoteProgress(game, sent, remote.heard, session.outcome is not None)
 
 
@@ -168,7 +183,12 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
     has_room = other is None or other.door == REMOTE
-    if session.phase not in (Phase.LOBBY, Phase.OVER) or sitter is None or sitter.door == REMOTE or not has_room:
+    if (
+        session.phase not in (Phase.LOBBY, Phase.OVER)
+        or sitter is None
+        or sitter.door == REMOTE
+        or not has_room
+    ):
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]

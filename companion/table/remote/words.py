@@ -22,7 +22,11 @@ def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozen
     if remote.asked:
         return text, _ASKED[remote.asked], BOTH
     if remote.is_shown_here:
-        return text, say("Your board is right. The pieces there are still on their way."), frozenset({remote.seat})
+        return (
+            text,
+            say("Your board is right. The pieces there are still on their way."),
+            frozenset({remote.seat}),
+        )
     if session.phase is not Phase.ORDERS or session.awaited != {remote.seat}:
         return None
     if session.paused:

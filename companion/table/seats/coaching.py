@@ -114,7 +114,10 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
         raise Illegal(Refusal.WRONG_PHASE, no_reasons())
     turns = {place: session.turns[place] for place in told}
     actions = {place: turn.sealed[machine].action for place, turn in turns.items()}
-    orders = (spelt(session.playing, state_before(session, place), machine, actions[place]) for place in told)
+    orders = (
+        spelt(session.playing, state_before(session, place), machine, actions[place])
+        for place in told
+    )
     why = dict.fromkeys(chain.from_iterable(told.values()))
     return MachineReasons(
         session.seats[machine].name,
@@ -196,9 +199,15 @@ class Coaching:
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
         """Return the actions that a seat can tap on its board now; none unless it alone is to act."""
         session = self._due(seat, moment)
-        return tuple(session.playing.plays(session.state, seat)) if session and session.awaited == {seat} else ()
+        return (
+            tuple(session.playing.plays(session.state, seat))
+            if session and session.awaited == {seat}
+            else ()
+        )
 
     def _due(self, seat: Seat, moment: str, entered: str = "") -> Session | None:
         session = self._store.session
-        is_due = moment == session.moment and seat in session.awaited and len(entered) <= MAX_ENTERED
+        is_due = (
+            moment == session.moment and seat in session.awaited and len(entered) <= MAX_ENTERED
+        )
         return session if is_due else None

@@ -88,7 +88,11 @@ class MachineSeats:
         """Do any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
         with self._store.alone():
             session = self._store.session
-            if moment != session.moment or seat not in session.awaited or not session.is_machines(seat):
+            if (
+                moment != session.moment
+                or seat not in session.awaited
+                or not session.is_machines(seat)
+            ):
                 raise Stale(say("That turn is over: look at the page again"))
             game, action = session.playing, session.asked_of(seat)
             if action is None:

@@ -39,7 +39,9 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     if is_back and (taken_back := _take_back(session, seat, draft, press)):
         return taken_back
     grammar = session.playing.pad(session.state, seat)
-    is_order_key = is_ready and grammar is not None and grammar.ready_is_key and seat in session.awaited
+    is_order_key = (
+        is_ready and grammar is not None and grammar.ready_is_key and seat in session.awaited
+    )
     if is_ready and press.held and not is_order_key:
         return _held_ready(session, seat, draft, press)
     is_late = session.turns and session.turns[-1].by_time
@@ -58,7 +60,9 @@ def press_order(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     return _lengthen(session, seat, moment, (grammar, draft), press)
 
 
-def _take_back(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep | None:
+def _take_back(
+    session: Session, seat: Seat, draft: tuple[str, ...], press: Press
+) -> PadStep | None:
     """Return the step by which back takes an action back. None: back means something else."""
     if seat in session.sealed:
         moment = session.moment
@@ -79,7 +83,11 @@ def _shorten(grammar: PadGrammar, draft: tuple[str, ...], press: Press) -> PadSt
 
 
 def _lengthen(
-    session: Session, seat: Seat, moment: str, entered: tuple[PadGrammar, tuple[str, ...]], press: Press
+    session: Session,
+    seat: Seat,
+    moment: str,
+    entered: tuple[PadGrammar, tuple[str, ...]],
+    press: Press,
 ) -> PadStep:
     """Add a key to the draft, or hand in what its last key completes."""
     grammar, draft = entered
@@ -108,7 +116,11 @@ def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Pre
     """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
     grammar = session.playing.pad(session.state, seat)
     count = grammar.count(draft) if grammar else 0
-    if session.before is None or seat is not may_revert(session) or session.turns[-1].acted_s != press.at_s:
+    if (
+        session.before is None
+        or seat is not may_revert(session)
+        or session.turns[-1].acted_s != press.at_s
+    ):
         return PadStep(draft, count)
     earlier = session.before
     before_grammar = session.playing.pad(earlier.state, seat)

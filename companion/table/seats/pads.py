@@ -29,7 +29,9 @@ _Keys = Mapping[tuple[PadKey, bool], Callable[[Press], None]]
 class Pads:
     """Plays what is pressed; what it refuses it says by a cue alone. Called by somebody who holds the table."""
 
-    def __init__(self, store: TableStore, turns: Turns, lobby: Lobby, seating: Seating, tiles: TileOrders) -> None:
+    def __init__(
+        self, store: TableStore, turns: Turns, lobby: Lobby, seating: Seating, tiles: TileOrders
+    ) -> None:
         self._store = store
         self._turns = turns
         self._lobby = lobby
@@ -42,9 +44,16 @@ class Pads:
         orders: _Keys = {(key, is_held): self._order for key in PadKey for is_held in (False, True)}
         hands: _Keys = {(PadKey.READY, False): self._confirm, (PadKey.READY, True): self._overrule}
         self._keys: Mapping[Phase, _Keys] = {
-            Phase.LOBBY: {(PadKey.READY, False): self._begin, (PadKey.A, False): self._begin_lesson},
+            Phase.LOBBY: {
+                (PadKey.READY, False): self._begin,
+                (PadKey.A, False): self._begin_lesson,
+            },
             Phase.SETUP: hands,
-            Phase.ORDERS: {**orders, (PadKey.A, True): self._question, (PadKey.B, True): self._question},
+            Phase.ORDERS: {
+                **orders,
+                (PadKey.A, True): self._question,
+                (PadKey.B, True): self._question,
+            },
             Phase.STAGES: hands,
             Phase.OVER: {(PadKey.READY, False): self._play_again},
         }
@@ -77,7 +86,9 @@ class Pads:
             self._store.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
             return
         if not session.is_here(seat):
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))  # or another table does
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT, say("The machine plays this seat")
+            )  # or another table does
         draft = self._store.live.drafts.get(seat, NO_DRAFT)
         before = self._draw_keys.press(seat, press, session.moment, draft)
         if before is not None:
@@ -97,11 +108,15 @@ class Pads:
             self._resume(press)
         elif session.is_open:
             self._press_shared_key(press)
-        elif press.at_s < self._store.live.stage_since_s:  # it comes when the button is let go: that may be later
+        elif (
+            press.at_s < self._store.live.stage_since_s
+        ):  # it comes when the button is let go: that may be later
             raise Stale(say("That step is already done"))
         elif session.phase is Phase.ORDERS and not press.held:
             raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
-        elif session.phase is not Phase.ORDERS and (meaning := self._keys[session.phase].get((ready.key, press.held))):
+        elif session.phase is not Phase.ORDERS and (
+            meaning := self._keys[session.phase].get((ready.key, press.held))
+        ):
             meaning(ready)
 
     def _press_shared_key(self, press: Press) -> None:
@@ -210,7 +225,9 @@ class Pads:
         for record in step.records:
             if isinstance(record, HandIn):
                 moment = record.moment if len(step.records) == 1 else self._store.session.moment
-                self._turns.hand_in(msgspec.structs.replace(record, moment=moment, now_s=press.at_s))
+                self._turns.hand_in(
+                    msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
+                )
             else:
                 self._take_back(record)
         if step.records:
@@ -219,7 +236,9 @@ class Pads:
             live, draft = self._store.live, Draft(step.draft, before.count)
             self._store.live = replace(live, drafts={**live.drafts, seat: draft})
             return
-        self._set_draft(seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count))
+        self._set_draft(
+            seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count)
+        )
 
     def _take_back(self, record: TakeBack) -> None:
         """Get a seat's action back. A sealed one lies on the pad again, key by key."""

@@ -38,14 +38,18 @@ class Seating:
         for seat, sitting in sittings.items():
             self.require(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games"))
+            raise Illegal(
+                Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games")
+            )
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
         takes = [
             TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
             for seat, sitter in sitters.items()
         ]
-        if sitters:  # a phone that looked in between would find its seat free, and itself at the join page
+        if (
+            sitters
+        ):  # a phone that looked in between would find its seat free, and itself at the join page
             self._store.accept(*frees, *takes)
 
     def free(self, seat: Seat) -> None:
@@ -77,7 +81,9 @@ class Seating:
         """
         self.close_seats()
         if seat not in self.open_until_s:
-            text = say("This seat is not open: hold Back at its pad for two seconds, then try again")
+            text = say(
+                "This seat is not open: hold Back at its pad for two seconds, then try again"
+            )
             raise Illegal(Refusal.SEAT_TAKEN, text)
         name = self._store.session.seats[seat].name
         record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
@@ -93,7 +99,9 @@ class Seating:
             return
         now_s = self._store.now_s()
         still_open = {
-            seat: until_s for seat, until_s in self.open_until_s.items() if now_s < until_s and self._is_by_pad(seat)
+            seat: until_s
+            for seat, until_s in self.open_until_s.items()
+            if now_s < until_s and self._is_by_pad(seat)
         }
         if still_open != self.open_until_s:
             self.open_until_s = still_open
@@ -104,17 +112,27 @@ class Seating:
         return sitter is not None and sitter.door == "pad"
 
     def _say_open(self) -> None:
-        sentences = {f"{seat} is open": open_sentence(seat) if seat in self.open_until_s else "" for seat in SEATS}
+        sentences = {
+            f"{seat} is open": open_sentence(seat) if seat in self.open_until_s else ""
+            for seat in SEATS
+        }
         self._store.notices(sentences)
 
     def require(self, seat: Seat, sitting: str | None) -> None:
         """Raise `Stale` where somebody else than this one sits there by now; None: whoever does."""
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
-            raise Stale(say("Somebody else sits at {seat!c} by now, or nobody: check the page again", seat=seat))
+            raise Stale(
+                say(
+                    "Somebody else sits at {seat!c} by now, or nobody: check the page again",
+                    seat=seat,
+                )
+            )
 
 
 def open_sentence(seat: Seat) -> str:
     """Return what every screen says while a pad's seat is open."""
     if seat is Seat.SOUTH:
-        return say("South’s seat is open for half a minute: the next phone that asks for it gets it.")
+        return say(
+            "South’s seat is open for half a minute: the next phone that asks for it gets it."
+        )
     return say("North’s seat is open for half a minute: the next phone that asks for it gets it.")

@@ -21,7 +21,9 @@ def checked_name(text: str) -> str:
     """
     name = plain_name(text)
     if len(name) > MAX_NAME or not is_printable(text.strip()):
-        raise Malformed(say("A name may have at most {number} printable characters", number=MAX_NAME))
+        raise Malformed(
+            say("A name may have at most {number} printable characters", number=MAX_NAME)
+        )
     return name
 
 
@@ -39,7 +41,10 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
     if record.seat in session.seats and not session.is_gone(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
-            say("{seat!c} is taken: sit down on the other side, or ask the owner to free the seat", seat=record.seat),
+            say(
+                "{seat!c} is taken: sit down on the other side, or ask the owner to free the seat",
+                seat=record.seat,
+            ),
         )
     sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
     signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
@@ -56,7 +61,9 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
     """A seat goes to another phone or pad, perhaps to somebody else."""
     sitter = session.seats.get(record.seat)
     if sitter is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat)
+        )
     name = plain_name(record.name) or sitter.name
     moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
@@ -68,7 +75,15 @@ def show_card(session: Session, record: ShowCard) -> Advance:
     """Whoever sits at a seat shows a player's card."""
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:
-        raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    if record.card and any(other.card == record.card for seat, other in session.seats.items() if seat != record.seat):
-        raise Illegal(Refusal.WRONG_PHASE, say("This card has been shown at the other seat already"))
-    return replace(session, seats={**session.seats, record.seat: replace(sitter, card=record.card)}), ()
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat)
+        )
+    if record.card and any(
+        other.card == record.card for seat, other in session.seats.items() if seat != record.seat
+    ):
+        raise Illegal(
+            Refusal.WRONG_PHASE, say("This card has been shown at the other seat already")
+        )
+    return replace(
+        session, seats={**session.seats, record.seat: replace(sitter, card=record.card)}
+    ), ()

@@ -61,7 +61,10 @@ class StaffBell:
 
     def sentence(self) -> str:
         """What the pages say of it; empty: nobody is called."""
-        told = {Call.CALLED: say("The staff has been called."), Call.COMING: say("Somebody is coming.")}
+        told = {
+            Call.CALLED: say("The staff has been called."),
+            Call.COMING: say("Somebody is coming."),
+        }
         return told.get(self._call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
@@ -80,14 +83,20 @@ class StaffBell:
         now_s = self._clock.monotonic_s()
         with self._lock:
             if not self._ears:
-                raise Illegal(Refusal.WRONG_PHASE, say("Nobody can be called from here now: ask somebody in person."))
+                raise Illegal(
+                    Refusal.WRONG_PHASE,
+                    say("Nobody can be called from here now: ask somebody in person."),
+                )
             if self._call is not Call.NONE:
                 return
             wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
             if self._called_s is not None and wait_s > 0:
                 raise Illegal(
                     Refusal.WRONG_PHASE,
-                    say("The staff was called a moment ago: wait {seconds} seconds", seconds=f"{wait_s:.0f}"),
+                    say(
+                        "The staff was called a moment ago: wait {seconds} seconds",
+                        seconds=f"{wait_s:.0f}",
+                    ),
                 )
             self._called_s = now_s
             self._number += 1

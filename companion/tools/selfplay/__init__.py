@@ -44,7 +44,9 @@ def _play_game(name: str, seed: int, against: str) -> Report:
             return match_at(companion, clock, name, seed, against).play()
 
 
-def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, against: str = "") -> Match:
+def match_at(
+    companion: Companion, clock: FakeClock, name: str, seed: int, against: str = ""
+) -> Match:
     """Return a game at a simulated installation whose seats are free.
 
     `seed` decides who plays how.
@@ -61,7 +63,9 @@ def match_at(companion: Companion, clock: FakeClock, name: str, seed: int, again
         at_pad = ()  # hidden hands need phones
     url = f"http://127.0.0.1:{companion.server.port}"
     players = {
-        seat: SimulatedPlayer(seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}"))
+        seat: SimulatedPlayer(
+            seat, None if seat in at_pad else Phone(url, seat), Random(f"{seed}/{seat}")
+        )
         for seat in SEATS
     }
     if against:

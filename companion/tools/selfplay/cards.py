@@ -113,12 +113,17 @@ class CardMatch(Match):
             self.count.misread += seen is None or mine is None or seen.count != mine.count
             return
         for viewer in (None, *SEATS):
-            self.count.misread += table.view(viewer).board.tableau != self.game.tableau(self.state, viewer)
+            self.count.misread += table.view(viewer).board.tableau != self.game.tableau(
+                self.state, viewer
+            )
 
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in. Now and then take it back first, where that is allowed."""
         drawn = self.chance()
-        player, action = self.players[seat], self.choose(list(self.game.legal_actions(self.state, seat)))
+        player, action = (
+            self.players[seat],
+            self.choose(list(self.game.legal_actions(self.state, seat))),
+        )
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")
         if self.game.is_reversible(self.state, seat, action) and player.rng.random() < WAVERS:
@@ -137,7 +142,9 @@ class CardMatch(Match):
     def _play_with_cards(self, seat: Seat) -> None:
         before, drawn = self.state, self.chance()
         legal = self.game.legal_actions(before, seat)
-        action = self.choose([action for action in legal if self._rehearsal.is_seen(before, action)])
+        action = self.choose(
+            [action for action in legal if self._rehearsal.is_seen(before, action)]
+        )
         step = self._follow(seat, action, drawn)
         if not step.stages:
             self._press(seat, self._rehearsal.end_turn)
@@ -171,7 +178,11 @@ class CardMatch(Match):
     def _fight(self, seat: Seat, showdown: Showdown) -> None:
         """Call the combat, lay both stacks open, say yes to what the camera reads, and put the cards away."""
         mine, theirs = showdown.mine, showdown.theirs
-        others = {zone: cards for zone, cards in self._rehearsal.open_cards(self.state).items() if zone != theirs}
+        others = {
+            zone: cards
+            for zone, cards in self._rehearsal.open_cards(self.state).items()
+            if zone != theirs
+        }
         self._press(seat, self._rehearsal.call)
         self._lay({**others, **showdown.cards}, askew=True)
         said = self._read_aloud()
@@ -180,7 +191,9 @@ class CardMatch(Match):
         self._put_away(others, mine, theirs)
         if self.look().phase is Phase.ORDERS and self.look().time.clock is None:
             is_won = self.game.outcome(self.state) is not None
-            self._press(self._due_seat(), self._rehearsal.win if is_won else self._rehearsal.end_turn)
+            self._press(
+                self._due_seat(), self._rehearsal.win if is_won else self._rehearsal.end_turn
+            )
 
     def _lay(self, layout: Layout, askew: bool = False) -> None:
         """Lay open cards on the table, perhaps not quite straight, and let the camera look."""
@@ -240,7 +253,11 @@ class CardMatch(Match):
             for card in cards
         }
         deck = view.kit.deck if view.kit else None
-        strange = self.rng.choice([card.name for card in deck.cards if card.name not in used]) if deck else ""
+        strange = (
+            self.rng.choice([card.name for card in deck.cards if card.name not in used])
+            if deck
+            else ""
+        )
         self.count.wrong += 1
         self.simulation.world.set_up({**layout, zone: (strange,)})
         for _ in range(people.PATIENCE_FRAMES):

@@ -25,7 +25,9 @@ def faults_of(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that keeps a game from being played, or makes it wrong."""
     left_out = [each.trouble for each in outside_games() if each.name == name and each.trouble]
     if name not in GAMES:
-        return tuple(left_out) or (f"There is no game “{name}”: install its package, then look at its entry point.",)
+        return tuple(left_out) or (
+            f"There is no game “{name}”: install its package, then look at its entry point.",
+        )
     game = GAMES[name]
     try:
         return tuple(dict.fromkeys((*_faults_of_words(game), *_faults_in_play(game))))
@@ -40,7 +42,9 @@ def wishes_of(name: str) -> tuple[str, ...]:
     has = {
         "lesson: nobody is guided through a first game": game.lesson is not None,
         "how_to_win: the lobby shows no three captions": len(game.how_to_win) == 3,
-        "pad: it is played by phones only": any(game.pad(state, seat) for seat in game.to_act(state)),
+        "pad: it is played by phones only": any(
+            game.pad(state, seat) for seat in game.to_act(state)
+        ),
         "expected: the camera checks nothing": game.expected(state) is not None,
         "lead: nobody can say who is ahead": game.lead(state) is not None,
         "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
@@ -86,7 +90,9 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
             step = game.apply(state, actions, rng)
             again = Random()
             again.setstate(chance)
-            if _encode(game.dump(game.apply(state, actions, again).state)) != _encode(game.dump(step.state)):
+            if _encode(game.dump(game.apply(state, actions, again).state)) != _encode(
+                game.dump(step.state)
+            ):
                 yield "The same actions lead to different states: draw by the rng that apply is given."
             if _encode(game.dump(state)) != before:
                 yield "apply changes the state that it is given: make a new one."

@@ -53,7 +53,13 @@ class Report(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """Return the report for people."""
-        who = "did not end" if self.winners is None else " and ".join(self.winners) + " won" if self.winners else "tie"
+        who = (
+            "did not end"
+            if self.winners is None
+            else " and ".join(self.winners) + " won"
+            if self.winners
+            else "tie"
+        )
         return (
             f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "
             f"{self.wrong_placements_noticed} of {self.wrong_placements_made} wrong placements noticed, "
@@ -99,7 +105,9 @@ class Phone:
 
     def get(self, what: str) -> dict[str, Any]:
         """Return GET of the seat's own. Raises `Stuck`."""
-        return self._send(what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}"))
+        return self._send(
+            what, urllib.request.Request(f"{self._base_url}/api/seat/{self._seat}/{what}")
+        )
 
     def _send(self, what: str, request: urllib.request.Request) -> dict[str, Any]:
         try:
@@ -184,7 +192,11 @@ class Match(ABC):
             self.companion.step()
             self.count.frames += 1
             after = self.look()
-            if (after.moment, after.turn.stage, after.phase) != (before.moment, before.turn.stage, before.phase):
+            if (after.moment, after.turn.stage, after.phase) != (
+                before.moment,
+                before.turn.stage,
+                before.phase,
+            ):
                 self.check(before, after)
 
     def played(self) -> dict[Seat, Any]:
@@ -207,7 +219,9 @@ class Match(ABC):
             if frame == PATIENCE_FRAMES // 4:
                 self.mend(view)
             self.round()
-        raise Stuck(f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})")
+        raise Stuck(
+            f"{done}: the table still says “{self.look().sign.text}” ({self.look().sign.small})"
+        )
 
     def sit_down(self, player: SimulatedPlayer) -> None:
         """Sit down with a name on a phone, or by any key of the pad. A machine is asked."""

@@ -45,13 +45,19 @@ class PieceMatch(Match):
 
     def check(self, before: TableView, after: TableView) -> None:
         """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked."""
-        is_told = before.board.target is not None and after.board.target is not None and after.match.outcome is None
+        is_told = (
+            before.board.target is not None
+            and after.board.target is not None
+            and after.match.outcome is None
+        )
         if is_told and after.kit is not None and after.phase is not Phase.SETUP:
             self.count.misread += tops(after.kit.anchored(after.board.layout)) != self.truth()
 
     def truth(self) -> dict[Square, str]:
         """Return the face on top of each square of the rendered table."""
-        return {piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square}
+        return {
+            piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square
+        }
 
     # ---- hands -------------------------------------------------------------------------------------------------------
 
@@ -65,7 +71,9 @@ class PieceMatch(Match):
         place = (view.moment, view.turn.stage, view.phase)
         self.mend(view)
         view = self.look()
-        for move in [i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))]:
+        for move in [
+            i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))
+        ]:
             self.follow(move, view.board.target or {})
             now = self.look()
             if (now.moment, now.turn.stage, now.phase) != place:
@@ -76,14 +84,20 @@ class PieceMatch(Match):
         """Return whether hands see that nothing is left to be done, though the camera does not."""
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
         has_come = all((face, move.target) in lying for face in move.faces)
-        return has_come and move.origin != move.target and not any((face, move.origin) in lying for face in move.faces)
+        return (
+            has_come
+            and move.origin != move.target
+            and not any((face, move.origin) in lying for face in move.faces)
+        )
 
     def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
         """Make one move towards a layout, now and then (that often) first to a wrong square."""
         if self._is_big(move.faces[-1]):
             squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
             is_along = len({square.file for square in squares}) == 1
-            self.put(self.piece(move.faces[-1], move.origin), move.target, 90.0 if is_along else 0.0)
+            self.put(
+                self.piece(move.faces[-1], move.origin), move.target, 90.0 if is_along else 0.0
+            )
             self.round(1)
             return
         pieces = [self.piece(face, move.origin) for face in move.faces]
@@ -150,7 +164,11 @@ class PieceMatch(Match):
             self.straighten()
             self.round(4)
             view = self.look()
-        if view.kit is None or view.board.target is None or not (view.board.problems or self._went_ahead(view)):
+        if (
+            view.kit is None
+            or view.board.target is None
+            or not (view.board.problems or self._went_ahead(view))
+        ):
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
@@ -165,7 +183,10 @@ class PieceMatch(Match):
         kind = view.kit.kind
         lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
         moves = [i.move for i in view.turn.instructions if i.move.origin and not i.move.done]
-        return any(not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying for m in moves)
+        return any(
+            not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying
+            for m in moves
+        )
 
     def straighten(self) -> None:
         """Put every piece straight on the middle of its square, as the sign asks when one hides another."""
@@ -181,7 +202,9 @@ class PieceMatch(Match):
         Raises `Stuck` when there is none.
         """
         kit = self.look().kit
-        there = [piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square]
+        there = [
+            piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square
+        ]
         for piece in there:
             if piece.face == face:
                 return piece
@@ -194,7 +217,9 @@ class PieceMatch(Match):
         """Return the uppermost piece on a square that would show that face if it were turned over."""
         kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
-            is_other = kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
+            is_other = (
+                kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
+            )
             if piece.square == square and is_other:
                 return piece
         raise Stuck(f"Nothing on {square} can be turned over to {face}")
@@ -224,7 +249,9 @@ class PieceMatch(Match):
         self.round(1)
         world.turn(piece.id, turn_deg + self.rng.uniform(-askew_deg, askew_deg))
         world.move_to(piece.id, square)
-        world.nudge(piece.id, self.rng.uniform(-askew_mm, askew_mm), self.rng.uniform(-askew_mm, askew_mm))
+        world.nudge(
+            piece.id, self.rng.uniform(-askew_mm, askew_mm), self.rng.uniform(-askew_mm, askew_mm)
+        )
         self.round(1)
         world.hold_hand(None)
 
@@ -276,14 +303,24 @@ class PieceMatch(Match):
         player, grammar = self.players[seat], self.game.pad(self.state, seat)
         if player.phone or grammar is None or not grammar.ready_is_key:
             text = self.game.format(_best(self.game, self.state, seat, player.rng))
-            return text, () if player.phone or grammar is None else (*_spell(grammar, text), "ready")
+            return text, () if player.phone or grammar is None else (
+                *_spell(grammar, text),
+                "ready",
+            )
         draft: tuple[str, ...] = ()
-        while grammar.count(draft) < grammar.length:  # ready is a key among others, until nothing is left to order
+        while (
+            grammar.count(draft) < grammar.length
+        ):  # ready is a key among others, until nothing is left to order
             draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
         return grammar.text(draft) or "", (*draft, "ready")
 
     def seal(
-        self, player: SimulatedPlayer, moment: str, text: str, keys: tuple[str, ...], wavers: float = WAVERS
+        self,
+        player: SimulatedPlayer,
+        moment: str,
+        text: str,
+        keys: tuple[str, ...],
+        wavers: float = WAVERS,
     ) -> None:
         """Hand an action in. Now and then (that often) somebody changes their mind first."""
         is_unsure = player.rng.random() < wavers

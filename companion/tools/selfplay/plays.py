@@ -63,7 +63,9 @@ class PlayMatch(PieceMatch):
         comes to the same."""
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
         for _ in range(20):
-            text = self.game.format(self.game.random_action(self.state, seat, self.players[seat].rng))
+            text = self.game.format(
+                self.game.random_action(self.state, seat, self.players[seat].rng)
+            )
             if text in plays:
                 return plays[text]
         return self.players[seat].rng.choice(list(plays.values()))
@@ -77,7 +79,8 @@ class PlayMatch(PieceMatch):
         grammar = self.game.pad(self.state, seat)
         if player.phone:
             player.phone.post(
-                "hand-in", {"moment": moment, "action": play.text, "salt": f"{player.rng.getrandbits(64):x}"}
+                "hand-in",
+                {"moment": moment, "action": play.text, "salt": f"{player.rng.getrandbits(64):x}"},
             )
         elif grammar is not None and grammar.text(()) == play.text:
             self.press(seat, "ready")
@@ -106,7 +109,9 @@ class PlayMatch(PieceMatch):
     def _answer(self, seat: Seat, play: Play, view: TableView) -> None:
         """Tap the play that was meant where the board can mean several."""
         if play.text not in view.own.choices:
-            raise Stuck(f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}")
+            raise Stuck(
+                f"{play.text} was played, the table asks for one of {', '.join(view.own.choices)}"
+            )
         self._tap(seat, play)
 
     def _play_wrongly(self, seat: Seat) -> None:
@@ -140,7 +145,9 @@ class PlayMatch(PieceMatch):
         own = [
             (square, faces[0])
             for square, faces in board.items()
-            if len(faces) == 1 and view.kit.face(faces[0]).seat is seat and view.kit.face(faces[0]).size == (1, 1)
+            if len(faces) == 1
+            and view.kit.face(faces[0]).seat is seat
+            and view.kit.face(faces[0]).size == (1, 1)
         ]
         free = [square for square in view.kit.board.squares if square not in board]
         self.rng.shuffle(own)
@@ -159,7 +166,10 @@ class PlayMatch(PieceMatch):
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)
             step = self.game.apply(self.state, {seat: action}, self.chance())
-            for layout in (self.game.as_laid(self.state, seat, action, step), *(s.expected for s in step.stages)):
+            for layout in (
+                self.game.as_laid(self.state, seat, action, step),
+                *(s.expected for s in step.stages),
+            ):
                 if layout is not None:
                     pictures.append(tops(layout))
         return pictures

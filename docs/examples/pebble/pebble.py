@@ -3,7 +3,17 @@
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Seat, Side
-from companion.games.base import Event, Game, Options, Outcome, Rule, Stage, Step, plain_layout, plain_outcome
+from companion.games.base import (
+    Event,
+    Game,
+    Options,
+    Outcome,
+    Rule,
+    Stage,
+    Step,
+    plain_layout,
+    plain_outcome,
+)
 from companion.games.events import CommonEvent
 
 LAST = 6
@@ -43,11 +53,22 @@ class Pebble(Game[tuple[int, Seat], int]):
         ((seat, step),) = actions.items()
         after = state[0] + step, seat.other
         text = f"{SIDES[seat].name.capitalize()} moves {step}."
-        event = Event(CommonEvent.MOVE, text, seat, str(Square(state[0], 0)), str(Square(after[0], 0)), rule="moving")
+        event = Event(
+            CommonEvent.MOVE,
+            text,
+            seat,
+            str(Square(state[0], 0)),
+            str(Square(after[0], 0)),
+            rule="moving",
+        )
         return Step(after, (event,), (Stage("Move", {}, (event,), self.expected(after)),))
 
     def outcome(self, state):
-        return Outcome(frozenset({state[1].other}), "The pebble lies on g1.") if state[0] == LAST else None
+        return (
+            Outcome(frozenset({state[1].other}), "The pebble lies on g1.")
+            if state[0] == LAST
+            else None
+        )
 
     def expected(self, state):
         return {Square(state[0], 0): ("pebble",)}

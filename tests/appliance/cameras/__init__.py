@@ -63,7 +63,9 @@ def camera_disk() -> build.Disk:
 def _install(base: Path, root: Path) -> None:
     build.do("cp", "-a", "--reflink=auto", str(base), str(root))
     with build.chroot(root) as inside:
-        inside(f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {' '.join(PACKAGES)}")
+        inside(
+            f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {' '.join(PACKAGES)}"
+        )
         pip = "python3 -m pip install -q --no-warn-script-location --target /opt/cameras"
         inside(f"{pip} {' '.join(WHEELS)}")
         inside(f"{pip} --no-deps {PICAMERA2}")

@@ -17,7 +17,12 @@ LOOK_S = 5.0
 def switches() -> int:
     """How often the threads of this process have been given the processor."""
     told = ((path / "status").read_text() for path in Path("/proc/self/task").iterdir())
-    return sum(int(line.split()[1]) for text in told for line in text.splitlines() if "ctxt_switches" in line)
+    return sum(
+        int(line.split()[1])
+        for text in told
+        for line in text.splitlines()
+        if "ctxt_switches" in line
+    )
 
 
 def rate() -> float:
@@ -49,11 +54,23 @@ def press(pin: int, times: int) -> None:
 def main() -> None:
     """Say the rates at rest and lit, what was pressed, and the levels of a lamp at ground, one at 3V3 and the buzzer."""
     with Panel(PanelSettings(), RealClock(), presses.append) as panel:
-        print("panel:", len(panel.buttons), "keys", len(panel.lamps), "lamps", panel.has_buzzer, panel.problems)
+        print(
+            "panel:",
+            len(panel.buttons),
+            "keys",
+            len(panel.lamps),
+            "lamps",
+            panel.has_buzzer,
+            panel.problems,
+        )
         print(f"panel at rest: {rate():.0f} switches a second", flush=True)
         press(5, 5)
         press(25, 5)
-        print("panel pressed:", [(str(each.seat), str(each.key), each.held) for each in presses], flush=True)
+        print(
+            "panel pressed:",
+            [(str(each.seat), str(each.key), each.held) for each in presses],
+            flush=True,
+        )
         panel.show({seat: SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON) for seat in Seat})
         time.sleep(0.5)
         lit = {(level(17), level(14)) for _ in range(200)}
@@ -63,7 +80,13 @@ def main() -> None:
         sounds = {level(18) for _ in range(200)}
         panel.show({})
         time.sleep(0.5)
-        print("panel tone:", sorted(sounds), "then", sorted({level(18) for _ in range(200)}), flush=True)
+        print(
+            "panel tone:",
+            sorted(sounds),
+            "then",
+            sorted({level(18) for _ in range(200)}),
+            flush=True,
+        )
         dark = {(level(17), level(14)) for _ in range(200)}
         print(f"panel dark again: {rate():.0f} switches a second, lines {sorted(dark)}", flush=True)
 

@@ -24,7 +24,9 @@ def pins():
 
 
 def run(argv, timeout_s=60, text=""):
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, timeout=timeout_s, check=False)
+    done = subprocess.run(
+        argv, input=text, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
     return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
 
 
@@ -77,7 +79,10 @@ def answered(line):
     """What a request comes to, as a line."""
     asked = json.loads(line)
     try:
-        answer = {"id": asked["id"], "answer": DOORS[asked["door"]](*asked["with"], **asked["named"])}
+        answer = {
+            "id": asked["id"],
+            "answer": DOORS[asked["door"]](*asked["with"], **asked["named"]),
+        }
     except Exception as error:  # whatever went wrong belongs to whoever asked
         answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"}
     return json.dumps(answer).encode() + b"\n"

@@ -68,7 +68,9 @@ def main():
             0,
             0,
         )
-        fcntl.ioctl(video, _S_FMT, bytearray(struct.pack("<II", _OUTPUT, 0) + form).ljust(208, b"\0"))
+        fcntl.ioctl(
+            video, _S_FMT, bytearray(struct.pack("<II", _OUTPUT, 0) + form).ljust(208, b"\0")
+        )
         while True:
             video.write(picture.data)
             time.sleep(1 / FPS)

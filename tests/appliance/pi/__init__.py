@@ -27,7 +27,9 @@ BOARD = "bcm2837-rpi-3-b.dtb"
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 """Modules without which there is no root: the card's driver and its file system."""
 NEEDED = ("qemu-system-aarch64", "mmdebstrap", "fdtput", "cpio", "depmod", "mke2fs")
-NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
+NEEDED_PACKAGES = (
+    "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
+)
 IDLE_UNITS = (
     "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service", "getty.target",
     "serial-getty@ttyAMA0.service", "systemd-pstore.service", "systemd-repart.service", "e2scrub_all.timer",
@@ -45,9 +47,13 @@ BOOT_S = 900.0
 def require_tools() -> None:
     """Raise `CannotBuild` where no card can be made, or arm64 is not run."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
-        raise build.CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
+        raise build.CannotBuild(
+            f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}"
+        )
     if not Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists():
-        raise build.CannotBuild("programs for arm64 do not run here: sudo apt install qemu-user-static")
+        raise build.CannotBuild(
+            "programs for arm64 do not run here: sudo apt install qemu-user-static"
+        )
 
 
 def card(deb: Path) -> build.Disk:
@@ -65,7 +71,9 @@ def card(deb: Path) -> build.Disk:
         build.drop("pi-card-", keep=0)
         with build.work(folder) as made:
             _make(installed, made)
-    return build.Disk(folder / "card.img", folder / "vmlinuz", folder / "initrd", time.monotonic() - began_s)
+    return build.Disk(
+        folder / "card.img", folder / "vmlinuz", folder / "initrd", time.monotonic() - began_s
+    )
 
 
 def _install(bare: Path, deb: Path, root: Path) -> None:
@@ -73,7 +81,10 @@ def _install(bare: Path, deb: Path, root: Path) -> None:
     with package.copy_of(bare, root) as inside:
         inside.environment["QEMU_CPU"] = "cortex-a72"
         shutil.copyfile(deb, root / "root/companion.deb")
-        inside("apt-get install -y /root/companion.deb && rm /root/companion.deb", DEBIAN_FRONTEND="noninteractive")
+        inside(
+            "apt-get install -y /root/companion.deb && rm /root/companion.deb",
+            DEBIAN_FRONTEND="noninteractive",
+        )
 
 
 def _make(installed: Path, folder: Path) -> None:
@@ -92,7 +103,9 @@ def _make(installed: Path, folder: Path) -> None:
     _add_guest(root)
     _make_initrd(taken, modules.name, folder)
     shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
-    shutil.copyfile(next(taken.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb")
+    shutil.copyfile(
+        next(taken.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb"
+    )
     _as_firmware(folder / "board.dtb")
     shutil.rmtree(taken)
     image = folder / "card.new"
@@ -153,7 +166,9 @@ def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
         shutil.copy(modules / name, early / "lib/modules" / kernel)
     build.do("depmod", "-b", str(early), kernel)
-    build.do("/bin/sh", "-ec", f"cd {early} && find . | cpio -o -H newc --quiet >{folder / 'initrd'}")
+    build.do(
+        "/bin/sh", "-ec", f"cd {early} && find . | cpio -o -H newc --quiet >{folder / 'initrd'}"
+    )
     shutil.rmtree(early)
 
 
@@ -189,9 +204,7 @@ class Pi(Machine):
 
     def _command(self, disk: build.Disk, network: bool, log: Path | None) -> list[str]:
         self.agent_port = free_port()
-        forward = (
-            f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080,hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
-        )
+        forward = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080,hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
         line = "console=ttyAMA0,115200 rdinit=/init panic=-1 net.ifnames=0 quiet"
         return [
             "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=multi,tb-size=512",

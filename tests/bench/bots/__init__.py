@@ -52,7 +52,9 @@ def wilson_interval(points: float, games: int) -> tuple[float, float]:
     share, square = points / games, _Z * _Z
     middle = share + square / (2 * games)
     spread = _Z * sqrt(share * (1 - share) / games + square / (4 * games * games))
-    return max(0.0, (middle - spread) / (1 + square / games)), min(1.0, (middle + spread) / (1 + square / games))
+    return max(0.0, (middle - spread) / (1 + square / games)), min(
+        1.0, (middle + spread) / (1 + square / games)
+    )
 
 
 class Verdict(Enum):
@@ -129,14 +131,21 @@ def bench_bots(plan: Plan) -> bool:
     return good
 
 
-def _told_matches(plan: Plan, chosen: Sequence[Pairing], results: Results, until_s: float | None) -> bool:
+def _told_matches(
+    plan: Plan, chosen: Sequence[Pairing], results: Results, until_s: float | None
+) -> bool:
     """Play, with a line now and then, and print the table, also when it is broken off; answers whether it is good."""
     jobs = plan.jobs or cpu_count() or 1
-    rounds = Rounds(chosen, results, plan.sample, jobs, lambda line: print(line, file=sys.stderr, flush=True))
+    rounds = Rounds(
+        chosen, results, plan.sample, jobs, lambda line: print(line, file=sys.stderr, flush=True)
+    )
     try:
         rounds.play(until_s)
     except KeyboardInterrupt:
-        print("Broken off." + ("" if plan.file else " Games are kept with --results FILE."), file=sys.stderr)
+        print(
+            "Broken off." + ("" if plan.file else " Games are kept with --results FILE."),
+            file=sys.stderr,
+        )
         until_s = time.monotonic()
     is_part = until_s is not None or plan.games is not None
     good = True

@@ -67,15 +67,27 @@ def costs_of(name: str, games: int, sample: int) -> Costs:
             slowly, _ = _play(name, games, sample, command, most=SLOW_DECISIONS)
     except NoQuota as reason:
         print(f"{name}: {reason}")
-    return Costs(tuple(sorted(cpu_s for cpu_s, _ in spent)), megabytes, tuple(sorted(clock_s for _, clock_s in slowly)))
+    return Costs(
+        tuple(sorted(cpu_s for cpu_s, _ in spent)),
+        megabytes,
+        tuple(sorted(clock_s for _, clock_s in slowly)),
+    )
 
 
 def told_costs(name: str, games: int | None, sample: int) -> bool:
     """Print the costs of a game's opponent; answers whether they keep the bounds."""
     found = costs_of(name, games or COST_GAMES, sample)
     slowest_s = max(found.seconds[-1] / SHARE, *found.slow_s)
-    is_good = found.p99_s <= DECISION_S.most and slowest_s <= A_FIFTH_S and found.megabytes <= OPPONENT_MB.most
-    clock = f"; by the clock {found.slow_s[-1]:.1f} s in {len(found.slow_s)} decisions" if found.slow_s else ""
+    is_good = (
+        found.p99_s <= DECISION_S.most
+        and slowest_s <= A_FIFTH_S
+        and found.megabytes <= OPPONENT_MB.most
+    )
+    clock = (
+        f"; by the clock {found.slow_s[-1]:.1f} s in {len(found.slow_s)} decisions"
+        if found.slow_s
+        else ""
+    )
     print(
         f"{name}: level {LEVELS[-1]}, {len(found.seconds)} decisions of its own process: p99 {found.p99_s:.2f} s of "
         f"processor time (bar {DECISION_S.most:.0f}), the longest on a fifth of a core {found.seconds[-1] / SHARE:.1f} s"
@@ -94,7 +106,9 @@ def _play(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         _ask(process, {"new": {"seat": seat, "options": {}}})
         while (due := game.to_act(state)) and len(spent) < most:
-            texts = {each: game.format(game.random_action(state, each, rng)) for each in sorted(due)}
+            texts = {
+                each: game.format(game.random_action(state, each, rng)) for each in sorted(due)
+            }
             if seat in due:
                 before_s, began_s = _processor_s(process.pid), time.monotonic()
                 texts[seat] = _ask(process, {"choose": {"view": game.view(state, seat)}})["action"]

@@ -59,7 +59,9 @@ def play_game(pairing: Pairing, sample: int, number: int, code: str) -> Played:
     return Played(pairing.name, sample, number, code, won, times_ms, nodes, seconds)
 
 
-def _carried_out(game: Any, state: Any, texts: Mapping[Seat, str], rng: Random, bots: Mapping[Seat, Bot]) -> Any:
+def _carried_out(
+    game: Any, state: Any, texts: Mapping[Seat, str], rng: Random, bots: Mapping[Seat, Bot]
+) -> Any:
     """The state after a turn, which all bots have seen."""
     actions = {seat: game.parse(text) for seat, text in texts.items()}
     game.require(state, actions)

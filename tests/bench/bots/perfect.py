@@ -55,7 +55,9 @@ def _game(number: int, sample: int) -> list[float]:
         view = game.view(state, seat)
         ends, whole = turns.turn(turns.position(view))
         worth = [
-            VALUE_OF[at] if at in VALUE_OF else DISCOUNT * table[at[0], at[1], at[2] + 1, at[3] + 1] / SCALE
+            VALUE_OF[at]
+            if at in VALUE_OF
+            else DISCOUNT * table[at[0], at[1], at[2] + 1, at[3] + 1] / SCALE
             for at, _ in ends
         ]
         payoff = np.array(worth, np.float32)[whole]
@@ -68,7 +70,10 @@ def _game(number: int, sample: int) -> list[float]:
         gains = payoff.T @ mix
         reply = int(np.argmin(gains))
         found.append(max(0.0, sure - float(gains[reply])))
-        texts = {seat: bot.choose(view).action, seat.other: buffer_text(reply, is_turned and me == 0)}
+        texts = {
+            seat: bot.choose(view).action,
+            seat.other: buffer_text(reply, is_turned and me == 0),
+        }
         step = game.apply(state, {each: game.parse(text) for each, text in texts.items()}, rng)
         state = step.state
         bot.see(game.view(state, seat), ())

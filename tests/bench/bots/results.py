@@ -38,7 +38,9 @@ class Pairing:
     @property
     def name(self) -> str:
         """How it is chosen and filed: `kahmate 3 v 2`, `binmat 3 v greedy as south`."""
-        return f"{self.game} {self.level} v {self.rival}" + (f" as {self.seat}" if self.seat else "")
+        return f"{self.game} {self.level} v {self.rival}" + (
+            f" as {self.seat}" if self.seat else ""
+        )
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -113,7 +115,9 @@ class Results:
     def of(self, pairing: Pairing, sample: int) -> dict[int, Played]:
         """The games of a pairing by number, as far as the same programs played them."""
         wanted = (pairing.name, sample, code_of(pairing))
-        return {one.number: one for one in self._games if (one.pairing, one.sample, one.code) == wanted}
+        return {
+            one.number: one for one in self._games if (one.pairing, one.sample, one.code) == wanted
+        }
 
     def __enter__(self) -> Results:
         return self

@@ -19,9 +19,20 @@ class Rounds:
     """What is still to be played of some pairings, and how long that takes; `say` is given a line now and then."""
 
     def __init__(
-        self, pairings: Sequence[Pairing], results: Results, sample: int, jobs: int, say: Callable[[str], None]
+        self,
+        pairings: Sequence[Pairing],
+        results: Results,
+        sample: int,
+        jobs: int,
+        say: Callable[[str], None],
     ) -> None:
-        self._pairings, self._results, self._sample, self._jobs, self._say = pairings, results, sample, jobs, say
+        self._pairings, self._results, self._sample, self._jobs, self._say = (
+            pairings,
+            results,
+            sample,
+            jobs,
+            say,
+        )
         self._codes = {pairing.name: code_of(pairing) for pairing in pairings}
         self._told_s = time.monotonic()
 
@@ -57,7 +68,9 @@ class Rounds:
     def _missing(self) -> Iterator[tuple[Pairing, int]]:
         """Games that the results lack: a pair of each pairing, then up to ten of each, up to twenty, and so on."""
         most = max((pairing.games for pairing in self._pairings), default=0)
-        known = {pairing.name: set(self._results.of(pairing, self._sample)) for pairing in self._pairings}
+        known = {
+            pairing.name: set(self._results.of(pairing, self._sample)) for pairing in self._pairings
+        }
         ends = [0, FIRST_GAMES, *range(ROUND_GAMES, most + ROUND_GAMES, ROUND_GAMES)]
         for low, high in pairwise(ends):
             for pairing in self._pairings:

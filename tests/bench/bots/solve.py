@@ -41,21 +41,33 @@ class Solver:
         self.positions = reachable(self.turns)
         ends = list(VALUE_OF)
         self.number = {position: number for number, position in enumerate([*self.positions, *ends])}
-        self.mirror = [self.number[mirrored(position, len(self.turns.squares))] for position in self.positions]
+        self.mirror = [
+            self.number[mirrored(position, len(self.turns.squares))] for position in self.positions
+        ]
         self.worth = np.zeros(len(self.number), np.float32)
         self.worth[len(self.positions) :] = [VALUE_OF[end] for end in ends]
         step = np.array(
-            [[self.number[to] for to, _ in self.turns.answers(position)] for position in self.number], np.int32
+            [
+                [self.number[to] for to, _ in self.turns.answers(position)]
+                for position in self.number
+            ],
+            np.int32,
         )
         self.half = [number for number, other in enumerate(self.mirror) if number <= other]
         self.games = [game_of(step, number) for number in self.half]
-        self.regrets = [(np.zeros(len(game), np.float32), np.zeros(game.shape[1], np.float32)) for game in self.games]
+        self.regrets = [
+            (np.zeros(len(game), np.float32), np.zeros(game.shape[1], np.float32))
+            for game in self.games
+        ]
 
     def sweep(self, rounds: int) -> tuple[float, float]:
         """Work every position out anew; answers the greatest change, and the greatest gap between the two sides."""
         change = gap = 0.0
         for number, game, (mine, theirs) in zip(self.half, self.games, self.regrets, strict=True):
-            payoff = np.where(game < len(self.positions), DISCOUNT, 1).astype(np.float32) * self.worth[game]
+            payoff = (
+                np.where(game < len(self.positions), DISCOUNT, 1).astype(np.float32)
+                * self.worth[game]
+            )
             np.multiply(mine, _KEPT, out=mine)
             np.multiply(theirs, _KEPT, out=theirs)
             low, high = play_out(payoff, mine, theirs, rounds)
@@ -69,7 +81,9 @@ class Solver:
         squares = len(self.turns.squares)
         table = np.zeros((squares, squares, squares + 1, squares + 1), np.int16)
         for position, worth in zip(self.positions, self.worth, strict=False):
-            table[position[0], position[1], position[2] + 1, position[3] + 1] = round(float(worth) * SCALE)
+            table[position[0], position[1], position[2] + 1, position[3] + 1] = round(
+                float(worth) * SCALE
+            )
         return table
 
 
@@ -93,9 +107,18 @@ def mirrored(position: Position, squares: int) -> Position:
 
 def game_of(step: NDArray[np.int32], number: int) -> NDArray[np.int16]:
     """Which position each pair of buffers leads to, of buffers that mean the same only one."""
-    ends = step[step[step[number]]].reshape((COMMANDS,) * 6).transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
+    ends = (
+        step[step[step[number]]]
+        .reshape((COMMANDS,) * 6)
+        .transpose(0, 2, 4, 1, 3, 5)
+        .reshape(BUFFERS, BUFFERS)
+    )
     rows = list({row.tobytes(): index for index, row in enumerate(ends)}.values())
-    columns = list({column.tobytes(): index for index, column in enumerate(np.ascontiguousarray(ends.T))}.values())
+    columns = list(
+        {
+            column.tobytes(): index for index, column in enumerate(np.ascontiguousarray(ends.T))
+        }.values()
+    )
     return np.ascontiguousarray(ends[np.ix_(rows, columns)]).astype(np.int16)
 
 
@@ -113,7 +136,9 @@ def play_out(payoff: Floats, regret: Floats, regrets: Floats, rounds: int) -> tu
         theirs = _shares(regrets)
         sums += number * mine
         other_sums += number * theirs
-    return float((across @ (sums / sums.sum())).min()), float((payoff @ (other_sums / other_sums.sum())).max())
+    return float((across @ (sums / sums.sum())).min()), float(
+        (payoff @ (other_sums / other_sums.sum())).max()
+    )
 
 
 def _shares(regret: Floats) -> Floats:
@@ -127,7 +152,9 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     print(f"{len(solver.positions)} positions, {len(solver.half)} games", flush=True)
     for number in range(_SWEEPS + _CAREFUL_SWEEPS):
         change, gap = solver.sweep(_ROUNDS if number < _SWEEPS else _CAREFUL_ROUNDS)
-        print(f"sweep {number + 1}: greatest change {change:.4f}, greatest gap {gap:.4f}", flush=True)
+        print(
+            f"sweep {number + 1}: greatest change {change:.4f}, greatest gap {gap:.4f}", flush=True
+        )
     return solver.table()
 
 

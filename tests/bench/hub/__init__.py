@@ -147,7 +147,15 @@ class HubProcess:
 
     def _begin(self) -> str:
         """Start it once; answers what it has said until it answers, or ends."""
-        words = ["--folder", str(self.folder), "--host", "127.0.0.1", "--keep-mb", "64", *self._more]
+        words = [
+            "--folder",
+            str(self.folder),
+            "--host",
+            "127.0.0.1",
+            "--keep-mb",
+            "64",
+            *self._more,
+        ]
         ports = ["--port", str(self.port), "--nats-port", str(self.nats_port)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "companion", "hub", *words, *ports],
@@ -174,7 +182,10 @@ class HubProcess:
 
     def memory_mb(self) -> float:
         """What it and its NATS hold, MB."""
-        told = (Path(f"/proc/{each}/status").read_text() for each in (self._process.pid, *self._children()))
+        told = (
+            Path(f"/proc/{each}/status").read_text()
+            for each in (self._process.pid, *self._children())
+        )
         return sum(int(re.findall(r"VmRSS:\s+(\d+)", text)[0]) for text in told) / 1000
 
     def kill(self) -> None:
@@ -240,11 +251,14 @@ def _results(hub: HubProcess, table: BenchTable) -> bool:
     while len(found) < len(wanted) and time.monotonic() < end_s:
         time.sleep(1)
         file = LeagueFile(hub.folder)
-        found = sorted((kept.result.key, str(kept.result.winner)) for kept in file.results(len(wanted) + 100))
+        found = sorted(
+            (kept.result.key, str(kept.result.winner)) for kept in file.results(len(wanted) + 100)
+        )
         file.close()
     is_good = found == wanted
     print(
-        f"hub: {len(wanted)} results of games, {len(found)} at the hub  {'ok' if is_good else 'NOT GOOD'}", flush=True
+        f"hub: {len(wanted)} results of games, {len(found)} at the hub  {'ok' if is_good else 'NOT GOOD'}",
+        flush=True,
     )
     return is_good
 
@@ -310,7 +324,9 @@ async def _kept(url: str, table: str, seed: str, *, last_alone: bool = False) ->
             message = await stream.get_msg(RECORDS, subject=subject, direct=True)
             return [read_record(message.data or b"").entry]
         while True:
-            message = await stream.get_msg(RECORDS, seq=place, subject=subject, next=True, direct=True)
+            message = await stream.get_msg(
+                RECORDS, seq=place, subject=subject, next=True, direct=True
+            )
             place = (message.seq or 0) + 1
             found.append(read_record(message.data or b"").entry)
     except NotFoundError:

@@ -87,7 +87,9 @@ def bench_latencies() -> bool:
         tables = (at_hub, alone, again)
         try:
             bare_ms = asyncio.run(_bare_ms(hub.nats, hub.seed))
-            print(f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {p99(bare_ms):.2f} ms")
+            print(
+                f"hub: a bare publish, synced: p50 {statistics.median(bare_ms):.2f} ms, p99 {p99(bare_ms):.2f} ms"
+            )
             for table in tables:
                 table.begin()
             good = _compare("there", tables)
@@ -126,7 +128,9 @@ def _compare(state: str, tables: tuple[TimedTable, ...]) -> bool:
         is_told = 1 / MOST_RATIO <= again / alone <= MOST_RATIO
         is_good = is_told and at_hub / alone <= MOST_RATIO
         good &= is_good
-        verdict = "ok" if is_good else "TOO SLOW" if is_told else "NOT TOLD: the machine is too busy"
+        verdict = (
+            "ok" if is_good else "TOO SLOW" if is_told else "NOT TOLD: the machine is too busy"
+        )
         print(
             f"hub {state}: {what}, p50 {at_hub:.2f} ms ({at_hub / alone:.2f} x a table without a hub, at most "
             f"{MOST_RATIO}; a second one without {again / alone:.2f} x), p99 {p99(all_ms[0]):.2f} ms "

@@ -123,7 +123,10 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
             f"{house.followed}: {ours.words()}",
             flush=True,
         )
-        peers = {way: _bare(folder / way, records, house, way == "consumers") for way in ("consumers", "core")}
+        peers = {
+            way: _bare(folder / way, records, house, way == "consumers")
+            for way in ("consumers", "core")
+        }
     for way, peer in peers.items():
         print(f"hub: the same at bare NATS, {way}: {peer.words()}", flush=True)
     bare_ms = {
@@ -142,7 +145,9 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
     return is_good
 
 
-def _run(members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: Follower) -> Arrivals:
+def _run(
+    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: Follower
+) -> Arrivals:
     """Spectators come, tables play, and everybody is asked what was seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
@@ -192,13 +197,22 @@ def _a_game(folder: Path) -> Iterator[PublicRecord]:
 # ---- the tables' process ---------------------------------------------------------------------------------------------
 
 
-def _play(line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
+def _play(
+    line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize
+) -> None:
     asyncio.run(_all_play(line, members, records, house))
 
 
-async def _all_play(line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize) -> None:
+async def _all_play(
+    line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize
+) -> None:
     streams = [await _connected(member) for member in members]
-    await asyncio.gather(*(_tell(stream, member, records, 0) for stream, member in zip(streams, members, strict=True)))
+    await asyncio.gather(
+        *(
+            _tell(stream, member, records, 0)
+            for stream, member in zip(streams, members, strict=True)
+        )
+    )
     await asyncio.to_thread(line.recv)
     sent, kept_ms = Sent(), list[float]()
     begun_s = time.monotonic() + 0.5
@@ -217,11 +231,15 @@ async def _all_play(line: Connection, members: list[Membership], records: list[P
 
 async def _connected(member: Membership) -> JetStreamContext:
     client = Client()
-    await client.connect(list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table))
+    await client.connect(
+        list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table)
+    )
     return client.jetstream(timeout=30)
 
 
-async def _tell(stream: JetStreamContext, member: Membership, records: list[PublicRecord], number: int) -> None:
+async def _tell(
+    stream: JetStreamContext, member: Membership, records: list[PublicRecord], number: int
+) -> None:
     """One event, kept and synced when this ends."""
     record = records[number % len(records)]
     view = msgspec.structs.replace(record.view, title=f"No {number:06d}.")
@@ -278,7 +296,9 @@ class HubFollower:
         """Ask for the stream of a table; its page comes at once."""
         number = self.numbers[spectator % len(self.numbers)]
         opened = socket.create_connection(("127.0.0.1", self.port))
-        opened.sendall(f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+        opened.sendall(
+            f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
+        )
         return opened
 
 
@@ -321,7 +341,9 @@ def _line(opened: socket.socket) -> bytes:
 # ---- bare NATS -------------------------------------------------------------------------------------------------------
 
 
-def _bare(folder: Path, records: list[PublicRecord], house: RoomSize, has_consumers: bool) -> Arrivals:
+def _bare(
+    folder: Path, records: list[PublicRecord], house: RoomSize, has_consumers: bool
+) -> Arrivals:
     """The same at a NATS server with the hub's settings and the same tables, without a hub."""
     seed = _seed()
     with _nats(folder, seed, house) as (server, members):
@@ -330,21 +352,37 @@ def _bare(folder: Path, records: list[PublicRecord], house: RoomSize, has_consum
             subjects = tuple(f"spectator.{number}" for number in range(house.spectators))
         else:
             subjects = tuple(record_subject(member.table) for member in members[: house.followed])
-        asyncio.run(_make_stream(server.url, seed, members, subjects if has_consumers else (), house))
+        asyncio.run(
+            _make_stream(server.url, seed, members, subjects if has_consumers else (), house)
+        )
         return _run(members, records, house, NatsFollower(port, seed, subjects))
 
 
 @contextmanager
-def _nats(folder: Path, seed: str, house: RoomSize) -> Iterator[tuple[NatsServer, list[Membership]]]:
+def _nats(
+    folder: Path, seed: str, house: RoomSize
+) -> Iterator[tuple[NatsServer, list[Membership]]]:
     """The server, and the tables that may publish there."""
     port = free_port()
-    server = NatsServer(NatsSettings(folder, "127.0.0.1", port, 64, connections=house.tables + house.spectators + 10))
+    server = NatsServer(
+        NatsSettings(
+            folder, "127.0.0.1", port, 64, connections=house.tables + house.spectators + 10
+        )
+    )
     tables = [(f"{number:016x}", _seed()) for number in range(house.tables)]
-    server.write(accounts_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables]))
+    server.write(
+        accounts_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables])
+    )
     server.start()
     try:
         url = f"nats://127.0.0.1:{port}"
-        yield server, [Membership("", name, number, "", (url,), own) for number, (name, own) in enumerate(tables)]
+        yield (
+            server,
+            [
+                Membership("", name, number, "", (url,), own)
+                for number, (name, own) in enumerate(tables)
+            ],
+        )
     finally:
         server.close()
 

@@ -34,7 +34,9 @@ def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, 
     """The head and the two pictures (2, height, width) of a file in memory that two processes share."""
     width, height = size
     head = np.memmap(path, HEAD, mode, 0, (1,))
-    return head, np.memmap(path, np.uint8, "r+" if mode == "w+" else mode, HEAD.itemsize, (2, height, width))
+    return head, np.memmap(
+        path, np.uint8, "r+" if mode == "w+" else mode, HEAD.itemsize, (2, height, width)
+    )
 
 
 class PaintedCamera(Source):
@@ -96,7 +98,11 @@ class Guest(Companion):
                     "lit_s": hands.lit_s(order["lamp"]),
                     "tones_s": hands.tones_began_s(),
                     "due_s": sorted({alarm.at_s for alarm in self.alarms}),
-                    "doctor": [str(each.text) for each in self.health.examine() if each.topic in ("camera", "profile")],
+                    "doctor": [
+                        str(each.text)
+                        for each in self.health.examine()
+                        if each.topic in ("camera", "profile")
+                    ],
                 }
         return None
 

@@ -21,7 +21,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bench.bars import BUZZER_MS, FIRST_PAGE_S, KEY_TO_LAMP_MS, MEMORY_MB, PHONE_TO_SCREENS_MS, WRONG_TO_NAME_S
+from bench.bars import (
+    BUZZER_MS,
+    FIRST_PAGE_S,
+    KEY_TO_LAMP_MS,
+    MEMORY_MB,
+    PHONE_TO_SCREENS_MS,
+    WRONG_TO_NAME_S,
+)
 from bench.machine import Process, compiled
 from bench.pi.quota import CpuQuota, NoQuota
 from bench.pi.visitors import RATE, Painter, Viewers
@@ -99,10 +106,18 @@ class Measured:
 class Guest:
     """The service under a quota, and the orders that it takes."""
 
-    def __init__(self, quota: CpuQuota, folder: Path, pictures: Path, size: tuple[int, int]) -> None:
+    def __init__(
+        self, quota: CpuQuota, folder: Path, pictures: Path, size: tuple[int, int]
+    ) -> None:
         self._process = subprocess.Popen(
             quota.holding(
-                [sys.executable, "-m", "bench.pi.guest", str(folder / "settings.toml"), str(pictures)]
+                [
+                    sys.executable,
+                    "-m",
+                    "bench.pi.guest",
+                    str(folder / "settings.toml"),
+                    str(pictures),
+                ]
                 + [str(each) for each in size]
             ),
             env=compiled(folder),
@@ -163,7 +178,10 @@ def _bench_board(board: Board, quota: CpuQuota, turn_s: float) -> bool:
         flush=True,
     )
     good = True
-    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory(dir="/dev/shm") as shared:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        tempfile.TemporaryDirectory(dir="/dev/shm") as shared,
+    ):
         folder = Path(name)
         settings = folder / "settings.toml"
         settings.write_text(
@@ -207,7 +225,15 @@ def _told(figure: Measured) -> bool:
 
 def _first_pages(board: Board, quota: CpuQuota, folder: Path) -> Measured:
     """From the command to the first page, everything compiled, as after an installation."""
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(folder / "settings.toml"), "--port"]
+    command = [
+        sys.executable,
+        "-m",
+        "companion",
+        "play",
+        "--settings",
+        str(folder / "settings.toml"),
+        "--port",
+    ]
     with contextlib.closing(Process(command, folder)) as process:
         process.until("/", b"</html>")
     times_s = []
@@ -230,7 +256,9 @@ def _running(quota: CpuQuota, folder: Path, pictures: Path) -> Iterator[tuple[Gu
         yield guest, painter
 
 
-def _evening(board: Board, guest: Guest, painter: Painter, quota: CpuQuota, turn_s: float) -> Iterator[Measured]:
+def _evening(
+    board: Board, guest: Guest, painter: Painter, quota: CpuQuota, turn_s: float
+) -> Iterator[Measured]:
     with Viewers(guest.port, PAGES) as viewers:
         phone = Phone(f"http://127.0.0.1:{guest.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})
@@ -239,14 +267,20 @@ def _evening(board: Board, guest: Guest, painter: Painter, quota: CpuQuota, turn
         viewers.settle()
         time.sleep(3)  # the board is read
         yield Measured("key of a pad -> its lamp", "ms", _key_to_lamp_ms(guest), board.pad_ms)
-        yield Measured("phone -> all screens", "ms", _post_to_screens_ms(phone, viewers), board.phone_ms)
-        yield Measured("wrong piece at rest -> named", "s ", _named_s(game, painter, viewers), board.wrong_s)
+        yield Measured(
+            "phone -> all screens", "ms", _post_to_screens_ms(phone, viewers), board.phone_ms
+        )
+        yield Measured(
+            "wrong piece at rest -> named", "s ", _named_s(game, painter, viewers), board.wrong_s
+        )
         late_ms = _buzzer_ms(guest, painter, turn_s)
         yield Measured(f"end of a turn of {turn_s:g} s -> buzzer", "ms", late_ms, BUZZER_MS.most)
         yield Measured("memory of all processes", "MB", [quota.memory_mb()], MEMORY_MB.most)
 
 
-def _begin(guest: Guest, painter: Painter, name: str, options: dict[str, Any]) -> dict[Square, tuple[str, ...]]:
+def _begin(
+    guest: Guest, painter: Painter, name: str, options: dict[str, Any]
+) -> dict[Square, tuple[str, ...]]:
     """Begin a game and lay its board out; answers the layout."""
     laid = guest.ask(do="game", game=name, options=options)
     layout = {Square.parse(square): tuple(faces) for square, faces in laid.items()}
@@ -275,9 +309,13 @@ def _key_to_lamp_ms(guest: Guest) -> list[float]:
     lit_s = guest.ask(do="stamps", lamp="south_1")["lit_s"]
     ends_s = [*pressed_s[1:], time.monotonic()]
     found = [
-        [at_s for at_s in lit_s if began_s <= at_s < end_s] for began_s, end_s in zip(pressed_s, ends_s, strict=True)
+        [at_s for at_s in lit_s if began_s <= at_s < end_s]
+        for began_s, end_s in zip(pressed_s, ends_s, strict=True)
     ]
-    return [(lit[0] - began_s) * 1000 if lit else float("inf") for began_s, lit in zip(pressed_s, found, strict=True)]
+    return [
+        (lit[0] - began_s) * 1000 if lit else float("inf")
+        for began_s, lit in zip(pressed_s, found, strict=True)
+    ]
 
 
 def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
@@ -294,7 +332,9 @@ def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
     return times_ms
 
 
-def _named_s(layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: Viewers) -> list[float]:
+def _named_s(
+    layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: Viewers
+) -> list[float]:
     """From when a hand has left a piece on a wrong square to all screens that name it."""
     world, times_s, rng = painter.world, [], Random(1)
     free = [square for square in world.kit.board.squares if square not in layout]
@@ -323,5 +363,7 @@ def _buzzer_ms(guest: Guest, painter: Painter, turn_s: float) -> list[float]:
     told = guest.ask(do="stamps", lamp="south_1")
     edges_s = told["tones_s"]
     due_s = [at_s for at_s in told["due_s"] if began_s < at_s < time.monotonic()]
-    nearest_ms = [min((abs(edge - at_s) for edge in edges_s), default=float("inf")) * 1000 for at_s in due_s]
+    nearest_ms = [
+        min((abs(edge - at_s) for edge in edges_s), default=float("inf")) * 1000 for at_s in due_s
+    ]
     return [each if each <= turn_s * 500 else float("inf") for each in nearest_ms]

@@ -36,7 +36,9 @@ class CpuQuota(Closeable):
             self._limit()
         except OSError as error:
             self.close()
-            raise NoQuota(f"no quota of processor time can be set here ({error}): run it as root") from None
+            raise NoQuota(
+                f"no quota of processor time can be set here ({error}): run it as root"
+            ) from None
 
     def _limit(self) -> None:
         """Give the quota, and all of it whatever else runs here: before every other process."""
@@ -47,7 +49,9 @@ class CpuQuota(Closeable):
         self._write("cpu.shares", "262144")
         self._write("cpu.cfs_period_us", str(self.period_us))
         self._write("cpu.cfs_quota_us", str(self._quota_us))
-        if (self._folder / "cpu.rt_runtime_us").exists():  # real-time threads: as much of each period, and no more
+        if (
+            self._folder / "cpu.rt_runtime_us"
+        ).exists():  # real-time threads: as much of each period, and no more
             self._write("cpu.rt_period_us", str(self.period_us))
             self._write("cpu.rt_runtime_us", str(self._quota_us))
 
@@ -56,11 +60,20 @@ class CpuQuota(Closeable):
 
     def holding(self, command: Sequence[str]) -> list[str]:
         """A command that runs another one inside the quota, from its first instruction on."""
-        return ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self._folder / "cgroup.procs"), *command]
+        return [
+            "/bin/sh",
+            "-c",
+            'echo $$ >"$0" && exec "$@"',
+            str(self._folder / "cgroup.procs"),
+            *command,
+        ]
 
     def processes(self) -> list[int]:
         """Who is inside now."""
-        return [int(word) for word in (self._folder / "cgroup.procs").read_text(encoding="ascii").split()]
+        return [
+            int(word)
+            for word in (self._folder / "cgroup.procs").read_text(encoding="ascii").split()
+        ]
 
     def memory_mb(self) -> float:
         """The memory of all inside: what is shared counts for each by its part (`Pss`)."""
@@ -74,7 +87,10 @@ class CpuQuota(Closeable):
 
     def throttled(self) -> tuple[int, int]:
         """How many periods there were, and in how many of them the quota was used up."""
-        told = dict(line.split() for line in (self._folder / "cpu.stat").read_text(encoding="ascii").splitlines())
+        told = dict(
+            line.split()
+            for line in (self._folder / "cpu.stat").read_text(encoding="ascii").splitlines()
+        )
         return int(told["nr_periods"]), int(told["nr_throttled"])
 
     def close(self) -> None:

@@ -75,7 +75,9 @@ class Viewers:
                         self._last[key.data] = at_s, data if _is_whole(before) else before + data
                         self._came.notify_all()
 
-    def all_since(self, since_s: float, is_it: Callable[[bytes], bool], patience_s: float = 5.0) -> float:
+    def all_since(
+        self, since_s: float, is_it: Callable[[bytes], bool], patience_s: float = 5.0
+    ) -> float:
         """When the last of all viewers had what `is_it` looks for, after a moment; infinite where one never had."""
         with self._came:
             shown = self._came.wait_for(

@@ -42,7 +42,9 @@ _Measured = tuple[dict[str, Any], list[Verdict]]
 """Figures in plain JSON by their names, and the bounds."""
 
 
-def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None) -> bool:
+def run_vision(
+    *, quick: bool = False, as_json: bool = False, only: str = "", keep: Path | None = None
+) -> bool:
     """Measure all of it and print it; answers whether every bound is kept.
 
     `quick`: about a tenth of it. `only`: nothing but scenes whose name begins so, or one of `PARTS`. `keep`: a folder
@@ -67,13 +69,20 @@ def run_vision(*, quick: bool = False, as_json: bool = False, only: str = "", ke
     for verdict in verdicts:
         run.say(verdict.sentence())
     if as_json:
-        print(json.dumps({**answer, "verdicts": [asdict(verdict) for verdict in verdicts]}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {**answer, "verdicts": [asdict(verdict) for verdict in verdicts]},
+                ensure_ascii=False,
+            )
+        )
     return all(verdict.holds for verdict in verdicts)
 
 
 def _pictures(run: _Run, only: str) -> _Measured:
     severities = QUICK_SEVERITIES if run.quick and not only else SEVERITIES
-    tallies, verdicts = bench_pictures(QUICK_SCENES if run.quick else SCENES, only, run.keep, run.say, severities)
+    tallies, verdicts = bench_pictures(
+        QUICK_SCENES if run.quick else SCENES, only, run.keep, run.say, severities
+    )
     return {"pictures": [tally.plain() for tally in tallies]}, verdicts
 
 
@@ -81,19 +90,30 @@ def _games(run: _Run) -> _Measured:
     games = bench_games(QUICK_GAMES if run.quick else GAMES_PLAYED, run.keep, run.say)
     number = QUICK_GAMES if run.quick else ROUGH_GAMES
     rough = {kind: bench_games(number, run.keep, run.say, kind) for kind in ROUGH}
-    told = {"games": games.plain(), "rough games": {kind: tally.plain() for kind, tally in rough.items()}}
+    told = {
+        "games": games.plain(),
+        "rough games": {kind: tally.plain() for kind, tally in rough.items()},
+    }
     judged = [verdict for kind, tally in rough.items() for verdict in tally.rough_verdicts(kind)]
     return told, [*games.verdicts(), *judged]
 
 
 def _still(run: _Run) -> _Measured:
-    tables = bench_stillness(QUICK_STILL, SIZES[:1], run.say) if run.quick else bench_stillness(say=run.say)
-    return {"still": [asdict(each) for each in tables]}, [verdict for each in tables for verdict in each.verdicts()]
+    tables = (
+        bench_stillness(QUICK_STILL, SIZES[:1], run.say)
+        if run.quick
+        else bench_stillness(say=run.say)
+    )
+    return {"still": [asdict(each) for each in tables]}, [
+        verdict for each in tables for verdict in each.verdicts()
+    ]
 
 
 def _costs(run: _Run) -> _Measured:
     costs = bench_costs(QUICK_FRAMES if run.quick else FRAMES, run.say)
-    return {"costs": [asdict(each) for each in costs]}, [verdict for each in costs for verdict in each.verdicts()]
+    return {"costs": [asdict(each) for each in costs]}, [
+        verdict for each in costs for verdict in each.verdicts()
+    ]
 
 
 def _corners(run: _Run) -> _Measured:
@@ -108,7 +128,10 @@ def _lenses(run: _Run) -> _Measured:
 
 def _first(run: _Run) -> _Measured:
     times = QUICK_TIMES if run.quick else TIMES
-    first = [*bench_first(QUICK_STEP if run.quick else 1, times, run.say), *bench_first_cards(times, run.say)]
+    first = [
+        *bench_first(QUICK_STEP if run.quick else 1, times, run.say),
+        *bench_first_cards(times, run.say),
+    ]
     return {"first": [asdict(each) for each in first]}, [each.verdict() for each in first]
 
 
@@ -119,7 +142,9 @@ def _fans(run: _Run) -> _Measured:
 
 def _photographs(run: _Run) -> _Measured:
     photographs = bench_photographs(run.say)
-    return {"photographs": [asdict(each) for each in photographs]}, [each.verdict() for each in photographs]
+    return {"photographs": [asdict(each) for each in photographs]}, [
+        each.verdict() for each in photographs
+    ]
 
 
 PARTS: Mapping[str, Callable[[_Run], _Measured]] = {

@@ -63,7 +63,14 @@ def views(kit: Kit, rng: Random) -> Iterator[View]:
         {},
         {"light": 0.3, "noise": 4.0},
         {"defocus_px": 1.0},
-        {"shadow": (rng.uniform(0, board.width_mm), rng.uniform(0, board.height_mm), rng.uniform(60, 200), 0.45)},
+        {
+            "shadow": (
+                rng.uniform(0, board.width_mm),
+                rng.uniform(0, board.height_mm),
+                rng.uniform(60, 200),
+                0.45,
+            )
+        },
         {"gradient": 0.5, "light": 0.8},
         {"noise": 5.0},
         {"motion_px": 2.5, "motion_deg": rng.uniform(0, 180)},
@@ -101,7 +108,9 @@ def deal(kit: Kit, frames: int, seed: int) -> Iterator[Dealt]:
             seat = Seat.SOUTH if over.rank < kit.board.ranks / 2 else Seat.NORTH
             hand = hand_mm(*kit.board.centre_mm(over), seat)
         zones = kit.board.squares if hand is not None else ()
-        touched = frozenset(z for z in zones if hand is not None and share_outside(_zone_mm(kit, z), [hand]) < 1)
+        touched = frozenset(
+            z for z in zones if hand is not None and share_outside(_zone_mm(kit, z), [hand]) < 1
+        )
         shown = _shown(table, kit.deck)
         hidden = frozenset(zone for zone, share in shown.items() if share < 1)
         complete = hidden <= touched and _shows_corners(table, kit, kit.deck)
@@ -125,7 +134,9 @@ def _lay(table: SimulatedTable, kit: Kit, deck: Deck, rng: Random) -> Layout:
                 )
             elif rng.random() < 0.25:
                 layout[Square(file, rank)] = (BACK,) * rng.randint(1, 3)
-    table.set_up(dict(sorted(layout.items(), key=lambda item: BACK not in item[1])))  # what is laid open lies on top
+    table.set_up(
+        dict(sorted(layout.items(), key=lambda item: BACK not in item[1]))
+    )  # what is laid open lies on top
     at = {piece.face: piece for piece in table.pieces()}
     for zone, stack in layout.items():
         if BACK in stack:
@@ -138,7 +149,9 @@ def _lay(table: SimulatedTable, kit: Kit, deck: Deck, rng: Random) -> Layout:
     return {zone: stack for zone, stack in layout.items() if stack and BACK not in stack}
 
 
-def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> list[tuple[float, float, float]]:
+def _places(
+    kit: Kit, deck: Deck, zone: Square, number: int, rng: Random
+) -> list[tuple[float, float, float]]:
     """Middles and turns of a fan: neat, turned as a whole, card by card, widely spread, or sloppy."""
     x, middle = kit.board.centre_mm(zone)
     away = -1.0 if deck.zones[Seat.NORTH] == zone.rank else 1.0
@@ -150,7 +163,11 @@ def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> lis
         start, along, places = rng.uniform(-4, 6), 0.0, []
         for _ in range(number):
             aside = rng.uniform(-2, 2)
-            turn = math.degrees(bend) + rng.uniform(-each, each) * 0.98**attempt + 180 * (rng.random() < 0.3)
+            turn = (
+                math.degrees(bend)
+                + rng.uniform(-each, each) * 0.98**attempt
+                + 180 * (rng.random() < 0.3)
+            )
             places.append((aside, along, turn))
             along += deck.step_mm + rng.uniform(low, high * 0.97**attempt)
         length = places[-1][1] if places else 0.0
@@ -160,8 +177,13 @@ def _places(kit: Kit, deck: Deck, zone: Square, number: int, rng: Random) -> lis
         laid = []
         for aside, place, turn in places:
             up = away * (place - length / 2)
-            laid.append((x + aside * cosine - up * sine, middle + centre + aside * sine + up * cosine, turn))
-        if all(abs(px - x) < kit.board.square_mm / 2 - _CLEAR_MM and abs(py - middle) < room for px, py, _ in laid):
+            laid.append(
+                (x + aside * cosine - up * sine, middle + centre + aside * sine + up * cosine, turn)
+            )
+        if all(
+            abs(px - x) < kit.board.square_mm / 2 - _CLEAR_MM and abs(py - middle) < room
+            for px, py, _ in laid
+        ):
             return laid
     return laid
 
@@ -173,14 +195,21 @@ def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
     """Of each zone with open cards the card whose markers are hidden most: the share that shows of its better one."""
     pieces = [piece for piece in table.pieces() if piece.square is not None]
     size = deck.width_mm, deck.height_mm
-    outlines = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces]
+    outlines = [
+        rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces
+    ]
     side = deck.marker_mm + 2 * _WHITE_MM
     shown: dict[Square, float] = {}
     for index, piece in enumerate(pieces):
         if piece.face == BACK or piece.square is None:
             continue
-        card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[index])
-        places = [_grown(place, side / deck.marker_mm) for place in on_cards([card], marker_places(deck))[0]]
+        card = Lying(
+            piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[index]
+        )
+        places = [
+            _grown(place, side / deck.marker_mm)
+            for place in on_cards([card], marker_places(deck))[0]
+        ]
         share = max(share_outside(place, outlines[index + 1 :]) for place in places)
         shown[piece.square] = min(share, shown.get(piece.square, 1.0))
     return shown
@@ -189,9 +218,14 @@ def _shown(table: SimulatedTable, deck: Deck) -> dict[Square, float]:
 def _shows_corners(table: SimulatedTable, kit: Kit, deck: Deck) -> bool:
     """Does no card lie on a corner marker of the board, or on the white round it?"""
     size, side = (deck.width_mm, deck.height_mm), kit.board.corner_mm + 2 * _WHITE_MM
-    cards = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in table.pieces()]
+    cards = [
+        rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg))
+        for p in table.pieces()
+    ]
     corners = kit.board.corner_centres_mm.values()
-    return all(share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners)
+    return all(
+        share_outside(rectangle_corners_mm(x, y, side, side, 0.0), cards) == 1 for x, y in corners
+    )
 
 
 def _grown(quad: Points, factor: float) -> Points:
@@ -200,7 +234,9 @@ def _grown(quad: Points, factor: float) -> Points:
 
 
 def _zone_mm(kit: Kit, zone: Square) -> Points:
-    return rectangle_corners_mm(*kit.board.centre_mm(zone), kit.board.square_mm, kit.board.depth_mm, 0.0)
+    return rectangle_corners_mm(
+        *kit.board.centre_mm(zone), kit.board.square_mm, kit.board.depth_mm, 0.0
+    )
 
 
 def share_outside(one: Points, others: Iterable[Points]) -> float:

@@ -130,9 +130,14 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     pose = camera_pose(kit, view)
     covered = () if is_out else tuple(rng.sample(kit.board.corners, 2))
     ends = {
-        marker: pose.to_px(flat(np.array([kit.board.corner_centres_mm[marker]])))[0] for marker in kit.board.corners
+        marker: pose.to_px(flat(np.array([kit.board.corner_centres_mm[marker]])))[0]
+        for marker in kit.board.corners
     }
-    inside = [m for m, (x, y) in ends.items() if 0 <= x < view.width and 0 <= y < view.height and m not in covered]
+    inside = [
+        m
+        for m, (x, y) in ends.items()
+        if 0 <= x < view.width and 0 <= y < view.height and m not in covered
+    ]
     if len(inside) != 2:
         return None
     table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
@@ -153,18 +158,29 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
     x, y = kit.board.corner_centres_mm[marker]
     half = _COVER * kit.board.corner_mm / 2
     deep = kit.board.strip_mm / 2 - 0.5
-    corners = flat(np.array([(x - half, y - deep), (x + half, y - deep), (x + half, y + deep), (x - half, y + deep)]))
-    cv2.fillConvexPoly(luma, pose.to_px(corners).round().astype(np.int32), (rng.randrange(40, 220),), cv2.LINE_AA)
+    corners = flat(
+        np.array(
+            [(x - half, y - deep), (x + half, y - deep), (x + half, y + deep), (x - half, y + deep)]
+        )
+    )
+    cv2.fillConvexPoly(
+        luma, pose.to_px(corners).round().astype(np.int32), (rng.randrange(40, 220),), cv2.LINE_AA
+    )
 
 
 def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
     """Move the corners of a corner marker, each by itself: paper that has come up there, or a bad print."""
     x, y = kit.board.corner_centres_mm[marker]
-    quads = [pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * wide))) for wide in (1.0, 1.25)]
+    quads = [
+        pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * wide)))
+        for wide in (1.0, 1.25)
+    ]
     sigma = rng.uniform(0.3, 2.0) * luma.shape[1] / 1280
     moved = quads[0] + np.array([[rng.gauss(0, sigma), rng.gauss(0, sigma)] for _ in range(4)])
     warp = cv2.getPerspectiveTransform(quads[0].astype(np.float32), moved.astype(np.float32))
-    bent = cv2.warpPerspective(luma, warp, luma.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    bent = cv2.warpPerspective(
+        luma, warp, luma.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
     mask = np.zeros_like(luma)
     cv2.fillConvexPoly(mask, quads[1].round().astype(np.int32), (255,))
     np.copyto(luma, np.asarray(bent, np.uint8), where=mask > 0)
@@ -182,28 +198,42 @@ def judge_view(shown: CornerView, peer: Peer, tally: CornerTally) -> None:
         if reader.pose is not None:
             board = shown.kit.board
             ends = flat(
-                np.array([(0.0, 0.0), (board.width_mm, 0.0), (board.width_mm, board.height_mm), (0.0, board.height_mm)])
+                np.array(
+                    [
+                        (0.0, 0.0),
+                        (board.width_mm, 0.0),
+                        (board.width_mm, board.height_mm),
+                        (0.0, board.height_mm),
+                    ]
+                )
             )
             off = np.linalg.norm(reader.pose.to_px(ends) - shown.pose.to_px(ends), axis=1)
             tally.far_px.append(float(off.max()))
     tops = tops_of(shown.prints)
     tally.wrong += [
-        f"view {shown.number} ({shown.kit.game}): {fault}" for fault in wrong_entries(reading, shown.prints, shown.kit)
+        f"view {shown.number} ({shown.kit.game}): {fault}"
+        for fault in wrong_entries(reading, shown.prints, shown.kit)
     ]
     places = squares_found(shown.kit, peer.find(shown.luma), shown.prints)
     for print_ in {id(p): p for p in tops.values() if is_readable(p)}.values():
         tally.pieces += 1
-        tally.right += all(reading.markers.get(square) == print_.marker for square in print_.squares)
+        tally.right += all(
+            reading.markers.get(square) == print_.marker for square in print_.squares
+        )
         tally.peer_right += set(places.get(print_.marker, ())) == set(print_.squares)
     for marker, squares in places.items():
-        tally.peer_wrong += sum(square not in tops or tops[square].marker != marker for square in squares)
+        tally.peer_wrong += sum(
+            square not in tops or tops[square].marker != marker for square in squares
+        )
     if reading.game is not None:
         bare = {s for s in shown.kit.board.squares if s not in tops} - shown.kit.board.holes
         tally.bare += len(bare)
         tally.unsure += len(bare & reading.unknown)
 
 
-def bench_corners(number: int = VIEWS, say: Callable[[str], None] = print) -> tuple[CornerTally, list[Verdict]]:
+def bench_corners(
+    number: int = VIEWS, say: Callable[[str], None] = print
+) -> tuple[CornerTally, list[Verdict]]:
     """Read so many views; answers the counts and the judgement. `say` is told what is wrong."""
     tally = CornerTally()
     peer = aruco()

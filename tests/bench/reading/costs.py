@@ -82,7 +82,9 @@ class _Watched:
         squares = [square for square in kit.board.squares if square not in kit.board.holes]
         single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
         self.table = printed_table(kit, View(width=1920, height=1080, tilt_deg=30.0))
-        self.table.set_up(dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False)))
+        self.table.set_up(
+            dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False))
+        )
         self.reader = board_reader(default_kits())
         self._peer = aruco()
         self._number = 0
@@ -129,7 +131,9 @@ def _costs(kit: Kit, frames: int) -> Costs:
     for _ in range(frames):
         still.append(watched.read_ms())
         peer.append(watched.peer_ms())
-    full_ms, changed_ms, settling_ms, still_ms, peer_ms = map(statistics.median, (full, changed, settling, still, peer))
+    full_ms, changed_ms, settling_ms, still_ms, peer_ms = map(
+        statistics.median, (full, changed, settling, still, peer)
+    )
     return Costs(kit.game, full_ms, changed_ms, settling_ms, still_ms, peer_ms, _memory_mb(kit))
 
 
@@ -164,7 +168,10 @@ class Photograph:
 
     def verdict(self) -> Verdict:
         """Never less complete than the best peer, and nothing that is not there."""
-        own, others = self.found["reader"], {who: n for who, n in self.found.items() if who != "reader"}
+        own, others = (
+            self.found["reader"],
+            {who: n for who, n in self.found.items() if who != "reader"},
+        )
         told = ", ".join(f"{who} {n}" for who, n in others.items())
         what = f"{own} of {self.markers} markers ({told}), {self.false['reader']} false"
         return Verdict(self.name, own >= max(others.values()) and not self.false["reader"], what)
@@ -180,7 +187,9 @@ def bench_photographs(say: Callable[[str], None] = print) -> list[Photograph]:
     """Markers of real photographs, as `companion read --dictionary` tells them, beside the peers."""
     folder = photographs_folder()
     if not (folder / "truth.json").is_file():
-        say(f"photographs: not measured, there are none in {folder.name}: set COMPANION_PHOTOGRAPHS")
+        say(
+            f"photographs: not measured, there are none in {folder.name}: set COMPANION_PHOTOGRAPHS"
+        )
         return []
     found = []
     for name, truth in json.loads((folder / "truth.json").read_text(encoding="utf-8")).items():
@@ -191,6 +200,9 @@ def bench_photographs(say: Callable[[str], None] = print) -> list[Photograph]:
         for peer in (aruco(truth["dict"]),):
             told[peer.name] = Counter(sighting.marker for sighting in peer.find(luma))
         counts = {who: (ids & wanted).total() for who, ids in told.items()}
-        false = {who: sum(n for marker, n in ids.items() if marker not in allowed) for who, ids in told.items()}
+        false = {
+            who: sum(n for marker, n in ids.items() if marker not in allowed)
+            for who, ids in told.items()
+        }
         found.append(Photograph(name, wanted.total(), counts, false))
     return found

@@ -80,7 +80,10 @@ def _clipped(deck: Deck, number: int, rng: Random) -> list[Laid]:
 def _gap(deck: Deck, number: int, rng: Random) -> list[Laid]:
     """A card that is pushed under the next one, so that a gap is left where it should lie."""
     laid, place = _even(deck, number, rng), rng.randrange(1, number)
-    return [(x, y + (rng.uniform(2, 14) if n == place else 0.0), turn) for n, (x, y, turn) in enumerate(laid)]
+    return [
+        (x, y + (rng.uniform(2, 14) if n == place else 0.0), turn)
+        for n, (x, y, turn) in enumerate(laid)
+    ]
 
 
 def _uneven(deck: Deck, number: int, rng: Random) -> list[Laid]:
@@ -153,24 +156,36 @@ def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
     """The same view with the board pushed until a side of it is at the edge of the picture, or out of it."""
     far = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))
-    return replace(view, shift_mm=(x * far * kit.board.width_mm, y * far * kit.board.height_mm), fill=0.97)
+    return replace(
+        view, shift_mm=(x * far * kit.board.width_mm, y * far * kit.board.height_mm), fill=0.97
+    )
 
 
-def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[tuple[float, float, float]]:
+def _in_zone(
+    kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random
+) -> list[tuple[float, float, float]]:
     """A fan that is laid in one zone: x and y in board mm and the turn of each card."""
     board, (x, middle) = kit.board, kit.board.centre_mm(zone)
     away = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):
         number = rng.randint(2, max(2, 7 - attempt // 60))
         laid = HABITS[habit](deck, number, rng)
-        bend = math.radians(rng.uniform(-30, 30) * 0.99**attempt) if habit != EASY and rng.random() < 0.25 else 0.0
+        bend = (
+            math.radians(rng.uniform(-30, 30) * 0.99**attempt)
+            if habit != EASY and rng.random() < 0.25
+            else 0.0
+        )
         start = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(-12 if habit != EASY else 0, 8)
         sine, cosine = math.sin(bend), math.cos(bend)
         cards = []
         for aside, along, turn in laid:
             up = away * (along - start)
             cards.append(
-                (x + aside * cosine - up * sine, middle + aside * sine + up * cosine, turn + math.degrees(bend))
+                (
+                    x + aside * cosine - up * sine,
+                    middle + aside * sine + up * cosine,
+                    turn + math.degrees(bend),
+                )
             )
         room = board.square_mm / 2 - _WITHIN_MM, board.depth_mm / 2 - _WITHIN_MM
         if all(abs(cx - x) < room[0] and abs(cy - middle) < room[1] for cx, cy, _ in cards):
@@ -178,7 +193,9 @@ def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> lis
     return []
 
 
-def _lay(table: SimulatedTable, fans: Layout, places: dict[str, tuple[float, float, float]]) -> None:
+def _lay(
+    table: SimulatedTable, fans: Layout, places: dict[str, tuple[float, float, float]]
+) -> None:
     table.set_up(fans)
     for piece in table.pieces():
         if piece.face in places:
@@ -191,18 +208,24 @@ def _told(table: SimulatedTable, deck: Deck, fans: Layout, habits: dict[Square, 
     """The picture, and what of every card it shows."""
     pieces = [piece for piece in table.pieces() if piece.square is not None]
     size, grown = (deck.width_mm, deck.height_mm), 1 + 2 * _WHITE_MM / deck.marker_mm
-    outlines = [rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces]
+    outlines = [
+        rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces
+    ]
     whole = set[str]()
     for number, piece in enumerate(pieces):
         above = outlines[number + 1 :]
-        card = Lying(piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number])
+        card = Lying(
+            piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number]
+        )
         marks = on_cards([card], marker_places(deck))[0]
         white = [mark.mean(axis=0) + (mark - mark.mean(axis=0)) * grown for mark in marks]
         if any(share_outside(mark, above) == 1 for mark in white):
             whole.add(piece.face)
     readable = frozenset[Square]()
     if _shown_corners(table, outlines) >= _CORNERS:
-        readable = frozenset(z for z, cards in fans.items() if whole.issuperset(cards) and _is_in_picture(table, z))
+        readable = frozenset(
+            z for z, cards in fans.items() if whole.issuperset(cards) and _is_in_picture(table, z)
+        )
     return HardTable(table.render_luma(), fans, habits, readable)
 
 
@@ -211,8 +234,12 @@ def _shown_corners(table: SimulatedTable, outlines: Sequence[Points]) -> int:
     board = table.kit.board
     side = board.corner_mm + 2 * _WHITE_MM
     in_picture = {print_.marker for print_ in table.prints() if print_.shown == 1}
-    places = {marker: board.corner_centres_mm[marker] for marker in board.corners if marker in in_picture}
-    return sum(share_outside(square_corners_mm(*place, side), outlines) == 1 for place in places.values())
+    places = {
+        marker: board.corner_centres_mm[marker] for marker in board.corners if marker in in_picture
+    }
+    return sum(
+        share_outside(square_corners_mm(*place, side), outlines) == 1 for place in places.values()
+    )
 
 
 def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
@@ -277,7 +304,9 @@ class FanTally:
     def plain(self) -> dict[str, object]:
         """For JSON."""
         by_habit = {
-            habit: {what: self.counts[habit, what] for what in ("right", "refused", "wrong", "short")}
+            habit: {
+                what: self.counts[habit, what] for what in ("right", "refused", "wrong", "short")
+            }
             for habit in HABITS
         }
         ms, peer_ms = (round(statistics.median(times), 2) for times in (self.ms, self.peer_ms))
@@ -286,7 +315,9 @@ class FanTally:
     def verdicts(self) -> list[Verdict]:
         """No fan wrong, and those that are easy are read."""
         share = self.shown_right / max(1, self.shown)
-        told = f"{self.wrong} of {sum(self.counts.values())} zones accepted wrongly (none allowed), "
+        told = (
+            f"{self.wrong} of {sum(self.counts.values())} zones accepted wrongly (none allowed), "
+        )
         told += f"{self.of('right')} right, {self.of('refused')} refused, {self.of('short')} short of a card"
         easy = f"{self.shown_right} of {self.shown} that can be read accepted ({share:.1%}, at least {LEAST_RIGHT:.0%})"
         cost = statistics.median(self.ms) / statistics.median(self.peer_ms)
@@ -308,7 +339,10 @@ def _outcome(told: tuple[str, ...], real: tuple[str, ...], *, unknown: bool) -> 
 
 
 def bench_fans(
-    pictures: int = PICTURES, keep: Path | None = None, say: Callable[[str], None] = print, seed: int = SEED
+    pictures: int = PICTURES,
+    keep: Path | None = None,
+    say: Callable[[str], None] = print,
+    seed: int = SEED,
 ) -> FanTally:
     """Read so many tables of hard fans, one picture each; `keep` is a folder for those that were read wrongly."""
     kit = next(kit for kit in default_kits().values() if kit.deck is not None)

@@ -70,7 +70,9 @@ class FirstPicture:
         return f"{self.game}: first picture at {self.height}p, {self._what}: {costs}"
 
 
-def bench_first(step: int = 1, times: int = TIMES, say: Callable[[str], None] = print) -> list[FirstPicture]:
+def bench_first(
+    step: int = 1, times: int = TIMES, say: Callable[[str], None] = print
+) -> list[FirstPicture]:
     """Measure the boards that have pieces, with every `step`-th number of them."""
     found = []
     kits = [kit for kit in default_kits().values() if kit.deck is None]
@@ -85,23 +87,36 @@ def bench_first(step: int = 1, times: int = TIMES, say: Callable[[str], None] = 
 def bench_first_cards(times: int = TIMES, say: Callable[[str], None] = print) -> list[FirstPicture]:
     """Measure boards of cards without a card, with one in each zone and with a fan of five in each."""
     found = []
-    for kit, size in product((kit for kit in default_kits().values() if kit.deck is not None), SIZES):
-        parts = {number * len(kit.board.squares): _first_cards(kit, size, number, times) for number in CARDS_A_ZONE}
+    for kit, size in product(
+        (kit for kit in default_kits().values() if kit.deck is not None), SIZES
+    ):
+        parts = {
+            number * len(kit.board.squares): _first_cards(kit, size, number, times)
+            for number in CARDS_A_ZONE
+        }
         found.append(_told(kit, size, 0, parts))
         say(found[-1].sentence())
     return found
 
 
-def _told(kit: Kit, size: tuple[int, int], hidden: int, parts: dict[int, tuple[float, int]]) -> FirstPicture:
+def _told(
+    kit: Kit, size: tuple[int, int], hidden: int, parts: dict[int, tuple[float, int]]
+) -> FirstPicture:
     ratios = {number: ratio for number, (ratio, _) in parts.items()}
-    return FirstPicture(kit.game, size[1], hidden, ratios, sum(read for _, read in parts.values()), sum(parts))
+    return FirstPicture(
+        kit.game, size[1], hidden, ratios, sum(read for _, read in parts.values()), sum(parts)
+    )
 
 
 def _first_cards(kit: Kit, size: tuple[int, int], number: int, times: int) -> tuple[float, int]:
     """What a first picture costs with so many cards in each zone, and how many are read in their places."""
     assert kit.deck is not None
     names = iter([card.name for card in kit.deck.cards])
-    fans = {zone: tuple(next(names) for _ in range(number)) for zone in kit.board.squares} if number else {}
+    fans = (
+        {zone: tuple(next(names) for _ in range(number)) for zone in kit.board.squares}
+        if number
+        else {}
+    )
     table = printed_table(kit, _view(size))
     table.set_up(fans)
     luma = table.render_luma()
@@ -109,7 +124,9 @@ def _first_cards(kit: Kit, size: tuple[int, int], number: int, times: int) -> tu
     return ratio, sum(len(fan) for zone, fan in fans.items() if reading.fans.get(zone) == fan)
 
 
-def _first(kit: Kit, size: tuple[int, int], number: int, times: int, hidden: int) -> tuple[float, int]:
+def _first(
+    kit: Kit, size: tuple[int, int], number: int, times: int, hidden: int
+) -> tuple[float, int]:
     """The median cost of a first picture with so many pieces on the board and so many corner markers hidden, and how
     many of the pieces were read."""
     table, rng = _table(kit, size, number), Random(f"{kit.game}-{number}-hidden")
@@ -158,6 +175,10 @@ def _table(kit: Kit, size: tuple[int, int], number: int) -> SimulatedTable:
         else:
             for piece in table.pieces():
                 table.nudge(piece.id, _FAR_MM, 0.0)
-        if all(print_.shown >= 1.0 for print_ in table.prints() if print_.face is None or print_.squares):
+        if all(
+            print_.shown >= 1.0
+            for print_ in table.prints()
+            if print_.face is None or print_.squares
+        ):
             break
     return table

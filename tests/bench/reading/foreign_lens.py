@@ -27,7 +27,10 @@ class ForeignLens:
     def seen_through(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The (height, width) picture of a straight lens of this focal length as this one shows it."""
         height, width = luma.shape
-        columns, rows = np.arange(0, width + _STEP_PX, _STEP_PX), np.arange(0, height + _STEP_PX, _STEP_PX)
+        columns, rows = (
+            np.arange(0, width + _STEP_PX, _STEP_PX),
+            np.arange(0, height + _STEP_PX, _STEP_PX),
+        )
         grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 1, 2).astype(np.float64)
         matrix, bend = self._matrix(luma.shape), np.array(self.coefficients)
         if len(bend) == 4:
@@ -35,14 +38,20 @@ class ForeignLens:
         else:
             straight = cv2.undistortPoints(grid, matrix, bend, P=matrix)
         coarse = np.asarray(straight, np.float32).reshape(len(rows), len(columns), 2)
-        where = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(np.float32) / _STEP_PX
+        where = (
+            np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(np.float32)
+            / _STEP_PX
+        )
         fine = cv2.remap(coarse, where, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         seen = cv2.remap(luma, fine, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(seen, np.uint8)
 
     def moved(self, prints: Sequence[Print], luma: NDArray[np.uint8]) -> tuple[Print, ...]:
         """The markers of that picture where this lens shows them."""
-        return tuple(replace(print_, corners_px=self._bent(print_.corners_px, luma.shape)) for print_ in prints)
+        return tuple(
+            replace(print_, corners_px=self._bent(print_.corners_px, luma.shape))
+            for print_ in prints
+        )
 
     def _bent(self, points_px: Points, shape: tuple[int, ...]) -> Points:
         """(N, 2) px of the straight picture where this lens shows them."""

@@ -31,7 +31,9 @@ def aruco(dictionary: str = DICTIONARY) -> Peer:
     return Peer("ArUco", _aruco(cv2.aruco.DetectorParameters(), dictionary))
 
 
-def _aruco(parameters: cv2.aruco.DetectorParameters, dictionary: str) -> Callable[[Luma], list[Sighting]]:
+def _aruco(
+    parameters: cv2.aruco.DetectorParameters, dictionary: str
+) -> Callable[[Luma], list[Sighting]]:
     detector = cv2.aruco.ArucoDetector(dictionary_of(dictionary), parameters)
 
     def find(luma: Luma) -> list[Sighting]:
@@ -43,7 +45,9 @@ def _aruco(parameters: cv2.aruco.DetectorParameters, dictionary: str) -> Callabl
     return find
 
 
-def squares_found(kit: Kit, sightings: Sequence[Sighting], prints: Sequence[Print]) -> dict[int, tuple[Square, ...]]:
+def squares_found(
+    kit: Kit, sightings: Sequence[Sighting], prints: Sequence[Print]
+) -> dict[int, tuple[Square, ...]]:
     """On which squares a detector would put the pieces, by marker; () is beside the board.
 
     By the homography of the corner markers it found, two at least, at the height of the board: it knows no heights.
@@ -53,7 +57,9 @@ def squares_found(kit: Kit, sightings: Sequence[Sighting], prints: Sequence[Prin
     corners = {s.marker: s.corners_px for s in sightings if s.marker in board.corners}
     if len(corners) < 2:
         return {}
-    target = [square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm) for marker in corners]
+    target = [
+        square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm) for marker in corners
+    ]
     to_board = cv2.findHomography(np.vstack(list(corners.values())), np.vstack(target))[0]
     if to_board is None:
         return {}

@@ -111,7 +111,17 @@ class Score:
         return {**asdict(self), "ms": round(statistics.median(self.ms), 2)}
 
 
-_COUNTS = ("readable", "found", "on_board", "right", "wrong_ids", "phantoms", "wrong_entries", "bare", "unsure")
+_COUNTS = (
+    "readable",
+    "found",
+    "on_board",
+    "right",
+    "wrong_ids",
+    "phantoms",
+    "wrong_entries",
+    "bare",
+    "unsure",
+)
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,9 @@ def judge_reading(reading: Reading, prints: Sequence[Print], kit: Kit, tally: Sc
             right = all(reading.markers.get(square) == print_.marker for square in print_.squares)
             tally.right += right
             if not right:
-                faults.append(f"{print_.squares[0]}: {print_.face} ({print_.module_px:.1f} px a module) not read")
+                faults.append(
+                    f"{print_.squares[0]}: {print_.face} ({print_.module_px:.1f} px a module) not read"
+                )
         if not told:
             faults.append(f"{print_.face} beside the board not read" if not print_.squares else "")
     for square, marker in reading.markers.items():
@@ -192,7 +204,9 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
     return found
 
 
-def judge_peer(peer: Peer, luma: NDArray[np.uint8], prints: Sequence[Print], kit: Kit, tally: Score) -> None:
+def judge_peer(
+    peer: Peer, luma: NDArray[np.uint8], prints: Sequence[Print], kit: Kit, tally: Score
+) -> None:
     """Let a detector read one picture and count what it said."""
     began_s = time.process_time()
     sightings = peer.find(luma)
@@ -212,10 +226,14 @@ def judge_peer(peer: Peer, luma: NDArray[np.uint8], prints: Sequence[Print], kit
         tally.found += print_.marker in found
         if print_.squares:
             tally.on_board += 1
-            tally.right += print_.marker in found and set(places.get(print_.marker, ())) == set(print_.squares)
+            tally.right += print_.marker in found and set(places.get(print_.marker, ())) == set(
+                print_.squares
+            )
     tops = tops_of(prints)
     for marker, squares in places.items():
-        tally.wrong_entries += sum(square not in tops or tops[square].marker != marker for square in squares)
+        tally.wrong_entries += sum(
+            square not in tops or tops[square].marker != marker for square in squares
+        )
 
 
 def _is_near(print_: Print, centre_px: NDArray[np.float64]) -> bool:
@@ -223,7 +241,9 @@ def _is_near(print_: Print, centre_px: NDArray[np.float64]) -> bool:
     return bool(np.abs(print_.corners_px.mean(axis=0) - centre_px).max() < reach)
 
 
-def read_scene(wanted: Scene, peer: Peer | None, keep: Path | None) -> tuple[list[Score], list[str]]:
+def read_scene(
+    wanted: Scene, peer: Peer | None, keep: Path | None
+) -> tuple[list[Score], list[str]]:
     """Let the reader and the peer read one scene; answers the counts, and what the reader did not read or read wrongly."""
     condition, severity, _ = wanted.name.rsplit("-", 2)
     tallies, faults = [], list[str]()
@@ -245,7 +265,11 @@ def read_scene(wanted: Scene, peer: Peer | None, keep: Path | None) -> tuple[lis
 
 
 def keep_picture(
-    folder: Path, kept: Scene, picture: tuple[NDArray[np.uint8], Sequence[Print]], reading: Reading, faults: list[str]
+    folder: Path,
+    kept: Scene,
+    picture: tuple[NDArray[np.uint8], Sequence[Print]],
+    reading: Reading,
+    faults: list[str],
 ) -> None:
     """The picture and its truth, for who looks why it was not read."""
     luma, prints = picture
@@ -272,7 +296,9 @@ def keep_picture(
         "seen": {str(square): face for square, face in reading.seen.items()},
         "unknown": sorted(map(str, reading.unknown)),
     }
-    (folder / f"{name}.json").write_text(json.dumps(truth, indent=1, ensure_ascii=False), encoding="utf-8")
+    (folder / f"{name}.json").write_text(
+        json.dumps(truth, indent=1, ensure_ascii=False), encoding="utf-8"
+    )
 
 
 # ---- all pictures ------------------------------------------------------------------------------------------------
@@ -322,18 +348,29 @@ def judged(condition: str, rows: Sequence[Score]) -> Iterator[Verdict]:
     if condition in BOUNDS:
         least, severest = BOUNDS[condition]
         own = _sum(row for row in rows if row.method == READER and row.severity <= severest)
-        what = condition if severest == max(SEVERITIES) else f"{condition}, severity {severest} and less"
-        told = f"{own.right} of {own.on_board} right ({own.right_share:.2%}, at least {least:.1%}), "
+        what = (
+            condition
+            if severest == max(SEVERITIES)
+            else f"{condition}, severity {severest} and less"
+        )
+        told = (
+            f"{own.right} of {own.on_board} right ({own.right_share:.2%}, at least {least:.1%}), "
+        )
         told += f"{own.wrong_entries} wrong entries (none allowed); "
         unsure, most = own.unsure / max(1, own.bare), UNSURE.get(condition, 1.0)
-        told += f"{unsure:.1%} of the bare squares unsure" + (f" (at most {most:.0%})" if most < 1 else "")
+        told += f"{unsure:.1%} of the bare squares unsure" + (
+            f" (at most {most:.0%})" if most < 1 else ""
+        )
         holds = own.right_share >= least and not own.wrong_entries and unsure <= most
         yield Verdict(what, holds, told)
     methods = dict.fromkeys(row.method for row in rows)
     sums = {method: _sum(row for row in rows if row.method == method) for method in methods}
     own = sums.pop(READER)
     if sums:
-        found, right = max(s.found_share for s in sums.values()), max(s.right_share for s in sums.values())
+        found, right = (
+            max(s.found_share for s in sums.values()),
+            max(s.right_share for s in sums.values()),
+        )
         false = min(s.false for s in sums.values())
         told = f"found {own.found_share:.2%} (best peer {found:.2%}), right {own.right_share:.2%} ({right:.2%}), "
         told += f"false ids {own.false} ({false})"

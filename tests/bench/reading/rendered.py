@@ -52,7 +52,9 @@ def bench_reader(kit: Kit, frames: int = 30) -> dict[str, float]:
         "first": first,
         "changed": statistics.median(changed),
         "still": statistics.median(still),
-        "peer": _bare_detector_ms(camera.frame().luma, frames, CARD_DICTIONARY if kit.deck else DICTIONARY),
+        "peer": _bare_detector_ms(
+            camera.frame().luma, frames, CARD_DICTIONARY if kit.deck else DICTIONARY
+        ),
     }
 
 
@@ -93,11 +95,21 @@ def bench_cards(kit: Kit, frames: int, seed: int) -> CardCounts:
         counts["missed"] += bool(missed)
         if dealt.complete:
             counts["complete"] += 1
-            stacks = {zone: stack for zone, stack in dealt.truth.items() if zone not in dealt.touched}
-            counts["right"] += all(reading.fans.get(zone) == stack for zone, stack in stacks.items())
+            stacks = {
+                zone: stack for zone, stack in dealt.truth.items() if zone not in dealt.touched
+            }
+            counts["right"] += all(
+                reading.fans.get(zone) == stack for zone, stack in stacks.items()
+            )
     ms = statistics.median(costs)
     return CardCounts(
-        frames, counts["complete"], counts["right"], counts["wrong"], counts["missed"], ms, statistics.median(peer)
+        frames,
+        counts["complete"],
+        counts["right"],
+        counts["wrong"],
+        counts["missed"],
+        ms,
+        statistics.median(peer),
     )
 
 

@@ -70,7 +70,11 @@ class Scene:
         """Return what the camera sees, (height, width), and every marker in it."""
         table = self.table()
         luma, prints = table.render_luma(), table.prints()
-        return (luma, prints) if self.lens is None else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
+        return (
+            (luma, prints)
+            if self.lens is None
+            else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
+        )
 
     def table(self) -> SimulatedTable:
         """Return the table as the scene has it."""
@@ -177,9 +181,17 @@ def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
 
 def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
     """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm, degrees."""
-    room = kit.board.square_mm - kit.tops_mm[kit.face(face).name][0] if kit.face(face).size == (1, 1) else LOOSE_MM
+    room = (
+        kit.board.square_mm - kit.tops_mm[kit.face(face).name][0]
+        if kit.face(face).size == (1, 1)
+        else LOOSE_MM
+    )
     off_mm, off_deg = 1 + room / 4, 3 + room
-    return rng.uniform(-off_mm, off_mm), rng.uniform(-off_mm, off_mm), rng.uniform(-off_deg, off_deg)
+    return (
+        rng.uniform(-off_mm, off_mm),
+        rng.uniform(-off_mm, off_mm),
+        rng.uniform(-off_deg, off_deg),
+    )
 
 
 def ordinary_view(rng: Random) -> View:
@@ -224,7 +236,11 @@ def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
 def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     """Good light on a busier and busier table; at last through a wide lens with a barrel's bend."""
     table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
-    wide = {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)} if severity == 4 else {}
+    wide = (
+        {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)}
+        if severity == 4
+        else {}
+    )
     return {"table": table, **wide}
 
 
@@ -246,15 +262,24 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     soft: dict[str, Any] = {"shadow": (*spot_on(kit, rng), rng.uniform(40, 140), strength)}
     if severity == 1:
         return soft
-    edge = {"window": (*spot_on(kit, rng), rng.uniform(0, 360), strength), "shade_bgr": (0.7, 0.95, 1.1)}
+    edge = {
+        "window": (*spot_on(kit, rng), rng.uniform(0, 360), strength),
+        "shade_bgr": (0.7, 0.95, 1.1),
+    }
     if severity == 4:
-        return {"blind": (rng.uniform(0, 180), rng.uniform(10, 30), 0.5), "shade_bgr": (1.1, 0.95, 0.8)}
+        return {
+            "blind": (rng.uniform(0, 180), rng.uniform(10, 30), 0.5),
+            "shade_bgr": (1.1, 0.95, 0.8),
+        }
     return edge if severity == 2 else {**soft, **edge}
 
 
 def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     """A lamp that shines back from the board, and smaller reflections."""
-    return {"glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1]), "spots": 6 * severity}
+    return {
+        "glare": (*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1]),
+        "spots": 6 * severity,
+    }
 
 
 def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -263,14 +288,20 @@ def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     strong = (0.85, 0.7, 0.5, 0.3)[severity - 1]
-    cast = {"candle": (strong, 0.6 + 0.4 * strong, 1.1), "sky": (1.1, 0.95, strong), "party": (1.0, strong, 0.9)}
+    cast = {
+        "candle": (strong, 0.6 + 0.4 * strong, 1.1),
+        "sky": (1.1, 0.95, strong),
+        "party": (1.0, strong, 0.9),
+    }
     return {"cast_bgr": cast[rng.choice(sorted(cast))]}
 
 
 def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     """A hand over the board: the severer, the farther it reaches; the fourth comes over a corner marker."""
     board = kit.board
-    depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[severity - 1]
+    depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[
+        severity - 1
+    ]
     files = (0, board.files - 1) if severity == 4 else range(board.files)
     places = [Square(file, rank) for file in files for rank in {depth, board.ranks - 1 - depth}]
     rng.shuffle(places)
@@ -283,7 +314,10 @@ def _small(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 
 def _tilt(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    return {"tilt_deg": _TILTS[severity - 1], "turn_deg": rng.choice((0.0, 180.0)) + rng.uniform(-35, 35)}
+    return {
+        "tilt_deg": _TILTS[severity - 1],
+        "turn_deg": rng.choice((0.0, 180.0)) + rng.uniform(-35, 35),
+    }
 
 
 def _worn(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
@@ -317,12 +351,21 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     """From so far that the board is small in the picture, pieces turned as they were dropped."""
     fill = (0.7, 0.6, 0.55, 0.5)[severity - 1]
-    return {"fill": fill, "freely": True, "tilt_deg": rng.uniform(5, 25), "noise": 1.0 + 0.5 * severity}
+    return {
+        "fill": fill,
+        "freely": True,
+        "tilt_deg": rng.uniform(5, 25),
+        "noise": 1.0 + 0.5 * severity,
+    }
 
 
 def _foreign_lens(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
     """OpenCV's rational model, mild and strong, then its fisheye model, mild and wide."""
-    return {"lens": FOREIGN_LENSES[severity - 1], "k1": 0.0, "focal_ratio": FOREIGN_LENSES[severity - 1].focal_ratio}
+    return {
+        "lens": FOREIGN_LENSES[severity - 1],
+        "k1": 0.0,
+        "focal_ratio": FOREIGN_LENSES[severity - 1].focal_ratio,
+    }
 
 
 CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {

@@ -98,7 +98,9 @@ class Sensor:
         row, column = self._rng.integers(0, _FIELD_PX, 2)
         part = self._field[row : row + height, column : column + width]
         variance = (1 - room.shot) * room.gain**2 + room.shot * room.gain * lit / _WHITE
-        return np.asarray(part * (room.noise * float(self._rng.choice((-1, 1)))) * cv2.sqrt(variance), np.float32)
+        return np.asarray(
+            part * (room.noise * float(self._rng.choice((-1, 1)))) * cv2.sqrt(variance), np.float32
+        )
 
     def _smoothed(self, noisy: NDArray[np.float32]) -> NDArray[np.float32]:
         """A filter over time, as webcams have: small changes fade in, large ones go through."""
@@ -127,15 +129,24 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
     "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
     "low light": lambda share, _: _dim(share, Room()),
-    "jpeg": lambda share, rng: Room(noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))),
-    "flicker": lambda share, rng: Room(noise=2.0, flicker=_between(0.02, 0.2, share), beat=rng.uniform(0.02, 0.5)),
+    "jpeg": lambda share, rng: Room(
+        noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))
+    ),
+    "flicker": lambda share, rng: Room(
+        noise=2.0, flicker=_between(0.02, 0.2, share), beat=rng.uniform(0.02, 0.5)
+    ),
     "bands": lambda share, rng: Room(
-        noise=2.0, bands=_between(0.02, 0.2, share), band_px=rng.uniform(0.25, 0.7), beat=rng.uniform(0.02, 0.98)
+        noise=2.0,
+        bands=_between(0.02, 0.2, share),
+        band_px=rng.uniform(0.25, 0.7),
+        beat=rng.uniform(0.02, 0.98),
     ),
     "exposure": lambda share, _: Room(noise=2.0, jitter=_between(0.005, 0.05, share)),
     "drift": lambda share, _: Room(noise=2.0, drift=_between(0.1, 0.6, share)),
     "webcam": lambda share, rng: Room(
-        noise=_between(2.0, 10.0, share), smoothing=rng.uniform(0.5, 0.9), quality=rng.choice((None, 80, 55))
+        noise=_between(2.0, 10.0, share),
+        smoothing=rng.uniform(0.5, 0.9),
+        quality=rng.choice((None, 80, 55)),
     ),
     "mixed": lambda _, rng: mixed_room(rng),
 }

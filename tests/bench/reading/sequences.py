@@ -87,8 +87,16 @@ class GameTally:
         settled = f"{self.settled} of {self.boards} in time ({self.settled_share:.2%}, "
         settled += f"at least {LEAST_SETTLED_ROUGH:.0%})"
         return [
-            Verdict(f"rough games, {kind}: boards settled right", self.settled_share >= LEAST_SETTLED_ROUGH, settled),
-            Verdict(f"rough games, {kind}: wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"),
+            Verdict(
+                f"rough games, {kind}: boards settled right",
+                self.settled_share >= LEAST_SETTLED_ROUGH,
+                settled,
+            ),
+            Verdict(
+                f"rough games, {kind}: wrong layouts accepted",
+                not self.wrong,
+                f"{self.wrong} (none allowed)",
+            ),
         ]
 
     def verdicts(self) -> list[Verdict]:
@@ -98,22 +106,37 @@ class GameTally:
         return [
             Verdict("games, pieces in all pictures", self.right_share >= LEAST_RIGHT, right),
             Verdict("games, boards settled right", self.settled_share >= LEAST_SETTLED, settled),
-            Verdict("games, wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"),
+            Verdict(
+                "games, wrong layouts accepted", not self.wrong, f"{self.wrong} (none allowed)"
+            ),
         ]
 
     def plain(self) -> dict[str, object]:
         """For JSON."""
         names = ("games", "frames", "pieces", "right", "boards", "settled", "wrong")
-        return {**{name: getattr(self, name) for name in names}, "lags": dict(sorted(self.lags.items()))}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "lags": dict(sorted(self.lags.items())),
+        }
 
 
 class Played:
     """One game: a table, the reader that looks at it, and what it has told; `rough` is one of `ROUGH`."""
 
     def __init__(
-        self, number: int, tally: GameTally, keep: Path | None, say: Callable[[str], None], rough: str = ""
+        self,
+        number: int,
+        tally: GameTally,
+        keep: Path | None,
+        say: Callable[[str], None],
+        rough: str = "",
     ) -> None:
-        self.name, self._tally, self._keep, self._say = f"{rough} game {number + 1}".strip(), tally, keep, say
+        self.name, self._tally, self._keep, self._say = (
+            f"{rough} game {number + 1}".strip(),
+            tally,
+            keep,
+            say,
+        )
         self._rng = Random(f"{rough}game-{number}")
         self._kit = kits()[number % len(kits())]
         trouble: Mapping[str, Any] = {} if rough else _TROUBLE[number % len(_TROUBLE)]
@@ -132,7 +155,16 @@ class Played:
         """Some 35 pictures: the board as it lies, then one event of each kind in some order, and one more move."""
         self._tally.games += 1
         self._settle("start")
-        events = [self._move, self._put, self._take, self._capture, self._flip, self._rest, self._bump, self._lamp]
+        events = [
+            self._move,
+            self._put,
+            self._take,
+            self._capture,
+            self._flip,
+            self._rest,
+            self._bump,
+            self._lamp,
+        ]
         events.append(self._move)
         self._rng.shuffle(events)
         for event in events:
@@ -225,7 +257,9 @@ class Played:
         self.table.hold_hand(square)
         self._see()
 
-    def _a_piece(self, *, on_board: bool, two_faced: bool = False) -> tuple[int | None, Square | None]:
+    def _a_piece(
+        self, *, on_board: bool, two_faced: bool = False
+    ) -> tuple[int | None, Square | None]:
         """A piece of a single square."""
         turning = {names[0] for names in self._kit.pieces if len(names) > 1}
         found = [
@@ -238,8 +272,12 @@ class Played:
         return self._rng.choice(found) if found else (None, None)
 
     def _free_square(self) -> Square | None:
-        taken = {square for print_ in self.table.prints() for square in print_.squares} | self._kit.board.holes
-        return self._rng.choice([square for square in self._kit.board.squares if square not in taken] or [None])
+        taken = {
+            square for print_ in self.table.prints() for square in print_.squares
+        } | self._kit.board.holes
+        return self._rng.choice(
+            [square for square in self._kit.board.squares if square not in taken] or [None]
+        )
 
     # ---- judging ----
 
@@ -272,7 +310,9 @@ class Played:
         for print_ in prints:
             if print_.squares and is_readable(print_):
                 self._tally.pieces += 1
-                self._tally.right += all(reading.seen.get(square) == print_.face for square in print_.squares)
+                self._tally.right += all(
+                    reading.seen.get(square) == print_.face for square in print_.squares
+                )
         faults = wrong_entries(reading, prints, self._kit) if reading.quiet else []
         self._tally.wrong += bool(faults)
         if faults:
@@ -295,8 +335,14 @@ class Played:
         prints = self.table.prints()
         tops = tops_of(prints)
         wanted = {square: p.face for square, p in tops.items() if is_readable(p)}
-        strange = {square for square, face in reading.seen.items() if square not in tops or tops[square].face != face}
-        missing = {square for square, face in wanted.items() if reading.seen.get(square) != face} | strange
+        strange = {
+            square
+            for square, face in reading.seen.items()
+            if square not in tops or tops[square].face != face
+        }
+        missing = {
+            square for square, face in wanted.items() if reading.seen.get(square) != face
+        } | strange
         missing |= self._touched & reading.unknown
         told = ", ".join(map(str, sorted(missing)))
         return f"not right: {told}" if missing else ("" if reading.quiet else "not quiet")

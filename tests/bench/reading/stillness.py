@@ -60,11 +60,15 @@ class StillTally:
     def verdicts(self) -> Iterator[Verdict]:
         """The judgement."""
         share = self.quiet / max(1, self.frames)
-        told = f"{self.quiet} of {self.frames} frames quiet ({share:.2%}, at least {LEAST_QUIET:.0%}; "
+        told = (
+            f"{self.quiet} of {self.frames} frames quiet ({share:.2%}, at least {LEAST_QUIET:.0%}; "
+        )
         told += f"worst case {self.worst:.0%})"
         yield Verdict(f"still, {self.condition}", share >= LEAST_QUIET, told)
         told = f"{self.seen} of {self.events} seen (all), {self.wrong} frames with wrong entries (none allowed)"
-        yield Verdict(f"still, {self.condition}: events", self.seen == self.events and not self.wrong, told)
+        yield Verdict(
+            f"still, {self.condition}: events", self.seen == self.events and not self.wrong, told
+        )
 
 
 def cases(condition: str, seed: str = SEED, sizes: Sequence[tuple[int, int]] = SIZES) -> list[Case]:
@@ -85,9 +89,13 @@ class StillTable:
 
     def __init__(self, case: Case) -> None:
         self.case, self._rng = case, Random(case.name)
-        view = replace(ordinary_view(self._rng), width=case.size[0], height=case.size[1], noise=0.0, light=1.0)
+        view = replace(
+            ordinary_view(self._rng), width=case.size[0], height=case.size[1], noise=0.0, light=1.0
+        )
         self.table = printed_table(case.kit, view)
-        self.table.set_up(_cards(case.kit, self._rng) if case.kit.deck else layout_of(case.kit, self._rng))
+        self.table.set_up(
+            _cards(case.kit, self._rng) if case.kit.deck else layout_of(case.kit, self._rng)
+        )
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
         self.reader = board_reader(default_kits())
         self._clean: Luma | None = None
@@ -98,7 +106,9 @@ class StillTable:
         if self._clean is None:
             self._clean = self.table.render_luma()
         self._frames += 1
-        return self.reader.read(Frame(self._sensor.frame(self._clean), self._frames * _FRAME_S, self._frames))
+        return self.reader.read(
+            Frame(self._sensor.frame(self._clean), self._frames * _FRAME_S, self._frames)
+        )
 
     def is_wrong(self, reading: Reading) -> list[str]:
         """A sentence for each square of which something false is said; of cards too."""
@@ -108,7 +118,11 @@ class StillTable:
         for piece in self.table.pieces():
             if piece.square is not None:
                 lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
-        return [f"{zone}: WRONG, {fan}" for zone, fan in reading.fans.items() if fan != lying.get(zone, ())]
+        return [
+            f"{zone}: WRONG, {fan}"
+            for zone, fan in reading.fans.items()
+            if fan != lying.get(zone, ())
+        ]
 
     def happen(self, event: str) -> None:
         """Push a piece by half a square, turn one, or hold a hand over the board."""
@@ -119,7 +133,9 @@ class StillTable:
             way = self._rng.choice((-1, 1)) * board.pitch_mm / 2
             self.table.nudge(piece.id, *self._rng.choice(((way, 0.0), (0.0, way))))
         elif event == "turn":
-            self.table.turn(piece.id, piece.turn_deg + self._rng.choice((-1, 1)) * self._rng.uniform(40, 90))
+            self.table.turn(
+                piece.id, piece.turn_deg + self._rng.choice((-1, 1)) * self._rng.uniform(40, 90)
+            )
         else:
             self.table.hold_hand(self._rng.choice(board.squares))
         self._clean = None

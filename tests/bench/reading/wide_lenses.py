@@ -51,7 +51,10 @@ def _unbent(bent: Points, coefficients: Sequence[float]) -> Points:
     for _ in range(40):
         squares = x * x + y * y
         radial = 1 + squares * (k1 + k2 * squares)
-        aside = 2 * p1 * x * y + p2 * (squares + 2 * x * x), p1 * (squares + 2 * y * y) + 2 * p2 * x * y
+        aside = (
+            2 * p1 * x * y + p2 * (squares + 2 * x * x),
+            p1 * (squares + 2 * y * y) + 2 * p2 * x * y,
+        )
         x, y = (start[0] - aside[0]) / radial, (start[1] - aside[1]) / radial
     return np.column_stack([x, y])
 
@@ -75,16 +78,26 @@ def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
     width, height = view.width, view.height
     focal = glass.focal_ratio * width
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
-    bent = np.column_stack([(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal])
+    bent = np.column_stack(
+        [(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal]
+    )
     plane = glass.straight(bent).clip(-2.2, 2.2)
     wide = 2 * math.ceil(float(np.abs(plane[:, 0]).max()) * focal) + 3
     high = 2 * math.ceil(float(np.abs(plane[:, 1]).max()) * focal) + 3
     # The board fills the middle of the larger picture as it would fill the bent one.
-    edge = glass.straight(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
-    table = printed_table(kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge))
+    edge = (
+        glass.straight(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
+    )
+    table = printed_table(
+        kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge)
+    )
     table.set_up(layout)
     drawn = table.render_luma()
-    places = (plane * focal + ((wide - 1) / 2, (high - 1) / 2)).astype(np.float32).reshape(height, width, 2)
+    places = (
+        (plane * focal + ((wide - 1) / 2, (high - 1) / 2))
+        .astype(np.float32)
+        .reshape(height, width, 2)
+    )
     seen = cv2.remap(drawn, places, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
     return np.asarray(seen, dtype=np.uint8)
 
@@ -158,7 +171,9 @@ def judge_view(kit: Kit, layout: Layout, luma: Luma, peer: Peer, tally: ViewTall
     tally.pieces += len(truth)
     tally.right += sum(reading.seen.get(square) == face for square, face in truth.items())
     tally.wrong += [
-        f"{s}: {face} instead of {truth.get(s)}" for s, face in reading.seen.items() if truth.get(s) != face
+        f"{s}: {face} instead of {truth.get(s)}"
+        for s, face in reading.seen.items()
+        if truth.get(s) != face
     ]
     if reading.game is not None:
         lost = (s for s in truth if s not in reading.seen and s not in reading.unknown)
@@ -179,5 +194,7 @@ def _peer_squares(kit: Kit, layout: Layout, luma: Luma, peer: Peer) -> set[Squar
     found = set[Square]()
     for marker, squares in squares_found(kit, peer.find(luma), prints).items():
         known = kit.face_of_marker(marker)
-        found.update(square for square in squares if known is not None and truth.get(square) == known.name)
+        found.update(
+            square for square in squares if known is not None and truth.get(square) == known.name
+        )
     return found

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from arena_tools import GAME, NORTH, SOUTH, Places, at, play, points, robots, squares, start, titles, told, winners
+from arena_tools import (
+    GAME,
+    NORTH,
+    SOUTH,
+    Places,
+    at,
+    play,
+    points,
+    robots,
+    squares,
+    start,
+    titles,
+    told,
+    winners,
+)
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -25,12 +39,17 @@ def test_worked_example_a_failure_makes_others_fail() -> None:
         "Petrol robot 2 does not leave b3.",
         "Coral robot 1 does not leave b4.",
     ]
-    assert [(event.square, event.edge) for event in told(step, "bounce")] == [("b2", (0, 1)), ("b3", (0, 1))]
+    assert [(event.square, event.edge) for event in told(step, "bounce")] == [
+        ("b2", (0, 1)),
+        ("b3", (0, 1)),
+    ]
 
 
 def test_worked_example_a_defender_loses_3_and_6_and_4() -> None:
     step = play(at({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
-    assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, "robot 2 stands beside the self-destruct too, unshielded"
+    assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, (
+        "robot 2 stands beside the self-destruct too, unshielded"
+    )
     assert points(step, NORTH) == {1: 30 - 6}
 
 
@@ -62,7 +81,9 @@ def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
 
 
 def test_each_stage_expects_what_lies_there_when_hands_are_done() -> None:
-    state = at({1: "a1"}, {1: ("b2", 6), 2: "e5"}, turn=5, board="n....\n.....\n.....\n.....\ns.S..")
+    state = at(
+        {1: "a1"}, {1: ("b2", 6), 2: "e5"}, turn=5, board="n....\n.....\n.....\n.....\ns.S.."
+    )
     step = play(state, "1:X", "2:W")
     assert titles(step) == ["Armed", "Moves", "Spawn", "Self-destruct", "End of the turn"]
     layouts = [" ".join(sorted(map(str, stage.expected or ()))) for stage in step.stages]
@@ -80,7 +101,10 @@ def test_a_defender_stays_and_takes_half_of_attacks_and_self_destructs_rounded_d
     shot, blast = told(step, "shot")[0], told(step, "blast")[0]
     assert shot.text == "Coral robot 1 attacks south and hits petrol robot 1 on c3: 6 points."
     assert shot.why == blast.why == "Behind its shield a robot takes half the damage, rounded down."
-    assert blast.text == "Coral robot 2 blows up on d4 and hits petrol robot 1 (3) and coral robot 1 (7)."
+    assert (
+        blast.text
+        == "Coral robot 2 blows up on d4 and hits petrol robot 1 (3) and coral robot 1 (7)."
+    )
     assert told(step, "defend")[0].text == "Petrol robot 1 takes shelter on c3."
 
 
@@ -111,7 +135,12 @@ def test_a_self_destruct_hits_all_eight_around_whoever_they_are() -> None:
         ({1: "c3"}, {1: "c4"}, ("1:N", "1:-"), "Coral robot 1 does not leave c4."),
         ({1: "c4"}, {1: "c5"}, ("1:N", "1:aS"), "Coral robot 1 does not leave c5."),
         ({1: "c4"}, {1: "c5"}, ("1:N", "1:X"), "Coral robot 1 does not leave c5."),
-        ({1: "e4", 2: "a1"}, {1: "e6"}, ("1:N", "1:S"), "Petrol robot 1 and coral robot 1 try to enter e5."),
+        (
+            {1: "e4", 2: "a1"},
+            {1: "e6"},
+            ("1:N", "1:S"),
+            "Petrol robot 1 and coral robot 1 try to enter e5.",
+        ),
         (
             {1: "e4", 2: "e6"},
             {1: "f5"},
@@ -120,7 +149,9 @@ def test_a_self_destruct_hits_all_eight_around_whoever_they_are() -> None:
         ),
     ],
 )
-def test_a_move_fails_and_says_why(south: Places, north: Places, orders: tuple[str, str], why: str) -> None:
+def test_a_move_fails_and_says_why(
+    south: Places, north: Places, orders: tuple[str, str], why: str
+) -> None:
     step = play(at(south, north, board=WALLS_MAP), *orders)
     bounce = told(step, "bounce")[0]
     assert bounce.why == why
@@ -142,7 +173,10 @@ def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
     state = at({1: "e5", 2: "e6"}, {1: "i9"})
     step = play(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
-    assert told(step, "shot")[0].text == "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
+    assert (
+        told(step, "shot")[0].text
+        == "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
+    )
     assert told(step, "shot")[0].why == "It is on its own side."
     assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
@@ -155,7 +189,9 @@ def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
         ("c6", "aN", "North leads into the wall on c7.", None),
     ],
 )
-def test_attacks_on_nothing_are_legal_and_do_nothing(square: str, order: str, why: str, to: str | None) -> None:
+def test_attacks_on_nothing_are_legal_and_do_nothing(
+    square: str, order: str, why: str, to: str | None
+) -> None:
     step = play(at({1: square}, {1: "i9"}, board=WALLS_MAP), f"1:{order}", "1:-")
     miss = told(step, "miss")[0]
     assert (miss.why, miss.to, miss.square) == (why, to, square)
@@ -179,7 +215,9 @@ def test_a_new_robot_gets_the_lowest_free_number_in_the_order_listed() -> None:
 
 def test_an_occupied_spawn_point_gives_nothing() -> None:
     step = play(at({1: "b1"}, {1: "g1", 2: "d9"}, turn=5), "1:E", "2:W")
-    assert squares(step, SOUTH) == {1: "c1"}, "one robot of its own moved there, an enemy stands on the other"
+    assert squares(step, SOUTH) == {1: "c1"}, (
+        "one robot of its own moved there, an enemy stands on the other"
+    )
     assert squares(step, NORTH) == {1: "g1", 2: "c9", 3: "g9"}
     assert [(event.text, event.why) for event in told(step, "no_spawn")] == [
         ("No petrol robot appears on c1.", "Petrol robot 1 stands there."),
@@ -230,15 +268,35 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
 @pytest.mark.parametrize(
     ("south", "north", "winner", "reason"),
     [
-        ({1: ("a1", 1), 2: ("b1", 1)}, {1: "i9"}, {SOUTH}, "Turn 30 was the last one: petrol has 2 robots, coral 1."),
-        ({1: ("a1", 9)}, {3: "i9"}, {NORTH}, "Turn 30 was the last one, 1 robot each: coral has 30 points, petrol 9."),
-        ({1: "a1"}, {3: "i9"}, set(), "Turn 30 was the last one: 1 robot and 30 points each, a tie."),
+        (
+            {1: ("a1", 1), 2: ("b1", 1)},
+            {1: "i9"},
+            {SOUTH},
+            "Turn 30 was the last one: petrol has 2 robots, coral 1.",
+        ),
+        (
+            {1: ("a1", 9)},
+            {3: "i9"},
+            {NORTH},
+            "Turn 30 was the last one, 1 robot each: coral has 30 points, petrol 9.",
+        ),
+        (
+            {1: "a1"},
+            {3: "i9"},
+            set(),
+            "Turn 30 was the last one: 1 robot and 30 points each, a tie.",
+        ),
     ],
 )
 def test_after_the_last_turn_robots_count_then_points(
     south: Places, north: Places, winner: set[Seat], reason: str
 ) -> None:
-    assert play(at(south, north, turn=29, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-").state.outcome is None
+    assert (
+        play(
+            at(south, north, turn=29, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-"
+        ).state.outcome
+        is None
+    )
     step = play(at(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-")
     assert winners(step) == winner
     assert step.events[-1].text == reason

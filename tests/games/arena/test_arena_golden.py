@@ -15,7 +15,11 @@ from companion.games.arena.state import State
 
 # ---- a golden game ------------------------------------------------------------------------------------------------------
 
-GOLDEN_OPTIONS: dict[str, Any] = {"board": ".nN.\n..#.\n....\n.#..\n.Ss.", "spawn_every": 3, "turns": 8}
+GOLDEN_OPTIONS: dict[str, Any] = {
+    "board": ".nN.\n..#.\n....\n.#..\n.Ss.",
+    "spawn_every": 3,
+    "turns": 8,
+}
 GOLDEN_GAME = [
     ("1:N", "1:S"),
     ("1:N", "1:S"),
@@ -110,7 +114,12 @@ def test_golden_game() -> None:
 
 GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "one robot each, three turns": ({"board": "n..\n...\n..s"}, 3, 1212121, 278),
-    "a wall, a spawning turn 2, three turns": ({"board": "nN\n#.\n.s", "spawn_every": 2}, 3, 13239961, 501),
+    "a wall, a spawning turn 2, three turns": (
+        {"board": "nN\n#.\n.s", "spawn_every": 2},
+        3,
+        13239961,
+        501,
+    ),
     "two robots each, one turn": ({"board": "n.n\ns.s"}, 1, 20449, 394),
 }
 """Options, turns, sequences of legal orders, distinct positions after them."""
@@ -133,7 +142,9 @@ def count(state: State, depth: int) -> tuple[int, int]:
             if position.outcome:
                 after[position] += ways
                 continue
-            for south, north in itertools.product(*(list(GAME.legal_actions(position, seat)) for seat in SEATS)):
+            for south, north in itertools.product(
+                *(list(GAME.legal_actions(position, seat)) for seat in SEATS)
+            ):
                 after[GAME.apply(position, {SOUTH: south, NORTH: north}, RNG).state] += ways
         level = after
     return level.total(), len(level)

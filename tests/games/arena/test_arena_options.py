@@ -18,11 +18,16 @@ from companion.games.arena.state import Reason
 
 def test_the_standard_arena() -> None:
     dumped: Any = GAME.dump(start())
-    places = {seat: [robot["square"] for robot in dumped["robots"][seat].values()] for seat in SEATS}
+    places = {
+        seat: [robot["square"] for robot in dumped["robots"][seat].values()] for seat in SEATS
+    }
     assert places == {SOUTH: ["b1", "e1", "h1"], NORTH: ["b9", "e9", "h9"]}
     assert (dumped["turn"], dumped["turns"], dumped["outcome"]) == (1, 30, None)
     ground = start().ground
-    assert [[ground.texts[place] for place in spawns] for spawns in ground.spawns] == [["c1", "g1"], ["c9", "g9"]]
+    assert [[ground.texts[place] for place in spawns] for spawns in ground.spawns] == [
+        ["c1", "g1"],
+        ["c9", "g9"],
+    ]
     assert (ground.files, ground.ranks, ground.walls) == (9, 9, frozenset())
 
 
@@ -58,7 +63,16 @@ def test_bad_options_are_refused_with_their_place(options: dict[str, object], me
 
 
 def test_damages_points_and_turns_are_options() -> None:
-    state = at({1: "e5", 2: "e4"}, {1: "e6"}, hit_points=20, attack=3, friendly=2, blast=1, turns=1, spawn_every=0)
+    state = at(
+        {1: "e5", 2: "e4"},
+        {1: "e6"},
+        hit_points=20,
+        attack=3,
+        friendly=2,
+        blast=1,
+        turns=1,
+        spawn_every=0,
+    )
     step = play(state, "1:aN 2:aN", "1:X")
     assert points(step, SOUTH) == {1: 20 - 2 - 1, 2: 20}
     assert winners(step) == {SOUTH}
@@ -67,7 +81,9 @@ def test_damages_points_and_turns_are_options() -> None:
 
 def test_every_house_default_is_an_option_row() -> None:
     rows = {row.name for row in GAME.option_rows}
-    assert rows == set(GAME.options_type.__struct_fields__) - {"start"}, "a chosen start is the lesson's alone"
+    assert rows == set(GAME.options_type.__struct_fields__) - {"start"}, (
+        "a chosen start is the lesson's alone"
+    )
     assert next(row for row in GAME.option_rows if row.name == "board").free_text
     assert [row.name for row in GAME.option_rows if not row.house_rule] == ["board", "turns"]
 
@@ -76,10 +92,19 @@ def test_the_kit_has_sixteen_robots_and_the_map() -> None:
     kit = GAME.kit(GAME.options({}))
     assert [face.markers for face in kit.faces] == [(marker,) for marker in range(54, 70)]
     assert [face.name for face in kit.faces][7:9] == ["petrol robot 8", "coral robot 1"]
-    assert {(face.seat, face.drawing) for face in kit.faces} == {(SOUTH, "disc"), (NORTH, "diamond")}
+    assert {(face.seat, face.drawing) for face in kit.faces} == {
+        (SOUTH, "disc"),
+        (NORTH, "diamond"),
+    }
     assert (kit.face("coral robot 5").letter, kit.face("coral robot 5").height_mm) == ("5", 6.0)
     board = kit.board
-    assert (board.corners, board.square_mm, board.gap_mm, board.tones, kit.tag_mm) == ((8, 9, 10, 11), 30, 0, 2, 17)
+    assert (board.corners, board.square_mm, board.gap_mm, board.tones, kit.tag_mm) == (
+        (8, 9, 10, 11),
+        30,
+        0,
+        2,
+        17,
+    )
     assert {(str(mark.square), mark.drawing) for mark in board.marks} == {
         ("c1", "spawn-s"),
         ("g1", "spawn-s"),
@@ -87,7 +112,9 @@ def test_the_kit_has_sixteen_robots_and_the_map() -> None:
         ("g9", "spawn-n"),
     }
     walls = GAME.kit(GAME.options({"board": WALLS_MAP})).board
-    assert {str(mark.square) for mark in walls.marks if mark.drawing == "wall"} == set(map(str, walls.holes))
+    assert {str(mark.square) for mark in walls.marks if mark.drawing == "wall"} == set(
+        map(str, walls.holes)
+    )
     assert sorted(map(str, walls.holes)) == ["c3", "c7", "d5", "f5", "g3", "g7"]
 
 
@@ -102,7 +129,10 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "“” is not an order: write a robot from 1 to 8, a colon, and one of N E S W aN aE aS aW D X -"),
+        (
+            "",
+            "“” is not an order: write a robot from 1 to 8, a colon, and one of N E S W aN aE aS aW D X -",
+        ),
         ("1:Q", "“1:Q” is not an order"),
         ("1N", "“1N” is not an order"),
         ("0:N", "“0:N” is not an order"),
@@ -173,5 +203,14 @@ def test_both_act_at_once() -> None:
 def test_every_rule_that_is_named_exists() -> None:
     ids = {rule.id for rule in GAME.rules}
     assert len(ids) == len(GAME.rules)
-    assert {"orders", "defending", "self-destruct", "moving", "bounce", "spawning", "attacking", "leaving"} <= ids
+    assert {
+        "orders",
+        "defending",
+        "self-destruct",
+        "moving",
+        "bounce",
+        "spawning",
+        "attacking",
+        "leaving",
+    } <= ids
     assert all(rule.text.endswith(".") and "!" not in rule.text for rule in GAME.rules)

@@ -75,7 +75,9 @@ def test_each_seat_has_the_sheet_of_its_own_robots() -> None:
         ("1", "b3", "18 points"),
         ("4", "c1", "30 points"),
     ]
-    assert [(unit.name, str(unit.square), unit.note) for unit in theirs.units] == [("2", "e5", "1 point")]
+    assert [(unit.name, str(unit.square), unit.note) for unit in theirs.units] == [
+        ("2", "e5", "1 point")
+    ]
     assert [(kind.letter, kind.label, kind.has_direction) for kind in mine.kinds] == [
         ("", "Move", True),
         ("a", "Attack", True),
@@ -105,7 +107,9 @@ def test_what_a_sheet_spells_is_legal() -> None:
     }
     assert spelt | {sheet.nothing} == set(CODES)
     for code in spelt:
-        GAME.check(start(), SOUTH, GAME.parse(" ".join(f"{unit.name}:{code}" for unit in sheet.units)))
+        GAME.check(
+            start(), SOUTH, GAME.parse(" ".join(f"{unit.name}:{code}" for unit in sheet.units))
+        )
 
 
 def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
@@ -201,35 +205,56 @@ def test_keys_are_seen_from_the_seat() -> None:
         grammar = pad(start(), seat)
         assert [key.pad for key in grammar.keys] == ["up", "down", "left", "right", "a", "b"]
         assert "".join(key.letter for key in grammar.keys[:4]) == letters
-        assert [key.drawing for key in grammar.keys[:4]] == ["order-up", "order-down", "order-left", "order-right"]
+        assert [key.drawing for key in grammar.keys[:4]] == [
+            "order-up",
+            "order-down",
+            "order-left",
+            "order-right",
+        ]
         assert grammar.keys[0].label == ("move north" if seat is SOUTH else "move south")
 
 
-@given(st.lists(st.sampled_from(KEYS), max_size=16), st.sets(st.integers(1, 8), min_size=1, max_size=8))
+@given(
+    st.lists(st.sampled_from(KEYS), max_size=16), st.sets(st.integers(1, 8), min_size=1, max_size=8)
+)
 def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers: set[int]) -> None:
     """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots done decides."""
     state = at({number: f"{'abcdefgh'[number - 1]}2" for number in sorted(numbers)}, {1: "i9"})
     grammar = pad(state, SOUTH)
     draft: tuple[str, ...] = ()
     for key in keys:
-        assert {grammar.accepts(draft, each) for each in KEYS} == {grammar.count(draft) < len(numbers)}
+        assert {grammar.accepts(draft, each) for each in KEYS} == {
+            grammar.count(draft) < len(numbers)
+        }
         assert not grammar.accepts(draft, "nonsense")
         if grammar.accepts(draft, key):
             draft = (*draft, key)
         action = GAME.parse(grammar.text(draft))
         if grammar.accepts(draft, "ready"):
-            assert grammar.text((*draft, "ready")) == grammar.text(draft), "holding ready may begin as a press of it"
+            assert grammar.text((*draft, "ready")) == grammar.text(draft), (
+                "holding ready may begin as a press of it"
+            )
         GAME.check(state, SOUTH, action)
         assert 0 <= grammar.count(draft) <= len(numbers)
 
 
-@given(st.lists(st.sampled_from(["", *(code for code in CODES if code != "-")]), min_size=3, max_size=3))
+@given(
+    st.lists(
+        st.sampled_from(["", *(code for code in CODES if code != "-")]), min_size=3, max_size=3
+    )
+)
 def test_every_order_can_be_spelt_at_both_pads(codes: list[str]) -> None:
-    text = " ".join(f"{number}:{code}" for number, code in enumerate(codes, start=1) if code) or "1:-"
+    text = (
+        " ".join(f"{number}:{code}" for number, code in enumerate(codes, start=1) if code) or "1:-"
+    )
     for seat, away in ((SOUTH, "NSWE"), (NORTH, "SNEW")):
         pads = dict(zip(away, KEYS, strict=False))
         spelt = {"": ["ready"], "D": ["b"], "X": ["a", "a"]}
-        keys = [key for code in codes for key in (spelt.get(code) or [*"a" * (len(code) - 1), pads[code[-1]]])]
+        keys = [
+            key
+            for code in codes
+            for key in (spelt.get(code) or [*"a" * (len(code) - 1), pads[code[-1]]])
+        ]
         assert pad(start(), seat).text(tuple(keys)) == text
         assert pad(start(), seat).count(tuple(keys)) == 3
 
@@ -309,7 +334,11 @@ def test_every_legal_action_passes_the_check_and_is_read_back() -> None:
 def test_properties_of_random_games(seed: int) -> None:
     rng = Random(f"properties/{seed}")
     ids = {rule.id for rule in GAME.rules}
-    options = {} if seed % 2 else {"board": "nN.n\n.#..\n....\n..#.\ns.Ss", "spawn_every": 2, "max_robots": 4}
+    options = (
+        {}
+        if seed % 2
+        else {"board": "nN.n\n.#..\n....\n..#.\ns.Ss", "spawn_every": 2, "max_robots": 4}
+    )
     state = start(**options)
     faces = {face.name for face in GAME.kit(state.options).faces}
     while not state.outcome:
@@ -337,7 +366,9 @@ def test_properties_of_random_games(seed: int) -> None:
             numbers = list(step.state.numbers(side))
             assert numbers == sorted(set(numbers))
             assert len(numbers) <= state.options.max_robots
-            assert all(0 < robot.points <= state.options.hit_points for robot in step.state.robots[side])
+            assert all(
+                0 < robot.points <= state.options.hit_points for robot in step.state.robots[side]
+            )
         state = step.state
         assert state.turn <= state.options.turns + 1
 
@@ -351,9 +382,14 @@ def test_the_arena_is_fair(seed: int) -> None:
         south, north = (GAME.random_action(one, seat, rng) for seat in SEATS)
         one = GAME.apply(one, {SOUTH: south, NORTH: north}, rng).state
         other = GAME.apply(other, {SOUTH: turned(north), NORTH: turned(south)}, rng).state
-        places = [[str(one.ground.squares[robot.place]) for robot in robots] for robots in one.robots]
+        places = [
+            [str(one.ground.squares[robot.place]) for robot in robots] for robots in one.robots
+        ]
         opposite = [
-            [str(Square(square.file, 8 - square.rank)) for square in (other.ground.squares[r.place] for r in robots)]
+            [
+                str(Square(square.file, 8 - square.rank))
+                for square in (other.ground.squares[r.place] for r in robots)
+            ]
             for robots in other.robots
         ]
         assert places == opposite[::-1]
@@ -363,7 +399,10 @@ def test_the_arena_is_fair(seed: int) -> None:
 
 def turned(orders: Orders) -> Orders:
     return Orders(
-        tuple((number, "".join(TURNED.get(letter, letter) for letter in code)) for number, code in orders.given)
+        tuple(
+            (number, "".join(TURNED.get(letter, letter) for letter in code))
+            for number, code in orders.given
+        )
     )
 
 
@@ -375,7 +414,9 @@ def test_random_games_through_the_engine_never_raise() -> None:
         while reply["to_act"]:
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             texts = {seat: GAME.format(action) for seat, action in actions.items()}
-            assert json.loads(engine.answer(json.dumps({"is_legal": texts}).encode())) == {"is_legal": True}
+            assert json.loads(engine.answer(json.dumps({"is_legal": texts}).encode())) == {
+                "is_legal": True
+            }
             reply = json.loads(engine.answer(json.dumps({"apply": texts}).encode()))
             assert "error" not in reply, reply
             state = GAME.apply(state, actions, rng).state
@@ -394,12 +435,18 @@ def test_a_state_holds_no_orders() -> None:
     one, other = play(state, "1:W 2:aN", "1:N"), play(state, "1:aW 2:D", "1:-")
     assert one.state == other.state
     for viewer in (None, *SEATS):
-        assert GAME.view(one.state, viewer) == GAME.view(other.state, viewer) == GAME.dump(one.state)
+        assert (
+            GAME.view(one.state, viewer) == GAME.view(other.state, viewer) == GAME.dump(one.state)
+        )
         assert GAME.standing(one.state, viewer) == GAME.standing(other.state, viewer)
 
 
 def test_what_seats_see_differs_only_in_the_sheet_and_its_sign() -> None:
     state = at({1: "a1", 2: ("e5", 7)}, {1: "i9"})
     mine, everybody = GAME.standing(state, SOUTH), GAME.standing(state, None)
-    assert (mine.hint, mine.facts, mine.badges) == (everybody.hint, everybody.facts, everybody.badges)
+    assert (mine.hint, mine.facts, mine.badges) == (
+        everybody.hint,
+        everybody.facts,
+        everybody.badges,
+    )
     assert GAME.view(state, SOUTH) == GAME.view(state, NORTH) == GAME.view(state, None)

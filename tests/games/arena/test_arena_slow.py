@@ -47,7 +47,9 @@ class Slow:
 
     def squares_of(self, character: str) -> list[Place]:
         width, height = len(self.rows[0]), len(self.rows)
-        every = sorted((file, rank) for file in range(1, width + 1) for rank in range(1, height + 1))
+        every = sorted(
+            (file, rank) for file in range(1, width + 1) for rank in range(1, height + 1)
+        )
         return [place for place in every if self.tile(place) == character]
 
 
@@ -108,15 +110,21 @@ def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
     for name, code in orders.items():
         for victim, place in places.items():
             if code.startswith("a") and place == step(places[name], code[1]):
-                hits.append((victim, position.option("friendly" if victim[0] == name[0] else "attack")))
+                hits.append(
+                    (victim, position.option("friendly" if victim[0] == name[0] else "attack"))
+                )
             away = max(abs(place[0] - places[name][0]), abs(place[1] - places[name][1]))
             if code == "X" and away == 1:
                 hits.append((victim, position.option("blast")))
     for victim, damage in hits:
         points[victim] -= damage // 2 if orders.get(victim) == "D" else damage
     kept = sorted(name for name in places if points[name] > 0 and orders.get(name) != "X")
-    robots = tuple((side, number, places[side, number], points[side, number]) for side, number in kept)
-    return replace(position, robots=robots, turn=position.turn + 1, result=slow_result(position, robots))
+    robots = tuple(
+        (side, number, places[side, number], points[side, number]) for side, number in kept
+    )
+    return replace(
+        position, robots=robots, turn=position.turn + 1, result=slow_result(position, robots)
+    )
 
 
 def slow_result(position: Slow, robots: tuple[tuple[str, int, Place, int], ...]) -> str:
@@ -153,7 +161,9 @@ def slow_count(position: Slow, depth: int) -> tuple[int, int]:
             if before.result:
                 after[before] += ways
                 continue
-            for south, north in itertools.product(slow_orders(before, "south"), list(slow_orders(before, "north"))):
+            for south, north in itertools.product(
+                slow_orders(before, "south"), list(slow_orders(before, "north"))
+            ):
                 after[slow_turn(before, south | north)] += ways
         level = after
     return level.total(), len(level)
@@ -166,7 +176,14 @@ ARENAS: list[dict[str, Any]] = [
     {},
     {"board": "nN.\nS#N\n..s", "spawn_every": 1, "turns": 12},
     {"board": "nn.nn\n.....\nss.ss", "hit_points": 50, "spawn_every": 0},
-    {"board": "N..N\nn#.n\n.##.\nS.sS", "spawn_every": 2, "max_robots": 3, "attack": 7, "friendly": 5, "blast": 3},
+    {
+        "board": "N..N\nn#.n\n.##.\nS.sS",
+        "spawn_every": 2,
+        "max_robots": 3,
+        "attack": 7,
+        "friendly": 5,
+        "blast": 3,
+    },
     {"board": "nN" * 6 + "\n" + "." * 12 + "\n" + "sS" * 6, "spawn_every": 3, "hit_points": 60},
 ]
 
@@ -180,7 +197,9 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
         state, slow = GAME.setup(GAME.options(options), rng), slow_start(options)
         while not state.outcome:
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
-            orders = {(str(seat), robot): code for seat in SEATS for robot, code in actions[seat].given}
+            orders = {
+                (str(seat), robot): code for seat in SEATS for robot, code in actions[seat].given
+            }
             if number == 2:  # nobody blows up: crowds meet
                 orders = {name: "D" if code == "X" else code for name, code in orders.items()}
                 actions = {seat: GAME.parse(spelt(orders, str(seat))) for seat in SEATS}
@@ -191,7 +210,9 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
 
 
 def spelt(orders: dict[Name, str], side: str) -> str:
-    return " ".join(f"{number}:{code}" for (owner, number), code in sorted(orders.items()) if owner == side)
+    return " ".join(
+        f"{number}:{code}" for (owner, number), code in sorted(orders.items()) if owner == side
+    )
 
 
 def plain(dumped: Any) -> tuple[dict[Name, tuple[str, int]], int, str]:
@@ -206,22 +227,31 @@ def plain(dumped: Any) -> tuple[dict[Name, tuple[str, int]], int, str]:
 
 def plain_slow(slow: Slow) -> tuple[dict[Name, tuple[str, int]], int, str]:
     robots = {
-        (side, number): (f"{'abcdefghijkl'[file - 1]}{rank}", left) for side, number, (file, rank), left in slow.robots
+        (side, number): (f"{'abcdefghijkl'[file - 1]}{rank}", left)
+        for side, number, (file, rank), left in slow.robots
     }
     return robots, slow.turn, slow.result
 
 
 @settings(max_examples=300)
 @given(
-    st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from("NESW.."), max_size=9),
+    st.dictionaries(
+        st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from("NESW.."), max_size=9
+    ),
     st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3),
 )
-def test_the_moves_that_succeed_are_the_largest_set_that_can(crowd: dict[Place, str], walls: Iterable[Place]) -> None:
+def test_the_moves_that_succeed_are_the_largest_set_that_can(
+    crowd: dict[Place, str], walls: Iterable[Place]
+) -> None:
     """On 4 x 4 squares with walls: whoever the algorithm lets move is exactly the largest set that fits together."""
     free = {(file, rank) for file in range(4) for rank in range(4)} - set(walls)
     standing = [(place, code) for place, code in crowd.items() if place in free]
     places = [place for place, _ in standing]
-    tries = {robot: step(place, code) for robot, (place, code) in enumerate(standing) if code in COMPASS}
+    tries = {
+        robot: step(place, code) for robot, (place, code) in enumerate(standing) if code in COMPASS
+    }
     number = {place: index for index, place in enumerate(sorted(free))}
-    failed = failures([number[place] for place in places], {robot: number.get(to) for robot, to in tries.items()})
+    failed = failures(
+        [number[place] for place in places], {robot: number.get(to) for robot, to in tries.items()}
+    )
     assert set(tries) - set(failed) == slow_moves(dict(enumerate(places)), tries, free.__contains__)

@@ -87,27 +87,38 @@ def test_drawing_a_card_the_attacker_only_from_lanes_without_a_defender_stack() 
     assert play(state, "d1").state.hands == ((), (DECK[13],))
     reason, words = refused(state, "d2")
     assert reason is Reason.LANE_DEFENDED
-    assert words == "A defender stack lies in front of the deck of lane 2: draw from a lane without one"
+    assert (
+        words
+        == "A defender stack lies in front of the deck of lane 2: draw from a lane without one"
+    )
 
 
 def test_drawing_a_card_the_attacker_from_the_attacker_deck() -> None:
     state = attacking(at(start(), attacker_deck="7# 8#"))
     assert play(state, "da").state.hands == ((), ("7#",))
     assert refused(attacking(start()), "da")[0] is Reason.NOTHING_TO_DRAW
-    assert refused(start(), "da") == (Reason.ATTACKER_ONLY, "Only the attacker draws from the attacker deck")
+    assert refused(start(), "da") == (
+        Reason.ATTACKER_ONLY,
+        "Only the attacker draws from the attacker deck",
+    )
 
 
 def test_drawing_a_card_from_an_empty_deck_shuffles_its_discard_pile_into_it() -> None:
     step = play(at(start(), 1, deck="", discard="2& 3& 4&"), "d1")
     assert step.state.discards[1] == ()
     assert sorted(step.state.hands[0] + step.state.decks[1]) == ["2&", "3&", "4&"]
-    assert texts(step) == ["Lane 1’s discard pile becomes its deck.", "Defender draws a card from lane 1."]
+    assert texts(step) == [
+        "Lane 1’s discard pile becomes its deck.",
+        "Defender draws a card from lane 1.",
+    ]
     attack = play(attacking(at(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
 
 
 def test_drawing_a_card_how_the_discard_pile_lay_does_not_matter() -> None:
-    one, other = (play(at(start(), 1, deck="", discard=pile), "d1").state for pile in ("2& 3& 4&", "4& 2& 3&"))
+    one, other = (
+        play(at(start(), 1, deck="", discard=pile), "d1").state for pile in ("2& 3& 4&", "4& 2& 3&")
+    )
     assert one == other
 
 
@@ -122,7 +133,10 @@ def test_drawing_a_card_with_deck_and_discard_pile_empty_is_not_possible() -> No
     state = at(start(), 1, deck="")
     for asked in (state, attacking(state)):
         reason, words = refused(asked, "d1")
-        assert (reason, words) == (Reason.NOTHING_TO_DRAW, "The deck and the discard pile of lane 1 are empty")
+        assert (reason, words) == (
+            Reason.NOTHING_TO_DRAW,
+            "The deck and the discard pile of lane 1 are empty",
+        )
 
 
 def test_drawing_a_card_names_it_only_where_it_lay_open() -> None:
@@ -154,7 +168,10 @@ def test_playing_a_card_defender_face_up_on_a_face_up_stack(card: str) -> None:
         Reason.WRONG_FACE,
         "Your stack in lane 2 lies face up: play face up there",
     )
-    assert refused(state, f"u{card}1")[1] == "Your stack in lane 1 does not lie face up: play face down there"
+    assert (
+        refused(state, f"u{card}1")[1]
+        == "Your stack in lane 1 does not lie face up: play face down there"
+    )
 
 
 def test_playing_a_card_defender_break_needs_a_stack_with_a_card() -> None:
@@ -167,11 +184,17 @@ def test_playing_a_card_defender_break_needs_a_stack_with_a_card() -> None:
 def test_playing_a_card_defender_break_face_up_initiates_combat_at_once() -> None:
     state = at(start(), 2, defence="8^", attack="6&", south=">&")
     step = play(state, "u>&2")
-    assert texts(step)[:3] == ["Defender plays >& face up in lane 2.", "Attacker opens 6&.", "Defender opens 8^ >&."]
+    assert texts(step)[:3] == [
+        "Defender plays >& face up in lane 2.",
+        "Attacker opens 6&.",
+        "Defender opens 8^ >&.",
+    ]
     assert (step.state.defence[2], step.state.is_up[2]) == (("8^", ">&"), True)
     assert step.state.discards[2] == ("6&",)
     traps = play(at(state, 2, defence="8^ @^", attack="6& @&"), "u>&2")
-    assert "Defender’s @^ takes @& to the lane discard." in texts(traps), "the defender’s TRAPs act first"
+    assert "Defender’s @^ takes @& to the lane discard." in texts(traps), (
+        "the defender’s TRAPs act first"
+    )
 
 
 def test_playing_a_card_defender_break_not_with_another_face_up_break() -> None:
@@ -192,7 +215,10 @@ def test_playing_a_card_defender_break_face_up_needs_an_attacker_stack() -> None
 
 
 def test_playing_a_card_needs_it_in_the_hand() -> None:
-    assert refused(at(start(), south="5&"), "p8&3") == (Reason.NOT_IN_HAND, "8& is not in your hand")
+    assert refused(at(start(), south="5&"), "p8&3") == (
+        Reason.NOT_IN_HAND,
+        "8& is not in your hand",
+    )
     assert refused(start(), "ua#3")[1] == "10# is not in your hand"
 
 
@@ -204,7 +230,10 @@ def test_playing_a_card_attacker_any_stack_face_down(card: str) -> None:
     state = attacking(at(start(), 2, attack="5^", north=card))
     assert plays(state, card) == "p0 p1 p2 p3 p4 p5"
     assert play(state, f"p{card}2").state.attack[2] == ("5^", card)
-    assert refused(state, f"u{card}2") == (Reason.WRONG_FACE, "The attacker plays only BOUNCE and BREAK face up")
+    assert refused(state, f"u{card}2") == (
+        Reason.WRONG_FACE,
+        "The attacker plays only BOUNCE and BREAK face up",
+    )
 
 
 def test_playing_a_card_attacker_bounce_face_down_on_any_stack_face_up_on_an_empty_one() -> None:
@@ -232,7 +261,9 @@ def test_playing_a_card_attacker_bounce_face_up_before_no_stack_and_before_bounc
     after = play(attacking(at(start(), 2, north="?&")), "u?&2").state
     assert (after.is_up[2], after.discards[2]) == (False, ("?&",))
     emptied = play(attacking(at(start(), 2, defence="?^ ?!", north="?&")), "u?&2").state
-    assert (emptied.defence[2], emptied.is_up[2]) == ((), False), "an emptied stack is face down again"
+    assert (emptied.defence[2], emptied.is_up[2]) == ((), False), (
+        "an emptied stack is face down again"
+    )
 
 
 def test_playing_a_card_attacker_break_needs_a_stack_with_a_card() -> None:
@@ -246,7 +277,9 @@ def test_playing_a_card_attacker_break_face_up_initiates_combat_at_once() -> Non
     state = attacking(at(start(), 2, attack="8^", defence="4&", north=">&"))
     step = play(state, "u>&2")
     assert step.state.attacker_discard == ("4&", "8^", ">&")
-    assert step.state.hands[1] == DECK[26:28], "damage 3: one card of the stack, two of the lane deck"
+    assert step.state.hands[1] == DECK[26:28], (
+        "damage 3: one card of the stack, two of the lane deck"
+    )
     assert "Attacker draws 2 cards from lane 2." in texts(step)
 
 
@@ -276,8 +309,16 @@ def test_win_conditions_the_defender_when_the_attacker_is_out_of_cards() -> None
     step = play(state, "p2#5")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
-    assert step.state.outcome.reason == "The attacker has no card and no lane to draw from: the defender wins."
-    for still in (at(state, north="5&"), at(state, attack="5&"), at(state, discard="5&"), at(state, deck="5&")):
+    assert (
+        step.state.outcome.reason
+        == "The attacker has no card and no lane to draw from: the defender wins."
+    )
+    for still in (
+        at(state, north="5&"),
+        at(state, attack="5&"),
+        at(state, discard="5&"),
+        at(state, deck="5&"),
+    ):
         assert play(still, "p2#5").state.outcome is None
 
 
@@ -296,7 +337,11 @@ def test_win_conditions_a_winning_combat_is_completed_and_counts_as_a_turn() -> 
     after = play(attacking(last), "c2").state
     assert after.outcome
     assert after.outcome.winners == {ATTACKER}
-    assert (after.turns_left, after.attack[2], after.attacker_discard) == (0, (), ("9#", "2^", "8^"))
+    assert (after.turns_left, after.attack[2], after.attacker_discard) == (
+        0,
+        (),
+        ("9#", "2^", "8^"),
+    )
 
 
 # ---- counts and a golden game --------------------------------------------------------------------------------
@@ -319,10 +364,16 @@ GOLDEN_EVENTS = {
         "Attacker’s @& 9& go to the lane discard.",
         "Defender keeps 2&, face up.",
     ],
-    19: ["The attacker discard becomes the attacker deck.", "Attacker draws a card from the attacker deck."],
+    19: [
+        "The attacker discard becomes the attacker deck.",
+        "Attacker draws a card from the attacker deck.",
+    ],
     24: ["Attacker does 4 damage.", "Attacker draws 8% and 3 more cards from lane 3."],
     27: ["The combat bounces: no damage.", "Defender’s ?# goes to the attacker discard."],
-    30: ["Attacker draws 10+ and 2 more cards from lane 3.", "Lane 3 owes 4 and has only 3: the attacker wins."],
+    30: [
+        "Attacker draws 10+ and 2 more cards from lane 3.",
+        "Lane 3 owes 4 and has only 3: the attacker wins.",
+    ],
 }
 
 
@@ -338,7 +389,9 @@ def test_golden_game() -> None:
         GAME.require(state, {state.seat: action})
         step = GAME.apply(state, {state.seat: action}, chance)
         told = texts(step)
-        assert [text for text in told if text in GOLDEN_EVENTS.get(number, [])] == GOLDEN_EVENTS.get(number, [])
+        assert [
+            text for text in told if text in GOLDEN_EVENTS.get(number, [])
+        ] == GOLDEN_EVENTS.get(number, [])
         state = step.state
         assert every_card(state) == sorted(DECK)
     assert state.outcome
@@ -350,7 +403,9 @@ def counts(state: State, depth: int) -> int:
     legal = GAME.legal_actions(state, state.seat) if state.outcome is None else []
     if depth == 1:
         return len(list(legal))
-    return sum(counts(GAME.apply(state, {state.seat: a}, Random(7)).state, depth - 1) for a in legal)
+    return sum(
+        counts(GAME.apply(state, {state.seat: a}, Random(7)).state, depth - 1) for a in legal
+    )
 
 
 # By hand: a turn without cards is 6 draws and a pass. Third turn: a card drawn from five lanes can be played 6 times
@@ -370,6 +425,14 @@ GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 def test_golden_counts_from_the_deal_and_from_the_middle_of_a_game(edition: str) -> None:
     state = golden_deal(edition)
     from_the_deal = tuple(counts(state, depth) for depth in (1, 2, 3))
-    middle = at(state, 2, attack="5& @^ 3%", defence="4^ 2#", south="8& >+ 7%", north="?& >& 6%", discard="9&")
+    middle = at(
+        state,
+        2,
+        attack="5& @^ 3%",
+        defence="4^ 2#",
+        south="8& >+ 7%",
+        north="?& >& 6%",
+        discard="9&",
+    )
     from_the_middle = tuple(counts(middle, depth) for depth in (1, 2))
     assert (from_the_deal, from_the_middle) == GOLDEN_COUNTS[edition]

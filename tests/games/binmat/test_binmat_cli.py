@@ -87,14 +87,26 @@ def test_combat_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
         "lane_discard": [],
     }
     assert [step["title"] for step in steps] == ["Cards open", "Powers", "Damage"]
-    assert steps[0]["sentences"][0] == {"text": "Attacker opens 5& 3% >+.", "why": None, "rule": "Combat"}
+    assert steps[0]["sentences"][0] == {
+        "text": "Attacker opens 5& 3% >+.",
+        "why": None,
+        "rule": "Combat",
+    }
 
 
 def test_combat_that_bounces_has_no_powers(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "combat", "5& ?+", "4^", "--json")
     found = json.loads(out)
-    assert (found["bounced"], found["attacker_power"], found["defender_power"]) == (True, None, None)
-    assert (found["lane_discard"], found["attacker_discard"], found["defender_stack"]) == (["?+"], ["5&"], ["4^"])
+    assert (found["bounced"], found["attacker_power"], found["defender_power"]) == (
+        True,
+        None,
+        None,
+    )
+    assert (found["lane_discard"], found["attacker_discard"], found["defender_stack"]) == (
+        ["?+"],
+        ["5&"],
+        ["4^"],
+    )
 
 
 def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,14 +122,22 @@ def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str])
 def test_in_the_hackmud_edition_attacker_cards_may_lie_open_and_the_stack_may_be_empty(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _, out, _ = run(capsys, "combat", "@& 8%", "4^ 2!", "--edition", "hackmud", "--attacker-open", "@&")
+    _, out, _ = run(
+        capsys, "combat", "@& 8%", "4^ 2!", "--edition", "hackmud", "--attacker-open", "@&"
+    )
     assert "Attacker’s @& does nothing. It lay face up before the combat." in out
     _, out, _ = run(capsys, "combat", "", "4^ ?!", "--edition", "hackmud")
     assert "Attacker has no stack here." in out
     assert "Defender’s ?! goes to the attacker discard." in out
     for arguments, words in (
-        (("8%", "4^", "--edition", "hackmud", "--attacker-open", "9%"), "9% is not in the attacker stack"),
-        (("8%", "4^", "--attacker-open", "8%"), "In the rulebook edition no card of an attacker stack lies face up"),
+        (
+            ("8%", "4^", "--edition", "hackmud", "--attacker-open", "9%"),
+            "9% is not in the attacker stack",
+        ),
+        (
+            ("8%", "4^", "--attacker-open", "8%"),
+            "In the rulebook edition no card of an attacker stack lies face up",
+        ),
         (("", "4^"), "Combat needs at least one card in the attacker stack"),
         (("", "", "--edition", "hackmud"), "Combat needs a card in one of the two stacks"),
     ):
@@ -141,7 +161,9 @@ def test_an_empty_defender_stack_is_allowed(capsys: pytest.CaptureFixture[str]) 
         ("5& X", "4^", "“X” is not a card"),
     ],
 )
-def test_wrong_cards_are_one_line(attacker: str, defender: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_cards_are_one_line(
+    attacker: str, defender: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, out, err = run(capsys, "combat", attacker, defender)
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert words in err

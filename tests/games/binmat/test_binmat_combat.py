@@ -9,8 +9,27 @@ from hypothesis import strategies as st
 
 from companion.core.errors import Malformed
 from companion.games.base import Event
-from companion.games.binmat.cards import DECK, SUITS, VALUES, listed, number_of, parse_card, parse_cards, shown
-from companion.games.binmat.combat import ATTACKER, DEFENDER, Combat, Edition, Fight, Trap, plain, resolve, sum_of
+from companion.games.binmat.cards import (
+    DECK,
+    SUITS,
+    VALUES,
+    listed,
+    number_of,
+    parse_card,
+    parse_cards,
+    shown,
+)
+from companion.games.binmat.combat import (
+    ATTACKER,
+    DEFENDER,
+    Combat,
+    Edition,
+    Fight,
+    Trap,
+    plain,
+    resolve,
+    sum_of,
+)
 from companion.games.binmat.orders import Reason
 from companion.games.binmat.sentences import sum_reason
 from companion.games.binmat.words import RULES
@@ -49,7 +68,21 @@ def test_the_binmat_deck_has_thirteen_cards_a_suit_nine_of_them_numbers_2_to_10(
     for suit in SUITS:
         cards = [card for card in DECK if card[1] == suit]
         assert [card[0] for card in cards] == list("23456789a@*?>")
-        assert [number_of(card) for card in cards] == [2, 3, 4, 5, 6, 7, 8, 9, 10, None, None, None, None]
+        assert [number_of(card) for card in cards] == [
+            2,
+            3,
+            4,
+            5,
+            6,
+            7,
+            8,
+            9,
+            10,
+            None,
+            None,
+            None,
+            None,
+        ]
 
 
 def test_cards_are_parsed_strictly() -> None:
@@ -74,9 +107,18 @@ def test_people_read_10_and_notation_reads_a() -> None:
 
 
 def test_combat_reveals_the_cards_of_both_stacks() -> None:
-    assert said(fought("5& 3%", "4^ a#"), "Cards open") == ["Attacker opens 5& 3%.", "Defender opens 4^ 10#."]
-    assert said(fought("5&", ""), "Cards open") == ["Attacker opens 5&.", "Defender has no stack here."]
-    assert said(fought("5&", "4^", defender_open=True), "Cards open")[1] == "Defender’s 4^ lay face up before."
+    assert said(fought("5& 3%", "4^ a#"), "Cards open") == [
+        "Attacker opens 5& 3%.",
+        "Defender opens 4^ 10#.",
+    ]
+    assert said(fought("5&", ""), "Cards open") == [
+        "Attacker opens 5&.",
+        "Defender has no stack here.",
+    ]
+    assert (
+        said(fought("5&", "4^", defender_open=True), "Cards open")[1]
+        == "Defender’s 4^ lay face up before."
+    )
 
 
 def test_combat_attacker_trap_sends_the_defenders_top_card_to_the_attacker_discard() -> None:
@@ -111,7 +153,10 @@ def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
     combat = fought("2& 6&", "4^ @^", defender_open=True)
     assert combat.traps == ()
     (idle,) = events_of(combat, "Traps")
-    assert (idle.text, idle.why) == ("Defender’s @^ does nothing.", "It lay face up before the combat.")
+    assert (idle.text, idle.why) == (
+        "Defender’s @^ does nothing.",
+        "It lay face up before the combat.",
+    )
 
 
 def test_combat_attacker_traps_act_although_the_defender_stack_lay_open() -> None:
@@ -134,7 +179,9 @@ def test_combat_counts_are_taken_after_the_traps() -> None:
 # ---- Combat: BOUNCE -------------------------------------------------------------------------------------------
 
 
-def test_combat_bounce_of_the_attacker_goes_to_the_lane_discard_the_rest_to_the_attacker_discard() -> None:
+def test_combat_bounce_of_the_attacker_goes_to_the_lane_discard_the_rest_to_the_attacker_discard() -> (
+    None
+):
     combat = fought("2& ?& 6&", "4^")
     assert combat.bounced
     assert (combat.attack, combat.defence, combat.damage, combat.due) == (None, None, 0, 0)
@@ -152,7 +199,11 @@ def test_combat_bounce_of_the_defender_goes_to_the_attacker_discard_his_other_ca
 
 def test_combat_bounce_in_both_stacks() -> None:
     combat = fought("?& 6&", "?^")
-    assert (combat.to_lane_discard, combat.to_attacker_discard, combat.defender) == (("?&",), ("6&", "?^"), ())
+    assert (combat.to_lane_discard, combat.to_attacker_discard, combat.defender) == (
+        ("?&",),
+        ("6&", "?^"),
+        (),
+    )
     assert events_of(combat, "Bounce")[0].why == "Both stacks hold a BOUNCE."
 
 
@@ -274,7 +325,10 @@ def test_combat_either_side_may_initiate_it() -> None:
     assert texts(play(state, "c2"))[0] == "Defender declares combat in lane 2."
     assert texts(play(attacking(state), "c2"))[0] == "Attacker declares combat in lane 2."
     reason, words = refused(state, "c1")
-    assert (reason, words) == (Reason.NO_ATTACKER_STACK, "Lane 1 has no attacker stack: combat needs one")
+    assert (reason, words) == (
+        Reason.NO_ATTACKER_STACK,
+        "Lane 1 has no attacker stack: combat needs one",
+    )
 
 
 def test_combat_a_defender_stack_that_survives_stays_face_up_and_its_traps_are_spent() -> None:
@@ -313,22 +367,40 @@ def test_the_worked_example_of_the_rulings() -> None:
     assert combat.to_attacker_discard == ("2#", "4^", "5&", "3%", ">+")
     assert [step.title for step in combat.steps] == ["Cards open", "Powers", "Damage"]
     assert said(combat, "Powers") == ["Attacker has 8: power 3.", "Defender has 6: power 0."]
-    assert [event.why for event in events_of(combat, "Powers")] == ["5 + 3 = 8.", "4 + 2 = 6, 6 is not a power of two."]
+    assert [event.why for event in events_of(combat, "Powers")] == [
+        "5 + 3 = 8.",
+        "4 + 2 = 6, 6 is not a power of two.",
+    ]
     assert said(combat, "Damage") == [
         "Attacker does 3 damage.",
         "Defender’s 2# 4^ go to the attacker discard.",
         "Lane deck owes the attacker 1 card.",
         "Attacker’s 5& 3% >+ go to the attacker discard.",
     ]
-    assert events_of(combat, "Damage")[0].why == "A BREAK in the attacker stack: damage is its power, 3."
+    assert (
+        events_of(combat, "Damage")[0].why
+        == "A BREAK in the attacker stack: damage is its power, 3."
+    )
 
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:
-    attack, defence = next(step.tallies for step in fought("5& *% >+", "4^ 2#").steps if step.title == "Powers")
+    attack, defence = next(
+        step.tallies for step in fought("5& *% >+", "4^ 2#").steps if step.title == "Powers"
+    )
     assert attack.parts == (("5&", "5"), ("*%", "to 8"), (">+", "0"))
-    assert (attack.total, attack.worth, attack.reached, attack.is_greater) == ("8", "power 3", 3, True)
+    assert (attack.total, attack.worth, attack.reached, attack.is_greater) == (
+        "8",
+        "power 3",
+        3,
+        True,
+    )
     assert attack.ladder == (2, 4, 8, 16, 32, 64, 128, 256)
-    assert (defence.seat, defence.total, defence.reached, defence.is_greater) == (DEFENDER, "6", 0, False)
+    assert (defence.seat, defence.total, defence.reached, defence.is_greater) == (
+        DEFENDER,
+        "6",
+        0,
+        False,
+    )
 
 
 def test_the_doubling_row_grows_when_a_power_is_beyond_it() -> None:
@@ -340,8 +412,17 @@ def test_the_doubling_row_grows_when_a_power_is_beyond_it() -> None:
 
 def test_a_combat_in_plain_json() -> None:
     combat = plain(fought("5& 3% >+", "4^ 2#"))
-    assert combat["attack"] == {"parts": [["5&", "5"], ["3%", "3"], [">+", "0"]], "total": 8, "power": 3}
-    assert (combat["edition"], combat["initiator"], combat["damage"], combat["due"]) == ("rulebook", "north", 3, 1)
+    assert combat["attack"] == {
+        "parts": [["5&", "5"], ["3%", "3"], [">+", "0"]],
+        "total": 8,
+        "power": 3,
+    }
+    assert (combat["edition"], combat["initiator"], combat["damage"], combat["due"]) == (
+        "rulebook",
+        "north",
+        3,
+        1,
+    )
     assert combat["steps"][1]["title"] == "Powers"
     assert combat["steps"][1]["events"][0] == {
         "kind": "sum",
@@ -377,11 +458,15 @@ def test_powers_are_the_exponents_of_powers_of_two_only(fight: Fight, edition: E
             assert its.total == 2**its.power
         elif its:
             assert its.total not in {2**power for power in range(20)}
-            assert not any(card[0] == "*" for card, _ in its.parts), "a WILD always makes a power of two"
+            assert not any(card[0] == "*" for card, _ in its.parts), (
+                "a WILD always makes a power of two"
+            )
 
 
 @given(fights(), st.sampled_from(Edition))
-def test_a_combat_has_at_most_four_steps_of_short_sentences_with_rules(fight: Fight, edition: Edition) -> None:
+def test_a_combat_has_at_most_four_steps_of_short_sentences_with_rules(
+    fight: Fight, edition: Edition
+) -> None:
     combat = resolve(fight, edition)
     ids = {rule.id for rule in RULES}
     assert 2 <= len(combat.steps) <= 4
@@ -405,6 +490,10 @@ def test_values_are_written_as_in_the_deck() -> None:
     ],
 )
 def test_why_a_stack_counts_so_much(
-    numbers: tuple[int, ...], lifts: tuple[tuple[str, int], ...], total: int, power: int, why: str | None
+    numbers: tuple[int, ...],
+    lifts: tuple[tuple[str, int], ...],
+    total: int,
+    power: int,
+    why: str | None,
 ) -> None:
     assert sum_reason(numbers, lifts, total, power) == why

@@ -73,16 +73,23 @@ def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: 
     assert tableau is not None
     assert [choice.text for choice in tableau.choices] == choices.split()
     (seat,) = GAME.to_act(state)
-    assert {choice.text for choice in tableau.choices} <= {GAME.format(a) for a in GAME.legal_actions(state, seat)}
+    assert {choice.text for choice in tableau.choices} <= {
+        GAME.format(a) for a in GAME.legal_actions(state, seat)
+    }
 
 
 def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
     ways = ("full", "clock", "referee")
-    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True, True]
+    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("call", "sign"), [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")]
+    ("call", "sign"),
+    [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")],
 )
 def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
     state = press(begun("referee"), call)
@@ -177,7 +184,9 @@ def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
     assert lay_open[0].events[-1].why == "It lay face up before the combat."
 
 
-def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> None:
+def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> (
+    None
+):
     hackmud = press(begun("referee", edition="hackmud"), ".", "c2")
     rested = step(hackmud, "@&u 8& / 4^").stages
     assert [tell.text for tell in rested[0].tells] == ["Attacker’s @& does nothing."]
@@ -244,7 +253,9 @@ def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
     assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card is not read"
-    assert GAME.laid_open(state, {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}, {}) is None, "two lanes"
+    assert GAME.laid_open(state, {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}, {}) is None, (
+        "two lanes"
+    )
     assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat is on"
 
 
@@ -257,7 +268,10 @@ def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() ->
 def test_a_press_says_what_was_done() -> None:
     owing = press(begun("referee"), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
     assert owing.due
-    said = [step(state, text).events[0].text for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))]
+    said = [
+        step(state, text).events[0].text
+        for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))
+    ]
     assert said == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
 
 
@@ -273,6 +287,16 @@ def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> 
     turn, combat = GAME.pad(begun(), SOUTH), GAME.pad(press(begun(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None
-    assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (".", "c", True, "c")
+    assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (
+        ".",
+        "c",
+        True,
+        "c",
+    )
     assert not turn.accepts((), "b")
-    assert (combat.text(()), combat.text(("b",)), combat.is_at_once(("b",)), combat.held_ready) == (".", "!", False, "")
+    assert (combat.text(()), combat.text(("b",)), combat.is_at_once(("b",)), combat.held_ready) == (
+        ".",
+        "!",
+        False,
+        "",
+    )

@@ -75,7 +75,10 @@ def test_only_the_attacker_declares_combat() -> None:
 def test_a_face_up_break_of_the_defender_starts_combat() -> None:
     state = at(fresh(), 2, attack="2^ @^", defence="4& @&", south=">&")
     step = play(state, "u>&2")
-    assert texts(step)[3:5] == ["Defender’s @& takes @^ to the lane discard.", "Attacker has 2: power 1."]
+    assert texts(step)[3:5] == [
+        "Defender’s @& takes @^ to the lane discard.",
+        "Attacker has 2: power 1.",
+    ]
 
 
 def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_act() -> None:
@@ -83,10 +86,21 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
     assert step.stages
-    assert (step.state.defence[2], step.state.is_up[2], step.state.discards[2]) == (("4^", "@^"), True, ("?&",))
+    assert (step.state.defence[2], step.state.is_up[2], step.state.discards[2]) == (
+        ("4^", "@^"),
+        True,
+        ("?&",),
+    )
     bounced = play(attacking(at(fresh(), 2, defence="4^ ?^", north="?&")), "u?&2").state
-    assert (bounced.discards[2], bounced.attacker_discard, bounced.defence[2]) == (("?&",), ("?^",), ("4^",))
-    assert plays(attacking(at(fresh(), 2, attack="5^", north="?&")), "?&") == "p0 u0 p1 u1 p2 p3 u3 p4 u4 p5 u5"
+    assert (bounced.discards[2], bounced.attacker_discard, bounced.defence[2]) == (
+        ("?&",),
+        ("?^",),
+        ("4^",),
+    )
+    assert (
+        plays(attacking(at(fresh(), 2, attack="5^", north="?&")), "?&")
+        == "p0 u0 p1 u1 p2 p3 u3 p4 u4 p5 u5"
+    )
     full = attacking(at(fresh(), 2, attack="5^", north="?&"))
     assert refused(full, "u?&2")[0] is Reason.STACK_NOT_EMPTY
 
@@ -98,7 +112,11 @@ def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() 
     assert not step.stages
     assert step.state.attack_up == {"@&"}
     later = play(step.state, "--", "p7&1", "--", "u9+0").state
-    for viewer, stack in ((None, ["X", "@&", "X"]), (DEFENDER, ["X", "@&", "X"]), (ATTACKER, ["3^", "@&", "7&"])):
+    for viewer, stack in (
+        (None, ["X", "@&", "X"]),
+        (DEFENDER, ["X", "@&", "X"]),
+        (ATTACKER, ["3^", "@&", "7&"]),
+    ):
         lane = GAME.view(later, viewer)["lanes"][1]
         assert (lane["attacker"], lane["attacker_open"]) == (stack, [False, True, False])
     assert GAME.is_reversible(state, ATTACKER, "u@&1")
@@ -122,21 +140,36 @@ def test_the_defender_may_open_a_stack_with_a_card_face_up() -> None:
     assert refused(at(start(), 2, south="8&"), "u8&2")[0] is Reason.WRONG_FACE
 
 
-def test_combat_with_an_empty_attacker_stack_does_nothing_but_what_the_defenders_bounces_do() -> None:
+def test_combat_with_an_empty_attacker_stack_does_nothing_but_what_the_defenders_bounces_do() -> (
+    None
+):
     state = attacking(at(fresh(), 2, defence="4& ?^ @^"))
     after = play(state, "c2").state
-    assert (after.defence[2], after.is_up[2], after.attacker_discard) == (("4&", "@^"), True, ("?^",))
+    assert (after.defence[2], after.is_up[2], after.attacker_discard) == (
+        ("4&", "@^"),
+        True,
+        ("?^",),
+    )
     for stack in ("5&", "4&"):
         step = play(attacking(at(fresh(), 2, defence=stack)), "c2")
-        assert (step.state.defence[2], step.state.is_up[2], step.state.hands[1]) == ((stack,), True, ())
-    assert refused(attacking(fresh()), "c2") == (Reason.NO_ATTACKER_STACK, "Lane 2 has no stack: combat needs one")
+        assert (step.state.defence[2], step.state.is_up[2], step.state.hands[1]) == (
+            (stack,),
+            True,
+            (),
+        )
+    assert refused(attacking(fresh()), "c2") == (
+        Reason.NO_ATTACKER_STACK,
+        "Lane 2 has no stack: combat needs one",
+    )
     assert refused(attacking(at(start(), 2, defence="4&")), "c2")[0] is Reason.NO_ATTACKER_STACK
 
 
 # ---- damage ---------------------------------------------------------------------------------------------------
 
 
-def test_when_both_powers_are_0_there_is_no_damage_and_only_the_attacker_stack_is_discarded() -> None:
+def test_when_both_powers_are_0_there_is_no_damage_and_only_the_attacker_stack_is_discarded() -> (
+    None
+):
     for attacker in ("3&", "3& >&"):
         combat = fought(attacker, "5^ >^")
         assert (combat.damage, combat.due) == (0, 0)
@@ -171,10 +204,15 @@ def test_damage_reshuffles_the_lanes_discard_pile_trapped_cards_included() -> No
     state = attacking(at(fresh(), 2, attack="8^ 3!", defence="@&", deck="2&", discard="9&"))
     step = play(state, "c2")
     assert "Defender’s @& takes 3! to the lane discard." in texts(step)
-    assert step.state.outcome is None, "damage 4: the defender stack, the deck, and both of the discard pile"
+    assert step.state.outcome is None, (
+        "damage 4: the defender stack, the deck, and both of the discard pile"
+    )
     assert sorted(step.state.hands[1]) == ["2&", "3!", "9&"]
     assert (step.state.decks[2], step.state.discards[2]) == ((), ())
-    assert texts(step)[-2:] == ["Lane 2’s discard pile becomes its deck.", "Attacker draws 3 cards from lane 2."]
+    assert texts(step)[-2:] == [
+        "Lane 2’s discard pile becomes its deck.",
+        "Attacker draws 3 cards from lane 2.",
+    ]
 
 
 def test_damage_wins_only_when_a_card_is_due_and_deck_and_discard_pile_are_empty() -> None:
@@ -195,7 +233,10 @@ def test_the_defender_may_discard_a_card_to_a_lane_discard_pile() -> None:
     assert (step.state.discards[3], step.state.hands[0]) == (("a#",), ("8&",))
     assert texts(step) == ["Defender discards 10# to lane 3."]
     assert refused(at(fresh(), south="8&"), "x8&a")[0] is Reason.OTHER_PILE
-    assert refused(at(fresh(), south="8&"), "x9&3") == (Reason.NOT_IN_HAND, "9& is not in your hand")
+    assert refused(at(fresh(), south="8&"), "x9&3") == (
+        Reason.NOT_IN_HAND,
+        "9& is not in your hand",
+    )
 
 
 def test_the_attacker_may_discard_a_card_and_then_draws_two_from_the_attacker_deck() -> None:
@@ -203,12 +244,18 @@ def test_the_attacker_may_discard_a_card_and_then_draws_two_from_the_attacker_de
     assert step.state.hands[1] == ("2#", "3#")
     assert (step.state.attacker_deck, step.state.attacker_discard) == (("4#",), ("8&",))
     assert texts(step) == ["Attacker discards 8& and draws two from the attacker deck."]
-    assert refused(attacking(at(fresh(), north="8&", attacker_deck="2#")), "x8&3")[0] is Reason.OTHER_PILE
+    assert (
+        refused(attacking(at(fresh(), north="8&", attacker_deck="2#")), "x8&3")[0]
+        is Reason.OTHER_PILE
+    )
 
 
 def test_the_attackers_discard_needs_a_card_in_deck_or_pile_and_may_come_back() -> None:
     assert refused(attacking(at(fresh(), north="8&")), "x8&a")[0] is Reason.NOTHING_TO_DRAW
-    for held in (at(fresh(), north="8&", attacker_deck="2#"), at(fresh(), north="8&", attacker_discard="2#")):
+    for held in (
+        at(fresh(), north="8&", attacker_deck="2#"),
+        at(fresh(), north="8&", attacker_discard="2#"),
+    ):
         after = play(attacking(held), "x8&a").state
         assert sorted(after.hands[1]) == ["2#", "8&"]
         assert (after.attacker_deck, after.attacker_discard) == ((), ())
@@ -216,7 +263,10 @@ def test_the_attackers_discard_needs_a_card_in_deck_or_pile_and_may_come_back() 
 
 def test_the_rulebook_edition_knows_no_discarding() -> None:
     state = at(start(), south="8&")
-    assert refused(state, "x8&3") == (Reason.OTHER_EDITION, "Cards are discarded only in the hackmud edition")
+    assert refused(state, "x8&3") == (
+        Reason.OTHER_EDITION,
+        "Cards are discarded only in the hackmud edition",
+    )
 
 
 # ---- passing ---------------------------------------------------------------------------------------------------
@@ -232,12 +282,21 @@ def test_the_second_pass_in_a_row_costs_the_attackers_hand_newest_card_first() -
     assert texts(step) == ["Attacker passes.", "Attacker loses the hand: 10& 9& 8&."]
 
 
-def test_it_costs_the_defenders_hand_each_card_to_the_smallest_lane_discard_the_lowest_on_a_tie() -> None:
+def test_it_costs_the_defenders_hand_each_card_to_the_smallest_lane_discard_the_lowest_on_a_tie() -> (
+    None
+):
     state = at(fresh(), 0, discard="2#", south="8& 9& a&")
     for lane, pile in ((1, "3#"), (3, "4# 5#"), (4, "6# 7#"), (5, "8# 9#")):
         state = at(state, lane, discard=pile)
     after = play(state, "--", "d0", "--").state
-    assert after.discards == (("2#", "9&"), ("3#", "8&"), ("a&",), ("4#", "5#"), ("6#", "7#"), ("8#", "9#"))
+    assert after.discards == (
+        ("2#", "9&"),
+        ("3#", "8&"),
+        ("a&",),
+        ("4#", "5#"),
+        ("6#", "7#"),
+        ("8#", "9#"),
+    )
 
 
 def test_every_further_pass_in_a_row_costs_it_too_and_an_action_ends_the_row() -> None:
@@ -328,4 +387,6 @@ def test_recorded_combats_end_as_their_logs_say(lines: tuple[str, ...]) -> None:
     assert combat.due == len(gone["ha"])
     if combat.attack and combat.defence:
         powers = f"{combat.attack.power} {combat.defence.power}"
-        assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(f"{powers} 0")
+        assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(
+            f"{powers} 0"
+        )

@@ -110,13 +110,27 @@ def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None
 
 
 def test_the_tableau_shows_counts_piles_and_words() -> None:
-    state = at(start(), 2, attack="5& @^", defence="4^", south="8&", north="3& 4&", attacker_deck="9&", discard="7^")
+    state = at(
+        start(),
+        2,
+        attack="5& @^",
+        defence="4^",
+        south="8&",
+        north="3& 4&",
+        attacker_deck="9&",
+        discard="7^",
+    )
     seen = GAME.tableau(state, DEFENDER)
     assert seen
     assert seen.count == Count(110, 110, "turns left")
     assert (seen.acting, seen.sign) == ("defender", "Defender: draw, play or declare combat")
     lane = seen.lanes[2]
-    assert (lane.name, lane.north, lane.south, lane.discard) == ("2", (None, None), ("4^",), ("7^",))
+    assert (lane.name, lane.north, lane.south, lane.discard) == (
+        "2",
+        (None, None),
+        ("4^",),
+        ("7^",),
+    )
     assert seen.lanes[0].deck == (None,) * 13
     assert seen.lanes[5].deck == (None,) * 12 + ("2#",), "bottom first: only the top card shows"
     assert seen.piles == {"Attacker deck": (None,), "Attacker discard": ()}

@@ -49,7 +49,9 @@ def some_position(edition: str, seed: int) -> State:
 def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False) -> State:
     """Another state that looks the same to the viewer: all cards that he cannot see change places."""
     hidden: list[str] = []
-    tops = [deck[:1] if shown else () for deck, shown in zip(state.decks, state.are_open, strict=True)]
+    tops = [
+        deck[:1] if shown else () for deck, shown in zip(state.decks, state.are_open, strict=True)
+    ]
 
     def gather(pile: Cards, is_known: bool) -> bool:
         if not is_known:
@@ -59,7 +61,9 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     for deck, top in zip(state.decks, tops, strict=True):
         gather(deck[len(top) :], False)
     gather(state.attacker_deck, False)
-    sees_south, sees_north = (gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True))
+    sees_south, sees_north = (
+        gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True)
+    )
     sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.is_up]
     sees_attack = keep_stacks or viewer is ATTACKER
     for lane in LANES:
@@ -73,12 +77,21 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
 
     return replace(
         state,
-        decks=tuple((*top, *dealt(deck[len(top) :], False)) for deck, top in zip(state.decks, tops, strict=True)),
+        decks=tuple(
+            (*top, *dealt(deck[len(top) :], False))
+            for deck, top in zip(state.decks, tops, strict=True)
+        ),
         attacker_deck=dealt(state.attacker_deck, False),
         hands=(dealt(state.hands[0], sees_south), dealt(state.hands[1], sees_north)),
-        defence=tuple(dealt(pile, known) for pile, known in zip(state.defence, sees_defence, strict=True)),
+        defence=tuple(
+            dealt(pile, known) for pile, known in zip(state.defence, sees_defence, strict=True)
+        ),
         attack=tuple(
-            tuple(card for each in pile for card in dealt((each,), sees_attack or each in state.attack_up))
+            tuple(
+                card
+                for each in pile
+                for card in dealt((each,), sees_attack or each in state.attack_up)
+            )
             for pile in state.attack
         ),
     )
@@ -97,7 +110,9 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
 
 @settings(max_examples=60)
 @given(EDITIONS, SEEDS, st.sampled_from((None, *SEATS)))
-def test_states_that_differ_only_in_hidden_cards_look_the_same(edition: str, seed: int, viewer: Seat | None) -> None:
+def test_states_that_differ_only_in_hidden_cards_look_the_same(
+    edition: str, seed: int, viewer: Seat | None
+) -> None:
     state = some_position(edition, seed)
     other = rehidden(state, viewer, Random(seed))
     assert every_card(other) == sorted(DECK)
@@ -119,8 +134,12 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
         return
     for viewer in (None, state.seat.other):
         other = rehidden(state, viewer, Random(seed))
-        pairs = [(action, action) for action in GAME.legal_actions(state, state.seat) if action[0] == "d"]
-        hands = zip(*(position.hands[SEATS.index(state.seat)] for position in (state, other)), strict=True)
+        pairs = [
+            (action, action) for action in GAME.legal_actions(state, state.seat) if action[0] == "d"
+        ]
+        hands = zip(
+            *(position.hands[SEATS.index(state.seat)] for position in (state, other)), strict=True
+        )
         pairs += [(f"p{mine}4", f"p{theirs}4") for mine, theirs in hands]
         for one, same in pairs:
             if refusal(state, state.seat, one) is None and refusal(other, state.seat, same) is None:
@@ -146,8 +165,19 @@ def told(state: State, action: str) -> bytes:
 
 
 def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:
-    state = at(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&", attacker_deck="9&", discard="7^")
-    everybody, defender, attacker = (GAME.view(state, viewer) for viewer in (None, DEFENDER, ATTACKER))
+    state = at(
+        start(),
+        2,
+        attack="5& @^",
+        defence="4^ 9^",
+        south="8&",
+        north="3& 4&",
+        attacker_deck="9&",
+        discard="7^",
+    )
+    everybody, defender, attacker = (
+        GAME.view(state, viewer) for viewer in (None, DEFENDER, ATTACKER)
+    )
     lane = everybody["lanes"][2]
     assert lane == {
         "deck": ["X"] * 13,
@@ -161,19 +191,37 @@ def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:
     assert everybody["hands"] == {"south": ["X"], "north": ["X", "X"]}
     assert everybody["attacker_deck"] == ["X"]
     assert everybody["lanes"][3]["deck"] == [DECK[39], *["X"] * 12]
-    assert (defender["lanes"][2]["defender"], defender["lanes"][2]["attacker"]) == (["4^", "9^"], ["X", "X"])
+    assert (defender["lanes"][2]["defender"], defender["lanes"][2]["attacker"]) == (
+        ["4^", "9^"],
+        ["X", "X"],
+    )
     assert defender["hands"] == {"south": ["8&"], "north": ["X", "X"]}
-    assert (attacker["lanes"][2]["defender"], attacker["lanes"][2]["attacker"]) == (["X", "X"], ["5&", "@^"])
+    assert (attacker["lanes"][2]["defender"], attacker["lanes"][2]["attacker"]) == (
+        ["X", "X"],
+        ["5&", "@^"],
+    )
     assert GAME.view(at(state, 2, is_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
 
 
 def test_the_dump_names_every_card_in_the_same_shape() -> None:
-    state = at(start(), 2, attack="5& @^", defence="4^", south="8&", attacker_deck="9&", attacker_discard="2#")
+    state = at(
+        start(),
+        2,
+        attack="5& @^",
+        defence="4^",
+        south="8&",
+        attacker_deck="9&",
+        attacker_discard="2#",
+    )
     everything = GAME.dump(state)
     assert everything["lanes"][0]["deck"] == list(DECK[:13])
     assert everything["lanes"][2]["attacker"] == ["5&", "@^"]
     assert (everything["attacker_deck"], everything["attacker_discard"]) == (["9&"], ["2#"])
-    assert (everything["turns_left"], everything["to_act"], everything["outcome"]) == (110, ["south"], None)
+    assert (everything["turns_left"], everything["to_act"], everything["outcome"]) == (
+        110,
+        ["south"],
+        None,
+    )
     assert "X" not in str(everything)
     assert everything.keys() == GAME.view(state, None).keys()
     assert everything["lanes"][0].keys() == GAME.view(state, None)["lanes"][0].keys()
@@ -232,7 +280,9 @@ def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int
     for number, (state, action) in enumerate(random_game(edition, seed)):
         assert every_card(state) == sorted(DECK)
         assert state.turns_left == 110 - number
-        assert not any(shown and not stack for shown, stack in zip(state.is_up, state.defence, strict=True))
+        assert not any(
+            shown and not stack for shown, stack in zip(state.is_up, state.defence, strict=True)
+        )
         if action:
             assert state.seat is (DEFENDER if number % 2 == 0 else ATTACKER)
 

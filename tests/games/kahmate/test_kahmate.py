@@ -21,8 +21,18 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
 
 def test_the_kit_has_twelve_pieces_with_two_faces_and_a_ball() -> None:
     kit = GAME.kit(GAME.options({}))
-    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (8, 11, 31, 0)
-    assert (kit.board.corners, kit.board.tones, kit.board.has_goals, kit.tag_mm) == ((12, 13, 14, 15), 2, True, 17)
+    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (
+        8,
+        11,
+        31,
+        0,
+    )
+    assert (kit.board.corners, kit.board.tones, kit.board.has_goals, kit.tag_mm) == (
+        (12, 13, 14, 15),
+        2,
+        True,
+        17,
+    )
     assert Counter(map(len, kit.pieces)) == {2: 12, 1: 1}
     assert kit.pieces[0] == kit.pieces[1] == ("blue regular", "blue regular turned over")
     assert kit.pieces[-1] == ("ball",)
@@ -35,7 +45,12 @@ def test_the_kit_has_twelve_pieces_with_two_faces_and_a_ball() -> None:
     for face in standing:
         under = kit.face(f"{face.name} turned over")
         assert under.markers == tuple(marker + 6 for marker in face.markers)
-        assert (under.lies, under.letter, under.seat, under.height_mm) == (True, face.letter, face.seat, 5.0)
+        assert (under.lies, under.letter, under.seat, under.height_mm) == (
+            True,
+            face.letter,
+            face.seat,
+            5.0,
+        )
     ball = kit.face("ball")
     assert (ball.markers, ball.height_mm, ball.carried, ball.seat) == ((94,), 3.0, True, None)
 
@@ -79,9 +94,13 @@ def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> Non
     assert len(refused.value.message) < 400
 
 
-@pytest.mark.parametrize("text", ["b2-i2", "b12-b11", "b5*j4", "b5!b12", "a99xb1", BLUE.replace("d1", "k1")])
+@pytest.mark.parametrize(
+    "text", ["b2-i2", "b12-b11", "b5*j4", "b5!b12", "a99xb1", BLUE.replace("d1", "k1")]
+)
 def test_a_square_off_the_board_is_named(text: str) -> None:
-    with pytest.raises(Malformed, match="is not a square on this board: files are a to h, ranks 1 to 11"):
+    with pytest.raises(
+        Malformed, match="is not a square on this board: files are a to h, ranks 1 to 11"
+    ):
         GAME.parse(text)
 
 
@@ -94,17 +113,24 @@ def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
     assert GAME.expected(state) is None
     balls, beginners = Counter[str](), Counter[Seat]()
     for seed in range(60):
-        after = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(seed)).state
+        after = GAME.apply(
+            state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(seed)
+        ).state
         balls[GAME.dump(after)["ball"]["square"]] += 1
         beginners.update(GAME.to_act(after))
-        assert after.hands == ((1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6)), "the card drawn belongs to no hand"
+        assert after.hands == ((1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6)), (
+            "the card drawn belongs to no hand"
+        )
     assert set(balls) == {"b6", "c6", "d6", "e6", "f6", "g6"}
     assert set(beginners) == set(SEATS)
 
 
 @pytest.mark.parametrize("card", range(1, 7))
 def test_card_k_puts_the_ball_on_rank_6_file_k_plus_1(card: int) -> None:
-    assert GAME.dump(placed(ball_card=card))["ball"] == {"square": "abcdefgh"[card] + "6", "seat": None}
+    assert GAME.dump(placed(ball_card=card))["ball"] == {
+        "square": "abcdefgh"[card] + "6",
+        "seat": None,
+    }
 
 
 @pytest.mark.parametrize("seat", SEATS)
@@ -253,7 +279,10 @@ def test_golden_game() -> None:
     assert sentences == GOLDEN_EVENTS
     assert plain_layout(GAME.expected(state)) == GOLDEN_END
     assert state.outcome is not None
-    assert (state.outcome.winners, state.outcome.reason) == ({SOUTH}, "Blue fast carries the ball into goal: a try.")
+    assert (state.outcome.winners, state.outcome.reason) == (
+        {SOUTH},
+        "Blue fast carries the ball into goal: a try.",
+    )
 
 
 def test_chance_is_needed_until_ball_and_beginner_are_chosen() -> None:

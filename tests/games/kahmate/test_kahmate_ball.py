@@ -156,7 +156,10 @@ def test_a_tackler_has_not_run_in_this_round_and_stands() -> None:
 def test_the_speed_of_a_tackler_covers_the_way_to_his_square(letter: str, speed: int) -> None:
     way = "-".join(f"d{rank}" for rank in range(7 - speed, 7))
     assert is_legal(at(f"{letter}@d{7 - speed}", "R@d7", "d7"), f"{way}xd7")
-    assert refusal(at(f"{letter}@d{6 - speed}", "R@d7", "d7"), f"d{6 - speed}-{way}xd7") is Reason.TOO_FAR
+    assert (
+        refusal(at(f"{letter}@d{6 - speed}", "R@d7", "d7"), f"d{6 - speed}-{way}xd7")
+        is Reason.TOO_FAR
+    )
 
 
 def test_the_way_of_a_tackler_crosses_no_standing_opponent() -> None:
@@ -213,7 +216,9 @@ def test_carrier_wins_he_keeps_the_ball_and_the_tackler_is_turned_over() -> None
     assert on(step.state, "d5") == ("blue regular turned over",)
 
 
-@pytest.mark.parametrize(("cards", "taken"), [("2/1", False), ("3/1", False), ("4/1", True), ("6/1", True)])
+@pytest.mark.parametrize(
+    ("cards", "taken"), [("2/1", False), ("3/1", False), ("4/1", True), ("6/1", True)]
+)
 def test_more_than_2_ahead_takes_the_ball(cards: str, taken: bool) -> None:
     """Tough attacks with 1, smart defends with 1: the cards alone make the difference."""
     step = do(at("T@d5", "S@d6", "d6"), "d5xd6", cards)
@@ -246,13 +251,17 @@ def test_2_ahead_puts_the_ball_one_square_behind_the_carrier() -> None:
     ],
 )
 @pytest.mark.parametrize("seat", SEATS)
-def test_on_his_own_goal_line_the_ball_goes_beside_him(seat: Seat, carrier: str, tackler: str, goes: str) -> None:
+def test_on_his_own_goal_line_the_ball_goes_beside_him(
+    seat: Seat, carrier: str, tackler: str, goes: str
+) -> None:
     """Away from the tackler; from straight ahead towards the middle; off the board: the other side."""
     far = "R@{} B@a6 T@b6 F@c6 S@e6"
     if seat is SOUTH:
         state = at(far.format(carrier) + " R@f6", f"R@{tackler}", carrier, NORTH)
     else:
-        carrier, tackler, goes = (f"{square[0]}{12 - int(square[1:])}" for square in (carrier, tackler, goes))
+        carrier, tackler, goes = (
+            f"{square[0]}{12 - int(square[1:])}" for square in (carrier, tackler, goes)
+        )
         state = at(f"R@{tackler}", far.format(carrier) + " R@f6", carrier, SOUTH)
     cards = "1/3" if seat is SOUTH else "3/1"
     after = do(state, f"{tackler}x{carrier}", cards).state
@@ -262,7 +271,9 @@ def test_on_his_own_goal_line_the_ball_goes_beside_him(seat: Seat, carrier: str,
 
 def test_the_first_named_decides_the_side() -> None:
     state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@b1 T@d1", "c1", NORTH)
-    assert ball(do(state, "b1&d1xc1", "1/2").state) == ("d1", NORTH), "away from b1: on the second tackler"
+    assert ball(do(state, "b1&d1xc1", "1/2").state) == ("d1", NORTH), (
+        "away from b1: on the second tackler"
+    )
     assert ball(do(state, "d1&b1xc1", "1/2").state) == ("b1", NORTH)
 
 
@@ -276,13 +287,17 @@ def test_the_side_is_where_the_tacklers_way_ends_not_where_it_began() -> None:
 
 def test_the_goal_line_of_the_other_side_is_no_own_goal_line() -> None:
     state = at("R@c11 R@a6 B@b6 T@e6 F@f6 S@g6", "R@c10", "c11", NORTH)
-    assert ball(do(state, "c10xc11", "1/3").state) == ("c10", NORTH), "behind blue, where the tackler stands"
+    assert ball(do(state, "c10xc11", "1/3").state) == ("c10", NORTH), (
+        "behind blue, where the tackler stands"
+    )
 
 
 def test_a_ball_put_on_a_standing_piece_is_that_pieces_whoever_it_is() -> None:
     assert ball(do(at("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1").state) == ("d7", NORTH)
     assert ball(do(at("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1").state) == ("d7", SOUTH)
-    assert ball(do(at("R@d7", "R@d6", "d6"), "d7xd6", "3/1").state) == ("d7", SOUTH), "the tackler included"
+    assert ball(do(at("R@d7", "R@d6", "d6"), "d7xd6", "3/1").state) == ("d7", SOUTH), (
+        "the tackler included"
+    )
 
 
 def test_a_ball_put_on_a_turned_over_piece_lies_until_it_stands_up() -> None:

@@ -48,7 +48,9 @@ def test_a_spent_card_is_refused() -> None:
 # ---- turned over --------------------------------------------------------------------------------------------------------
 
 
-def test_turned_over_by_the_other_side_it_sits_out_its_next_round_and_stands_up_at_the_end_of_it() -> None:
+def test_turned_over_by_the_other_side_it_sits_out_its_next_round_and_stands_up_at_the_end_of_it() -> (
+    None
+):
     state = do(at("R@d5", "R@d6", "d6"), "d5xd6", "3/1").state
     assert GAME.to_act(state) == {NORTH}
     assert down(state) == {"d6": 1}

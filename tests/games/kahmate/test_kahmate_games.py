@@ -35,7 +35,9 @@ def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -
             for action in actions:
                 GAME.check(state, seat, action)
             compared += 1
-        state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng).state
+        state = GAME.apply(
+            state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
+        ).state
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -55,7 +57,9 @@ def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
                 if not isinstance(action, Run) or rng.random() > 0.1:
                     continue
                 results: list[bool] = []
-                after = decided(GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results)
+                after = decided(
+                    GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results
+                )
                 met += len(results)
                 expected = slow.after_run(text, iter(results))
                 piece = state.board[action.path[0]]
@@ -64,7 +68,9 @@ def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
                 assert plain["ball"]["square"] == expected["ball"]
                 assert lying_on(after) - lying == expected["down"]
                 compared += 1
-        state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng).state
+        state = GAME.apply(
+            state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
+        ).state
     assert met > 20
 
 
@@ -78,7 +84,9 @@ def decided(state: State, seat: Seat, rng: Random, results: list[bool]) -> State
     while len(GAME.to_act(state)) == 2:
         cards = {each: GAME.random_action(state, each, rng) for each in SEATS}
         step = GAME.apply(state, cards, rng)
-        own, other = (next(t for t in step.stages[0].tallies if t.seat is each) for each in (seat, seat.other))
+        own, other = (
+            next(t for t in step.stages[0].tallies if t.seat is each) for each in (seat, seat.other)
+        )
         if own.total != other.total:
             results.append(int(own.total) > int(other.total))
         state = step.state
@@ -118,8 +126,12 @@ def test_random_games_keep_every_property(seed: int) -> None:
             assert stage.events or stage.title == "Turn over"
         if step.stages:
             last = step.stages[-1].expected
-            assert last == GAME.expected(step.state) or (last is None and not GAME.is_checked(step.state))
-            assert [e for stage in step.stages for e in stage.events] == list(step.events), "every sentence is shown"
+            assert last == GAME.expected(step.state) or (
+                last is None and not GAME.is_checked(step.state)
+            )
+            assert [e for stage in step.stages for e in stage.events] == list(step.events), (
+                "every sentence is shown"
+            )
         state = step.state
         _check_position(state)
     assert state.outcome is not None, "random games end"
@@ -156,7 +168,9 @@ def test_a_state_never_changes_and_apply_is_a_function(seed: int) -> None:
         state = step.state
 
 
-SQUARE = st.builds(lambda file, rank: f"{file}{rank}", st.sampled_from("abcdefgh"), st.integers(1, 11))
+SQUARE = st.builds(
+    lambda file, rank: f"{file}{rank}", st.sampled_from("abcdefgh"), st.integers(1, 11)
+)
 
 
 @st.composite
@@ -205,7 +219,9 @@ def position(seed: int) -> State:
     rng, state, decisions = Random(seed), placed(), 0
     while decisions < 25 or len(GAME.to_act(state)) != 1:
         due = sorted(GAME.to_act(state))
-        state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng).state
+        state = GAME.apply(
+            state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
+        ).state
         decisions += 1
         if state.outcome:
             state, decisions = placed(), 0
@@ -230,8 +246,14 @@ def test_every_kind_of_action_can_be_drawn(seed: int) -> None:
     assert drawn <= every
     for sign in "*!.":
         assert {text for text in drawn if sign in text} == {text for text in every if sign in text}
-    assert {text for text in drawn if text.startswith("d5-")} == {text for text in every if text.startswith("d5-")}
+    assert {text for text in drawn if text.startswith("d5-")} == {
+        text for text in every if text.startswith("d5-")
+    }
     state = at("B@d5 T@c6", "T@d6 S@e6", "d6")
-    tackles = {GAME.format(action) for action in GAME.legal_actions(state, SOUTH) if isinstance(action, Tackle)}
+    tackles = {
+        GAME.format(action)
+        for action in GAME.legal_actions(state, SOUTH)
+        if isinstance(action, Tackle)
+    }
     drawn = {GAME.format(GAME.random_action(state, SOUTH, rng)) for _ in range(9000)}
     assert tackles <= drawn

@@ -34,14 +34,20 @@ def test_rules_say_the_numbers_of_the_code(rule: str, language: str) -> None:
 def test_runs_and_cards_in_words() -> None:
     words = {2: "two", 6: "six"}
     assert f"up to {words[RUNS]} different pieces run" in PARAGRAPHS["round"].text
-    assert f"{words[len(FULL_HAND)]} cards, {FULL_HAND[0]} to {FULL_HAND[-1]}" in PARAGRAPHS["face-off"].text
+    assert (
+        f"{words[len(FULL_HAND)]} cards, {FULL_HAND[0]} to {FULL_HAND[-1]}"
+        in PARAGRAPHS["face-off"].text
+    )
 
 
 def test_refusals_say_how_far_a_pass_and_a_kick_go() -> None:
     source = Path(legal.__file__).read_text(encoding="utf-8")
     for what, reach in (("pass", PASS_REACH), ("kick", KICK_REACH)):
         told = re.findall(rf"a {what} goes ([^.]*ranks[^.]*)", source)
-        assert [set(map(int, re.findall(r"\d+", each))) for each in told] == [{1, reach}, {reach}], what
+        assert [set(map(int, re.findall(r"\d+", each))) for each in told] == [
+            {1, reach},
+            {reach},
+        ], what
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -31,12 +31,18 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
     Reason.GAME_OVER: [(WON, ".", None), (WON, "d1-d2", None)],
     Reason.PLACING_DUE: [(NEW, "b2-b3", None), (NEW, ".", None), (NEW, "3", None)],
     Reason.ALREADY_PLACED: [(placed(), PLACES, None)],
-    Reason.OUTSIDE_OWN_RANKS: [(NEW, PLACES.replace("d1", "d3"), "d3"), (NEW, PLACES.replace("d1", "d11"), "d11")],
+    Reason.OUTSIDE_OWN_RANKS: [
+        (NEW, PLACES.replace("d1", "d3"), "d3"),
+        (NEW, PLACES.replace("d1", "d11"), "d11"),
+    ],
     Reason.PLACED_TWICE: [(NEW, PLACES.replace("d1", "c2"), "c2")],
     Reason.FACE_OFF_DUE: [(WAITING, ".", None), (WAITING, "e1-e2", None)],
     Reason.NO_FACE_OFF: [(placed(), "3", None)],
     Reason.CARD_SPENT: [(SPENT, "2", None)],
-    Reason.NOT_YOUR_ROUND: [(placed(starter="north"), ".", None), (placed(starter="north"), "e2-e3", None)],
+    Reason.NOT_YOUR_ROUND: [
+        (placed(starter="north"), ".", None),
+        (placed(starter="north"), "e2-e3", None),
+    ],
     Reason.NOBODY_THERE: [
         (placed(), "d5-d6", "d5"),
         (BALL, "g5*g4", "g5"),
@@ -52,7 +58,11 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
     Reason.TURNED_OVER: [(CARRIED, "f4-f5", "f4"), (CARRIED, "f4-f5xe6", "f4")],
     Reason.RAN_ALREADY: [(RUNNING, "e4-e5", "e4"), (RAN_OUT, "e4-e5", "e4")],
     Reason.NO_RUN_LEFT: [(RAN_OUT, "d3-c3", None)],
-    Reason.NOT_A_STEP: [(placed(), "e2-f3", "f3"), (placed(), "e2-e4", "e4"), (CARRIED, "c5-e5xe6", "e5")],
+    Reason.NOT_A_STEP: [
+        (placed(), "e2-f3", "f3"),
+        (placed(), "e2-e4", "e4"),
+        (CARRIED, "c5-e5xe6", "e5"),
+    ],
     Reason.TOO_FAR: [(placed(), "d2-d3-d4-d5", "d5"), (CARRIED, "e5-f5-f6xe6", "e6")],
     Reason.INTO_CARRIER: [(CARRIED, "e5-e6-e7", "e6")],
     Reason.STOPS_ON_TEAM_MATE: [(placed(), "d2-e2", "e2")],
@@ -115,7 +125,9 @@ def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None
         assert refused.square == square
         assert refused.rule in {rule.id for rule in GAME.rules}
         sentence = refused.message
-        assert re.fullmatch(r"[A-Z0-9a-h][^!]*\.", sentence), "a sentence, without an exclamation mark"
+        assert re.fullmatch(r"[A-Z0-9a-h][^!]*\.", sentence), (
+            "a sentence, without an exclamation mark"
+        )
         assert 15 < len(sentence) <= 120
         assert not re.search(r"South|North|seat|None|_|Square\(|\bpiece [0-9]", sentence)
 
@@ -125,22 +137,57 @@ def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None
     [
         (NEW, SOUTH, "3", "The pieces are not placed yet: give each of your six a square."),
         (NEW, NORTH, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
-        (NEW, SOUTH, PLACES.replace("d1", "c2"), "Two pieces are placed on c2: give each a square of its own."),
+        (
+            NEW,
+            SOUTH,
+            PLACES.replace("d1", "c2"),
+            "Two pieces are placed on c2: give each a square of its own.",
+        ),
         (SPENT, SOUTH, "2", "Card 2 has been used: choose one of 1 4 5."),
         (SPENT, NORTH, ".", "A face-off waits for cards: choose one of 2 3 6."),
         (placed(), NORTH, ".", "It is blue’s turn: wait until blue ends it."),
         (placed(), SOUTH, "d2-d3-d4-d5", "Too far: Big runs 2."),
-        (placed(), SOUTH, "d2-e2", "Blue tough stands on e2: a run goes through team-mates and stops beyond."),
+        (
+            placed(),
+            SOUTH,
+            "d2-e2",
+            "Blue tough stands on e2: a run goes through team-mates and stops beyond.",
+        ),
         (placed(), SOUTH, "d5-d6", "Nobody stands on d5: run with a piece of blue."),
         (RAN_OUT, SOUTH, "d3-c3", "Two pieces have run in this turn: pass, kick or end the turn."),
-        (CARRIED, SOUTH, "e5-e6-e7", "Pink smart on e6 has the ball: it is tackled, nobody runs onto it."),
-        (CARRIED, SOUTH, "c5-d5-d6", "Pink regular stands on d6: a run that meets it needs a step beyond."),
-        (CARRIED, SOUTH, "e5-d5-d6", "Pink regular stands on d6: blue big has no step left to go beyond it."),
-        (CARRIED, SOUTH, "f4-f5", "Blue tough on f4 is turned over: it stands up at the end of this turn."),
+        (
+            CARRIED,
+            SOUTH,
+            "e5-e6-e7",
+            "Pink smart on e6 has the ball: it is tackled, nobody runs onto it.",
+        ),
+        (
+            CARRIED,
+            SOUTH,
+            "c5-d5-d6",
+            "Pink regular stands on d6: a run that meets it needs a step beyond.",
+        ),
+        (
+            CARRIED,
+            SOUTH,
+            "e5-d5-d6",
+            "Pink regular stands on d6: blue big has no step left to go beyond it.",
+        ),
+        (
+            CARRIED,
+            SOUTH,
+            "f4-f5",
+            "Blue tough on f4 is turned over: it stands up at the end of this turn.",
+        ),
         (BALL, SOUTH, "d5*c6", "c6 is not behind d5: a pass goes 1 or 2 ranks back."),
         (BALL, SOUTH, "d5!d6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be."),
         (BALL, SOUTH, "d5*e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
-        (LAST, SOUTH, "d4xd5", "Blue big on d5 is a team-mate: only a carrier of the other side is tackled."),
+        (
+            LAST,
+            SOUTH,
+            "d4xd5",
+            "Blue big on d5 is a team-mate: only a carrier of the other side is tackled.",
+        ),
         (BALL, SOUTH, "d4*d3", "Blue tough on d4 does not have the ball: pass with the carrier."),
         (BALL, SOUTH, "e4!e6", "Blue smart on e4 does not have the ball: kick with the carrier."),
         (BALL, SOUTH, "d5-d6-goal", "d6 is not on rank 11: blue runs into goal from there."),
@@ -163,7 +210,9 @@ def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
 
 def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
     state = do(at("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
-    with pytest.raises(Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\.") as refused:
+    with pytest.raises(
+        Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\."
+    ) as refused:
         GAME.check(state, SOUTH, GAME.parse("e5&f6xe6"))
     assert refused.value.reason is Reason.NO_RUN_LEFT
 

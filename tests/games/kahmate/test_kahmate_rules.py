@@ -5,7 +5,21 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, placed, refusal, shown, told
+from kahmate_tools import (
+    GAME,
+    NORTH,
+    SOUTH,
+    at,
+    ball,
+    do,
+    down,
+    is_legal,
+    on,
+    placed,
+    refusal,
+    shown,
+    told,
+)
 
 from companion.core.errors import Illegal
 from companion.core.kit import SEATS, Seat
@@ -55,11 +69,20 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
 
 
 def test_pieces_have_speed_attack_and_defence() -> None:
-    assert [tuple(role)[2:] for role in ROLES] == [(3, 0, 0), (3, 0, 0), (2, 2, 1), (3, 1, 0), (4, -1, -1), (3, 0, 1)]
+    assert [tuple(role)[2:] for role in ROLES] == [
+        (3, 0, 0),
+        (3, 0, 0),
+        (2, 2, 1),
+        (3, 1, 0),
+        (4, -1, -1),
+        (3, 0, 1),
+    ]
     assert "".join(role.letter for role in ROLES) == "RRBTFS"
 
 
-@pytest.mark.parametrize(("seat", "good", "bad"), [(SOUTH, ("1", "2"), "3"), (NORTH, ("11", "10"), "9")])
+@pytest.mark.parametrize(
+    ("seat", "good", "bad"), [(SOUTH, ("1", "2"), "3"), (NORTH, ("11", "10"), "9")]
+)
 def test_each_places_on_its_own_two_ranks(seat: Seat, good: tuple[str, str], bad: str) -> None:
     state = GAME.setup(GAME.options({}), Random(0))
     first, second = good
@@ -151,7 +174,9 @@ def test_nobody_enters_the_square_of_a_standing_opponent_with_the_ball() -> None
     state = at("F@d3", "B@d4", "d4")
     for text in ("d3-d4", "d3-d4-d5", "d3-d4-d3"):
         assert refusal(state, text) is Reason.INTO_CARRIER
-    assert is_legal(at("F@d3", "B@d4", "d4", down="d4=1"), "d3-d4-d5"), "turned over, it has no ball"
+    assert is_legal(at("F@d3", "B@d4", "d4", down="d4=1"), "d3-d4-d5"), (
+        "turned over, it has no ball"
+    )
 
 
 def test_running_through_the_own_carrier_leaves_him_the_ball() -> None:
@@ -213,7 +238,9 @@ def test_the_runner_stays_on_the_last_free_square_of_its_way_before_him() -> Non
     state = at("F@d3 T@d4 S@d5", "B@d6 R@d7", "h6", down="d5=1")
     assert refusal(state, "d3-d4-d5-d6-d7") is Reason.STOPS_ON_OPPONENT
     step = do(state, "d3-d4-d5-d6-c6", "1/6")
-    assert on(step.state, "d3") == ("blue fast turned over",), "nothing before him was free but its own square"
+    assert on(step.state, "d3") == ("blue fast turned over",), (
+        "nothing before him was free but its own square"
+    )
     step = do(at("F@d3 S@d5", "B@d6", "h6"), "d3-d4-d5-d6-c6", "1/6")
     assert on(step.state, "d4") == ("blue fast turned over",)
 
@@ -283,7 +310,9 @@ def test_a_runner_that_enters_the_square_of_a_loose_ball_has_it() -> None:
     assert ball(do(at("T@d3", "", "d4"), "d3-d4-e4").state) == ("e4", SOUTH)
     assert ball(do(at("T@d3", "", "d4"), "d3-e3-e4").state) == ("d4", None)
     lying = at("T@d3", "S@d4", "d4", down="d4=1")
-    assert ball(do(lying, "d3-d4-d5").state) == ("d5", SOUTH), "over the ball on a turned-over piece"
+    assert ball(do(lying, "d3-d4-d5").state) == ("d5", SOUTH), (
+        "over the ball on a turned-over piece"
+    )
 
 
 # ---- tries --------------------------------------------------------------------------------------------------------------
@@ -298,10 +327,14 @@ def test_into_goal_costs_one_step() -> None:
 
 def test_into_goal_needs_the_ball_by_then() -> None:
     assert refusal(at("R@h10", "", "h6"), "h10-h11-goal") is Reason.GOAL_WITHOUT_BALL
-    assert "a2-a1-goal" not in map(GAME.format, GAME.legal_actions(at("S@d5", "R@a2", "d5", NORTH), NORTH))
+    assert "a2-a1-goal" not in map(
+        GAME.format, GAME.legal_actions(at("S@d5", "R@a2", "d5", NORTH), NORTH)
+    )
     assert is_legal(at("R@h10", "", "h11"), "h10-h11-goal"), "fetched on the way"
     assert refusal(at("R@h10 T@g10", "", "g10"), "h10-h11-goal") is Reason.GOAL_WITHOUT_BALL
-    assert refusal(at("R@h10 T@g10", "", "g10"), "h10-g10-g11-goal") is Reason.GOAL_WITHOUT_BALL, "a team-mate has it"
+    assert refusal(at("R@h10 T@g10", "", "g10"), "h10-g10-g11-goal") is Reason.GOAL_WITHOUT_BALL, (
+        "a team-mate has it"
+    )
 
 
 @pytest.mark.parametrize("seat", SEATS)

@@ -50,7 +50,9 @@ def random_states(seed: int, count: int) -> list[State]:
         if not due:
             state = placed()
             continue
-        state = GAME.apply(state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng).state
+        state = GAME.apply(
+            state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
+        ).state
     return found
 
 
@@ -88,7 +90,9 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     for viewer in (None, *SEATS):
         standing = GAME.standing(state, viewer)
         assert standing.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
-        assert standing.hands[SOUTH] == tuple(HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7))
+        assert standing.hands[SOUTH] == tuple(
+            HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7)
+        )
         assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
     assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
     assert GAME.standing(NEW, SOUTH).hands == {}
@@ -104,7 +108,8 @@ def test_placing_is_for_the_seat_that_places() -> None:
         assert {square.rank for square in placing.squares} == ranks
         assert len(set(placing.squares)) == 16
         text = " ".join(
-            f"{letter}@{square}" for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
+            f"{letter}@{square}"
+            for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
         )
         GAME.check(NEW, seat, GAME.parse(text))
 
@@ -137,7 +142,10 @@ def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
     state = do(at("R@d6 T@d4", "S@d5", "d6"), "d6*d4").state
     duel = GAME.standing(state, NORTH).duel
     assert duel is not None
-    assert [side.text for side in duel.sides.values()] == ["passes from d6 to d4", "intercepts on d5"]
+    assert [side.text for side in duel.sides.values()] == [
+        "passes from d6 to d4",
+        "intercepts on d5",
+    ]
     state = do(at("R@d4 T@a4", "S@d5 B@d6", "h6"), "d4-d5-d6-d7", "6/1").state
     duel = GAME.standing(state, NORTH).duel
     assert duel is not None
@@ -148,11 +156,17 @@ def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
     state = do(at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4").state
     duel = GAME.standing(state, NORTH).duel
     assert duel is not None
-    assert [side.text for side in duel.sides.values()] == ["runs from d4 and comes back", "is in the way on d5"]
+    assert [side.text for side in duel.sides.values()] == [
+        "runs from d4 and comes back",
+        "is in the way on d5",
+    ]
     state = do(at("", "R@d2 ", "d2", NORTH), "d2-d1-goal").state
     duel = GAME.standing(state, SOUTH).duel
     assert duel is not None
-    assert [side.text for side in duel.sides.values()] == ["is in the way on d1", "runs from d2 into goal"]
+    assert [side.text for side in duel.sides.values()] == [
+        "is in the way on d1",
+        "runs from d2 into goal",
+    ]
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------------
@@ -185,7 +199,11 @@ def test_a_run_that_comes_back_is_tapped_where_it_turns() -> None:
 
 
 def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None:
-    ways = [play for play in plays(at("F@d4", "R@d5", "a9")).values() if play.touches[1:] == (Square.parse("d6"),)]
+    ways = [
+        play
+        for play in plays(at("F@d4", "R@d5", "a9")).values()
+        if play.touches[1:] == (Square.parse("d6"),)
+    ]
     met = [" ".join(map(str, play.meets)) for play in ways]
     assert met[0] == ""
     assert set(met[1:]) == {"d5"}
@@ -195,7 +213,11 @@ def test_of_passes_and_kicks_kicks_alone_have_a_key() -> None:
     found = plays(at("R@d6 T@d4", "S@d5", "d6"))
     assert (squares(found["d6*d4"]), found["d6*d4"].key) == ("d6 d4", "")
     assert found["d6*d4"].label == "Pass d6 to d4 against d5"
-    assert (squares(found["d6!f8"]), found["d6!f8"].key, found["d6!f8"].label) == ("d6 f8", "kick", "Kick d6 to f8")
+    assert (squares(found["d6!f8"]), found["d6!f8"].key, found["d6!f8"].label) == (
+        "d6 f8",
+        "kick",
+        "Kick d6 to f8",
+    )
 
 
 def test_a_tackle_by_two_has_a_key() -> None:
@@ -210,11 +232,18 @@ def test_a_tackle_by_two_has_a_key() -> None:
 
 def test_the_side_of_a_tackle_is_told_where_it_matters() -> None:
     state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@d2", "c1", NORTH)
-    found = {text: play.label for text, play in plays(state).items() if "x" in text and "&" not in text}
-    assert found == {"d2-c2xc1": "Tackle c1 from d2, ball to d1", "d2-d1xc1": "Tackle c1 from d2, ball to b1"}
+    found = {
+        text: play.label for text, play in plays(state).items() if "x" in text and "&" not in text
+    }
+    assert found == {
+        "d2-c2xc1": "Tackle c1 from d2, ball to d1",
+        "d2-d1xc1": "Tackle c1 from d2, ball to b1",
+    }
 
 
-def test_of_plays_with_the_same_consequences_there_is_one_the_shortest_then_alphabetically_first() -> None:
+def test_of_plays_with_the_same_consequences_there_is_one_the_shortest_then_alphabetically_first() -> (
+    None
+):
     state = at("R@d3", "", "h6")
     to_e4 = [text for text in plays(state) if text.startswith("d3") and text.endswith("e4")]
     assert to_e4 == ["d3-d4-e4"]
@@ -225,7 +254,11 @@ def test_of_plays_with_the_same_consequences_there_is_one_the_shortest_then_alph
 
 def test_with_and_without_a_face_off_are_two_plays() -> None:
     state = at("F@d3", "S@d4", "h6")
-    to_e5 = [play for play in plays(state).values() if play.squares and play.squares[-1] == Square.parse("e5")]
+    to_e5 = [
+        play
+        for play in plays(state).values()
+        if play.squares and play.squares[-1] == Square.parse("e5")
+    ]
     assert sorted((play.text, play.label) for play in to_e5) == [
         ("d3-d4-d5-e5", "Run d3 to e5 against d4"),
         ("d3-e3-e4-e5", "Run d3 to e5"),
@@ -245,7 +278,9 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
             assert after not in kept
             kept[after] = play
             assert len(play.label) <= 40
-        assert {play.key for play in kept.values()} - {""} == {key.name for key in GAME.standing(state, seat).keys}
+        assert {play.key for play in kept.values()} - {""} == {
+            key.name for key in GAME.standing(state, seat).keys
+        }
         sizes = defaultdict(list)
         for action in GAME.legal_actions(state, seat):
             step = GAME.apply(state, {seat: action}, Random(0))
@@ -260,7 +295,11 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
 
 def size(action: object) -> int:
     """How many squares a notation names."""
-    return len(str(action).replace("&", "-").replace("x", "-").split("-")) if isinstance(action, Run | Tackle) else 0
+    return (
+        len(str(action).replace("&", "-").replace("x", "-").split("-"))
+        if isinstance(action, Run | Tackle)
+        else 0
+    )
 
 
 # ---- what hands leave ---------------------------------------------------------------------------------------------------
@@ -334,7 +373,10 @@ def test_six_pieces_on_the_own_ranks_are_a_placing() -> None:
     assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
     GAME.check(NEW, SOUTH, action)
     assert GAME.laid_out(NEW, NORTH, seen) is None
-    north = {Square.parse(f"{name[0]}{12 - int(name[1])}"): f"pink {ROLES[r]}" for name, r in PLACED.items()}
+    north = {
+        Square.parse(f"{name[0]}{12 - int(name[1])}"): f"pink {ROLES[r]}"
+        for name, r in PLACED.items()
+    }
     action = GAME.laid_out(NEW, NORTH, {**seen, **north})
     assert action is not None
     GAME.check(NEW, NORTH, action)
@@ -445,7 +487,13 @@ def test_the_dump_is_plain_and_complete() -> None:
     assert msgspec.json.decode(msgspec.json.encode(plain)) == plain
     assert plain["phase"] == "face-off"
     assert plain["to_act"] == ["north", "south"]
-    assert plain["face_off"] == {"kind": "tackle", "attackers": ["e5", "f6"], "defender": "e6", "won": 0, "of": 1}
+    assert plain["face_off"] == {
+        "kind": "tackle",
+        "attackers": ["e5", "f6"],
+        "defender": "e6",
+        "won": 0,
+        "of": 1,
+    }
     assert len(plain["pieces"]) == 12
     assert plain["cards"] == {"south": [1, 2, 3, 4, 5, 6], "north": [1, 2, 3, 4, 5, 6]}
     assert GAME.dump(NEW)["phase"] == "placing"
@@ -454,14 +502,25 @@ def test_the_dump_is_plain_and_complete() -> None:
 
 def test_every_rule_that_a_reason_or_an_event_names_is_on_the_page_and_learnable() -> None:
     texts = " ".join(rule.text for rule in GAME.rules)
-    for word in ("speed", "attack", "defence", "face-off", "goal", "in secret", "turned over", "loose ball"):
+    for word in (
+        "speed",
+        "attack",
+        "defence",
+        "face-off",
+        "goal",
+        "in secret",
+        "turned over",
+        "loose ball",
+    ):
         assert word in texts
     assert len(GAME.rules) == len({rule.id for rule in GAME.rules}) == 15
     assert len(Reason) == 34
 
 
 @pytest.mark.parametrize(("first", "second"), [("B", "T"), ("T", "B")])
-def test_two_equal_ends_by_two_hands_are_told_apart_by_who_lies_on_top(first: str, second: str) -> None:
+def test_two_equal_ends_by_two_hands_are_told_apart_by_who_lies_on_top(
+    first: str, second: str
+) -> None:
     names = {"B": ("e5", "blue big"), "T": ("f6", "blue tough")}
     found = laid(TACKLED, f"{names[first][0]}&{names[second][0]}xe6") or {}
     assert found["e6"][-2:] == [names[first][1], names[second][1]]

@@ -71,7 +71,11 @@ GOLDEN_BOARD = {
 }
 
 
-GOLDEN_COUNTS = {"set-up": (8, 64, 448, 3136), "full": (198, 18727, 764933), "fight": (63, 2379, 56794)}
+GOLDEN_COUNTS = {
+    "set-up": (8, 64, 448, 3136),
+    "full": (198, 18727, 764933),
+    "fight": (63, 2379, 56794),
+}
 """Legal sequences of 1, 2, 3 … decisions from the empty board (8 x 8 x 7 x 7), all scouts placed, and a fight."""
 
 
@@ -111,13 +115,18 @@ def test_golden_game() -> None:
     for text in GOLDEN_GAME:
         step = do(state, text)
         told += [
-            f"{event.text} {event.why or ''}".strip() for event in step.events if event.why and event.kind != "placed"
+            f"{event.text} {event.why or ''}".strip()
+            for event in step.events
+            if event.why and event.kind != "placed"
         ]
         told += [event.text for event in step.events if event.kind == "begun"]
         plain += [event.text for event in step.events if not event.why]
         state = step.state
     assert told == GOLDEN_EVENTS
-    assert plain[:2] == ["The set-up is complete. White begins with one move.", "White dashes g1 to f2."]
+    assert plain[:2] == [
+        "The set-up is complete. White begins with one move.",
+        "White dashes g1 to f2.",
+    ]
     assert plain[-2:] == ["White dashes g2 to f1.", "White brings intel home to f1."]
     assert plain.count("White ends the turn.") == plain.count("Black ends the turn.") == 10
     dump = GAME.dump(state)

@@ -91,7 +91,9 @@ def test_random_games_are_won_and_have_seen_everything() -> None:
         met |= {"rock"} if position.stone else set()
         met |= {"stack" for state in states if state.position.own_low | state.position.foe_low}
         met |= {"covered intel" for state in states if state.position.low_intel}
-        met |= {"chain" for state in states[::7] if any(text.count("^") > 1 for text in legal(state))}
+        met |= {
+            "chain" for state in states[::7] if any(text.count("^") > 1 for text in legal(state))
+        }
     assert winners == set(SEATS)
     assert met == {"rock", "stack", "covered intel", "chain"}
 
@@ -111,7 +113,9 @@ def test_pieces_are_conserved_and_every_legal_action_can_be_made(seed: int) -> N
                 assert sum(face.startswith(name) for face in scouts) <= 5
                 assert faces.count(f"{name} boulder") in (0, 4)
                 assert faces.count(f"{name} rock") in (0, 2)
-            assert [event for stage in step.stages for event in stage.events] == list(step.events) or text == "."
+            assert [event for stage in step.stages for event in stage.events] == list(
+                step.events
+            ) or text == "."
             assert all(len(stage.title) <= 24 for stage in step.stages)
         assert state == kept, "apply changes nothing"
 
@@ -124,7 +128,9 @@ def test_every_short_text_is_legal_exactly_when_it_is_listed(seed: int) -> None:
     texts += {rock_text(name, step) for name in NAMES for step in ((1, 0), (0, 1))}
     for state in random_line(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
         allowed = legal(state)
-        assert {text for text in texts if is_legal(state, text)} == {text for text in allowed if text.count("^") < 2}
+        assert {text for text in texts if is_legal(state, text)} == {
+            text for text in allowed if text.count("^") < 2
+        }
 
 
 LINES = [state for seed in (3, 4, 5) for state in random_line(seed, 120)[::4]]
@@ -157,7 +163,10 @@ def test_successors_are_what_apply_makes(seed: int) -> None:
 def test_nothing_is_hidden() -> None:
     for state in random_line(7, 60)[::10]:
         assert (
-            GAME.view(state, None) == GAME.view(state, Seat.SOUTH) == GAME.view(state, Seat.NORTH) == GAME.dump(state)
+            GAME.view(state, None)
+            == GAME.view(state, Seat.SOUTH)
+            == GAME.view(state, Seat.NORTH)
+            == GAME.dump(state)
         )
 
 
@@ -174,8 +183,12 @@ def test_random_games_through_the_engine_never_raise() -> None:
             if not reply["to_act"]:
                 break
             (seat,) = reply["to_act"]
-            (text,) = json.loads(engine.answer(b'{"legal": "%s", "limit": 1}' % seat.encode()))["legal"]
-            wrong = json.loads(engine.answer(json.dumps({"apply": {seat: rng.choice(NAMES) + "-a1"}}).encode()))
+            (text,) = json.loads(engine.answer(b'{"legal": "%s", "limit": 1}' % seat.encode()))[
+                "legal"
+            ]
+            wrong = json.loads(
+                engine.answer(json.dumps({"apply": {seat: rng.choice(NAMES) + "-a1"}}).encode())
+            )
             if "error" not in wrong:
                 reply = wrong
                 continue

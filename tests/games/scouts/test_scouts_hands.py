@@ -6,7 +6,21 @@ from collections import Counter
 from random import Random
 
 import pytest
-from scouts_tools import GAME, RNG, SET_UP, SlowScouts, after, at, by_hand, do, gone, legal, pushing, start, tops
+from scouts_tools import (
+    GAME,
+    RNG,
+    SET_UP,
+    SlowScouts,
+    after,
+    at,
+    by_hand,
+    do,
+    gone,
+    legal,
+    pushing,
+    start,
+    tops,
+)
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
@@ -101,10 +115,16 @@ def test_every_other_move_of_a_scout_is_explained() -> None:
         for origin in [square for square, stack in layout.items() if "scout" in stack[-1]]:
             for name in rng.sample(NAMES, 12):
                 target, moved = Square.parse(name), layout[origin][-1]
-                if moved in layout.get(target, ())[-1:] or moved in layout[origin][:-1] or (origin, target) in ends:
+                if (
+                    moved in layout.get(target, ())[-1:]
+                    or moved in layout[origin][:-1]
+                    or (origin, target) in ends
+                ):
                     continue
                 beneath = layout[origin][-2] if len(layout[origin]) > 1 else None
-                refusal = GAME.why_not(state, state.seat, by_hand(state, {str(origin): beneath, name: moved}))
+                refusal = GAME.why_not(
+                    state, state.seat, by_hand(state, {str(origin): beneath, name: moved})
+                )
                 assert refusal is not None
                 assert refusal.message
                 explained += 1
@@ -117,7 +137,8 @@ def test_no_layout_however_wild_confuses_the_explanation() -> None:
     for _ in range(1500):
         state = rng.choice(STATES)
         changes = {
-            rng.choice(NAMES): rng.choice([None, *(face.name for face in kit.faces)]) for _ in range(rng.randint(1, 4))
+            rng.choice(NAMES): rng.choice([None, *(face.name for face in kit.faces)])
+            for _ in range(rng.randint(1, 4))
         }
         refusal = GAME.why_not(state, state.seat, by_hand(state, changes))
         assert refusal is None or refusal.message.endswith(".")
@@ -134,10 +155,15 @@ def test_no_layout_however_wild_confuses_the_explanation() -> None:
         ({"c4": "black scout"}, "one lies where another was"),
         ({"c4": None, "d8": "black scout"}, "one has gone, and one of the other side has come"),
         ({"d5": "white boulder", "d6": "white boulder"}, "half of a boulder is seen"),
-        ({"a7": "white rock", "b7": "white rock", "e7": "black rock", "f7": "black rock"}, "two rocks"),
+        (
+            {"a7": "white rock", "b7": "white rock", "e7": "black rock", "f7": "black rock"},
+            "two rocks",
+        ),
     ],
 )
-def test_what_is_no_single_thing_is_left_to_the_table(changes: dict[str, str | None], why: str) -> None:
+def test_what_is_no_single_thing_is_left_to_the_table(
+    changes: dict[str, str | None], why: str
+) -> None:
     state = at("c4 f4", "h9")
     assert GAME.why_not(state, Seat.SOUTH, by_hand(state, changes)) is None, why
 
@@ -157,13 +183,19 @@ def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
     assert refusal.message == "A scout on a stack can only dash."
     assert GAME.why_not(state, Seat.SOUTH, by_hand(state, {"c5": "white scout"})) is None
     two = at("c4 h1", "h9", white_low="c4 h1")
-    assert GAME.why_not(two, Seat.SOUTH, by_hand(two, {"c5": "white scout"})) is None, "one of them may go there"
+    assert GAME.why_not(two, Seat.SOUTH, by_hand(two, {"c5": "white scout"})) is None, (
+        "one of them may go there"
+    )
 
 
 @pytest.mark.parametrize(
     ("state", "changes", "message"),
     [
-        (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),  # neither stack is two of one face
+        (
+            at("c4 h1", "h9", black_low="c4"),
+            {"f4": "white scout"},
+            "",
+        ),  # neither stack is two of one face
         (at("h1", "c4 h9", white_low="c4"), {"f4": "white scout"}, ""),
         (
             at("c4 h1", "h9", white_low="c4", low_intel="c4"),
@@ -223,7 +255,10 @@ def test_facts_and_hints_of_both_seats() -> None:
         Seat.NORTH: "5 scouts to place",
     }
     late = after(start(), *SET_UP[:9])
-    assert GAME.standing(late, None).facts == {Seat.SOUTH: "all scouts placed", Seat.NORTH: "1 scout to place"}
+    assert GAME.standing(late, None).facts == {
+        Seat.SOUTH: "all scouts placed",
+        Seat.NORTH: "1 scout to place",
+    }
     state = after(start(), *SET_UP, "c1-c2", "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
     shown = GAME.standing(state, None)
     assert shown.facts == {Seat.SOUTH: "no rocks left", Seat.NORTH: "boulder left"}
@@ -247,19 +282,24 @@ def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
     state = at("c1 h1", "c2 c4 d5")
     plays = {play.text: play for play in GAME.plays(state, Seat.SOUTH)}
     assert list(GAME.plays(state, Seat.NORTH)) == []
-    told = {text: ([str(square) for square in play.squares], play.key, play.label) for text, play in plays.items()}
+    told = {
+        text: ([str(square) for square in play.squares], play.key, play.label)
+        for text, play in plays.items()
+    }
     assert told["c1-d2"] == (["c1", "d2"], "", "Dash c1 to d2")
     assert told["c1^c3^c5"] == (["c1", "c3", "c5"], "", "Jump c1 to c5 over c2, c4")
     assert told["B@a7"] == (["a7", "b7", "a8", "b8"], "boulder", "Boulder on a7 to b8")
     assert plays["B@a7"].touches == plays["B@a7"].squares[:1], "one tap lays it"
     assert told["R@a7-a8"] == (["a7", "a8"], "rock", "Rock on a7 and a8")
     assert "." not in told
-    assert "." in {play.text for play in GAME.plays(at("c4", "e9", due=1, played="c4"), Seat.SOUTH)}, (
-        "nothing else moves"
-    )
+    assert "." in {
+        play.text for play in GAME.plays(at("c4", "e9", due=1, played="c4"), Seat.SOUTH)
+    }, "nothing else moves"
     done = {play.text: play for play in GAME.plays(at("c4", due=0), Seat.SOUTH)}
     assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End turn")
-    assert [str(play.squares[0]) for play in GAME.plays(start(), Seat.SOUTH)] == [f"{file}1" for file in "abcdefgh"]
+    assert [str(play.squares[0]) for play in GAME.plays(start(), Seat.SOUTH)] == [
+        f"{file}1" for file in "abcdefgh"
+    ]
 
 
 def test_of_chains_to_the_same_square_the_shortest_then_the_first_is_offered() -> None:
@@ -319,9 +359,17 @@ def test_a_decision_may_be_taken_back_but_for_one_that_wins() -> None:
 
 def test_the_kit_has_two_faced_scouts_and_rocks_of_their_size() -> None:
     kit = GAME.kit(GAME.options({}))
-    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (8, 10, 35, 0)
+    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (
+        8,
+        10,
+        35,
+        0,
+    )
     assert kit.board.corners == (4, 5, 6, 7)
-    assert {face.name: (face.markers[0], face.markers[-1], face.height_mm, face.size) for face in kit.faces} == {
+    assert {
+        face.name: (face.markers[0], face.markers[-1], face.height_mm, face.size)
+        for face in kit.faces
+    } == {
         "white scout": (30, 34, 4.0, (1, 1)),
         "white scout with intel": (35, 39, 4.0, (1, 1)),
         "black scout": (40, 44, 4.0, (1, 1)),

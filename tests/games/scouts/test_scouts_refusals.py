@@ -42,7 +42,9 @@ def test_sentences_are_short_and_in_the_words_of_the_table(reason: Reason) -> No
 
 def test_a_refused_square_is_a_square_of_the_board() -> None:
     squares = [example.refused().square for examples in EXAMPLES.values() for example in examples]
-    assert {str(Square.parse(square)) for square in squares if square} == {square for square in squares if square}
+    assert {str(Square.parse(square)) for square in squares if square} == {
+        square for square in squares if square
+    }
 
 
 def test_a_refusal_through_the_table_changes_nothing() -> None:

@@ -52,7 +52,9 @@ def test_setup_alternates_beginning_with_white_until_each_has_five() -> None:
     for number, text in enumerate(SET_UP):
         assert state.seat is (Seat.SOUTH, Seat.NORTH)[number % 2]
         assert state.turn == 0
-        assert not {text for text in legal(state) if text[0] != "@"}, "no rocks and no end of a turn yet"
+        assert not {text for text in legal(state) if text[0] != "@"}, (
+            "no rocks and no end of a turn yet"
+        )
         state = do(state, text).state
     assert state.seat is Seat.SOUTH
     assert state.turn == 1
@@ -88,7 +90,9 @@ def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None
 
 
 def test_dash_goes_to_any_of_the_eight_adjacent_squares() -> None:
-    assert plays_of(at("c4"), "c4") == {f"c4-{square}" for square in squares("b3 b4 b5 c3 c5 d3 d4 d5")}
+    assert plays_of(at("c4"), "c4") == {
+        f"c4-{square}" for square in squares("b3 b4 b5 c3 c5 d3 d4 d5")
+    }
     assert plays_of(at("a1"), "a1") == {"a1-a2", "a1-b1", "a1-b2"}
     assert plays_of(at("h5"), "h5") == {f"h5-{square}" for square in squares("h4 h6 g4 g5 g6")}
 
@@ -203,7 +207,9 @@ def test_the_chain_ends_where_it_wins_and_a_plain_piece_at_home_does_not_win() -
 # ---- notation -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["@c1", "c1-d2", "c1^c3^e3", "B@d5", "R@d5-e5", "R@d9-d10", ".", "a10^c10"])
+@pytest.mark.parametrize(
+    "text", ["@c1", "c1-d2", "c1^c3^e3", "B@d5", "R@d5-e5", "R@d9-d10", ".", "a10^c10"]
+)
 def test_notation_is_kept(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
 

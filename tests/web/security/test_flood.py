@@ -57,7 +57,9 @@ class Asking:
         """How many of so many requests are let through."""
         count = 0
         header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
-        with self._app.test_request_context(environ_base={"REMOTE_ADDR": address}, headers={"Cookie": header}):
+        with self._app.test_request_context(
+            environ_base={"REMOTE_ADDR": address}, headers={"Cookie": header}
+        ):
             for _ in range(times):
                 with contextlib.suppress(TooManyRequests):
                     self._limits.check(request)
@@ -91,9 +93,13 @@ def test_a_forged_token_is_a_strangers(place: Place) -> None:
         assert asking.served(1, BAD, worthless) == 0
 
 
-def test_who_asks_too_often_reads_when_to_come_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_asks_too_often_reads_when_to_come_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("web.security.rate_limit.Buckets.take", lambda *_: False)
-    answer = place.browser().get("/watch", environ_base={"REMOTE_ADDR": BAD}, headers={"Accept": "text/html"})
+    answer = place.browser().get(
+        "/watch", environ_base={"REMOTE_ADDR": BAD}, headers={"Accept": "text/html"}
+    )
     assert answer.status_code == 429
     assert answer.headers["Retry-After"]
     assert "Wait a moment, then try again." in answer.text
@@ -110,7 +116,9 @@ def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
                 refused.append((address, error))
 
     askers = [threading.Thread(target=ask, args=(BAD,)) for _ in range(MAX_WAITING_EACH + 2)]
-    askers += [threading.Thread(target=ask, args=(f"192.0.2.{n}",)) for n in range(100, 100 + MAX_WAITING)]
+    askers += [
+        threading.Thread(target=ask, args=(f"192.0.2.{n}",)) for n in range(100, 100 + MAX_WAITING)
+    ]
     for asker in askers:
         asker.start()
     until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_EACH)
@@ -153,7 +161,9 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
     assert len(seated) == 3
     for each in (*watching, *tables, *seats, *rest, *own, *seated):
         each.close()
-    assert len(place.app.extensions["streams"].held) == 0, "nothing is remembered of those who have left"
+    assert len(place.app.extensions["streams"].held) == 0, (
+        "nothing is remembered of those who have left"
+    )
 
 
 # ---- over the network --------------------------------------------------------------------------------------------------
@@ -168,7 +178,9 @@ def server(place: Place) -> Iterator[Server]:
 
 def connect(server: Server, address: str) -> socket.socket:
     """A connection from an address of this machine that is not its own screen's."""
-    return socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(LOCAL[address], 0))
+    return socket.create_connection(
+        ("127.0.0.1", server.port), timeout=10, source_address=(LOCAL[address], 0)
+    )
 
 
 def is_cut(line: socket.socket) -> bool:
@@ -179,7 +191,9 @@ def is_cut(line: socket.socket) -> bool:
         return True
 
 
-def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(place: Place, server: Server) -> None:
+def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(
+    place: Place, server: Server
+) -> None:
     ((name, value),) = token(place, "south").items()
     south = {"Cookie": f"{name}={value}"}
     lines = []
@@ -191,8 +205,13 @@ def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(place: Place
         for line in lines[:64]:
             with contextlib.suppress(OSError):
                 line.sendall(b"X"[: second + 1])
-        for path, headers in (("/live/seat/south", south), ("/live/host", {"X-Host-Key": HOST_KEY})):
-            seat = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5, source_address=(LOCAL[SEATED], 0))
+        for path, headers in (
+            ("/live/seat/south", south),
+            ("/live/host", {"X-Host-Key": HOST_KEY}),
+        ):
+            seat = http.client.HTTPConnection(
+                "127.0.0.1", server.port, timeout=5, source_address=(LOCAL[SEATED], 0)
+            )
             seat.request("GET", path, headers=headers)
             assert seat.getresponse().status == 200
             seat.close()
@@ -200,7 +219,9 @@ def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(place: Place
         line.close()
 
 
-def test_who_says_a_letter_a_second_is_cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_says_a_letter_a_second_is_cut_off(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(listening, "REQUEST_TIMEOUT_S", 0.3)
     with connect(server, BAD) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
@@ -225,7 +246,10 @@ def test_a_tls_greeting_is_hung_up_on_at_once(server: Server) -> None:
     ("request_head", "status"),
     [
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", b"431"),
-        (b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000000\r\n\r\n", b"413"),
+        (
+            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000000\r\n\r\n",
+            b"413",
+        ),
         (
             b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
             b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000,
@@ -263,12 +287,16 @@ def test_the_host_may_bring_files(server: Server) -> None:
     assert statuses == [400, 403, 413, 403]
 
 
-def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_read_holds_no_thread_beyond_the_end(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(serving, "STOP_TIMEOUT_S", 1.0)
     streams: Streams = place.app.extensions["streams"]
     endless = itertools.repeat("data: " + "x" * 100_000 + "\n\n")
     monkeypatch.setitem(
-        place.app.view_functions, "pages.live", lambda page: streams.hold(lambda: next(endless), lambda: None)
+        place.app.view_functions,
+        "pages.live",
+        lambda page: streams.hold(lambda: next(endless), lambda: None),
     )
     server = serve(place.app, "127.0.0.1", 0)
     server.start()
@@ -278,7 +306,9 @@ def test_who_does_not_read_holds_no_thread_beyond_the_end(place: Place, monkeypa
         until("somebody who does not read", lambda: streams.open == 1)
         time.sleep(0.3)
         (connection,) = server.listener.connections
-        queued = int.from_bytes(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+        queued = int.from_bytes(
+            fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder
+        )
         assert queued < 8 * serving.UNSENT_BYTES, "the kernel keeps little of it"
         server.close()
     assert streams.open == 0
@@ -324,7 +354,9 @@ def test_a_port_for_both_kinds_of_addresses_knows_its_own_screen(place: Place) -
     with serve(place.app, "::", 0) as server:
         server.start()
         for source in ("127.0.0.1", LOCAL[BAD]):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)):
+            with socket.create_connection(
+                ("127.0.0.1", server.port), timeout=10, source_address=(source, 0)
+            ):
                 until("its address", lambda source=source: server.listener.count_of(source) == 1)
 
 

@@ -24,7 +24,9 @@ def server(place: Place) -> Iterator[Server]:
 
 def answer(server: Server, head: bytes, source: str = ELSEWHERE) -> bytes:
     """All that comes back for a request whose lines are these."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)) as line:
+    with socket.create_connection(
+        ("127.0.0.1", server.port), timeout=10, source_address=(source, 0)
+    ) as line:
         line.sendall(head + b"Connection: close\r\n\r\n")
         got = b""
         while piece := line.recv(65536):
@@ -50,7 +52,9 @@ def status(server: Server, head: bytes) -> int:
         b"-localhost", b"a" * 64, b".".join([b"a" * 60] * 5), b"<script>", b"localhost'",
     ],
 )  # fmt: skip
-def test_a_malformed_host_is_refused_before_anything_is_looked_at(server: Server, host: bytes) -> None:
+def test_a_malformed_host_is_refused_before_anything_is_looked_at(
+    server: Server, host: bytes
+) -> None:
     for path in (b"/health", b"/", b"/favicon.svg", b"/nowhere"):
         assert status(server, b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n") == 400
 
@@ -68,7 +72,9 @@ def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
 
 
 @pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080"])
-def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(server: Server, host: bytes) -> None:
+def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(
+    server: Server, host: bytes
+) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nHost: " + host + b"\r\n") == 421
 
 
@@ -115,7 +121,9 @@ def test_a_request_of_before_there_were_versions_is_refused(server: Server) -> N
         (b"?x", 400),
     ],
 )
-def test_a_target_with_a_host_of_its_own_names_the_same(server: Server, target: bytes, expected: int) -> None:
+def test_a_target_with_a_host_of_its_own_names_the_same(
+    server: Server, target: bytes, expected: int
+) -> None:
     assert status(server, b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\n") == expected
 
 
@@ -128,19 +136,30 @@ def test_a_target_with_a_host_of_its_own_names_the_same(server: Server, target: 
 )  # fmt: skip
 def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nHost: evil.example\r\n" + line + b"\r\n") == 421
-    for foreign in (line.replace(b"localhost", b"evil.example"), b"X-Forwarded-Proto: https\r\nX-Forwarded-Port: 1"):
+    for foreign in (
+        line.replace(b"localhost", b"evil.example"),
+        b"X-Forwarded-Proto: https\r\nX-Forwarded-Port: 1",
+    ):
         got = answer(server, b"GET /watch HTTP/1.1\r\nHost: localhost\r\n" + foreign + b"\r\n")
         assert got.startswith(b"HTTP/1.1 200")
         assert b"evil.example" not in got
 
 
 @pytest.mark.parametrize(
-    "line", [b"X-Forwarded-For: 127.0.0.1", b"X-Real-IP: 127.0.0.1", b"Forwarded: for=127.0.0.1", b"Client-IP: ::1"]
+    "line",
+    [
+        b"X-Forwarded-For: 127.0.0.1",
+        b"X-Real-IP: 127.0.0.1",
+        b"Forwarded: for=127.0.0.1",
+        b"Client-IP: ::1",
+    ],
 )
 def test_what_proxies_say_makes_nobody_the_machines_own_screen(server: Server, line: bytes) -> None:
     asked = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
     assert HOST_KEY.encode() not in answer(server, asked)
-    told = answer(server, asked, "127.0.0.1")  # what a proxy on this machine passes on is no own screen either
+    told = answer(
+        server, asked, "127.0.0.1"
+    )  # what a proxy on this machine passes on is no own screen either
     assert (HOST_KEY.encode() in told) == line.startswith(b"Client-IP")
 
 

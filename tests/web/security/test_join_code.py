@@ -40,7 +40,10 @@ def test_nobody_sits_down_without_the_code(cafe: Place) -> None:
     assert [answer.status_code for answer in ways] == [403] * 5
     assert error_of(ways[-1])["reason"] == "join_code"
     assert cafe.table.view().seats[Seat.SOUTH].name is None
-    assert phone.post("/join/south", data={"name": "Mara", "code": code_of(cafe).upper()}).status_code == 303
+    assert (
+        phone.post("/join/south", data={"name": "Mara", "code": code_of(cafe).upper()}).status_code
+        == 303
+    )
     other = stranger(cafe)
     assert other.post("/api/seat/north/take", json={"code": code_of(cafe)}).status_code == 200
     assert other.post("/api/seat/north/start", json={"game": "scouts"}).status_code == 200
@@ -92,13 +95,17 @@ def test_strangers_watch_and_touch_nothing(cafe: Place) -> None:
         ("resume", {}),
     ):
         assert guest.post(f"/api/table/{door}", json=body).status_code == 403
-    assert cafe.browser().post("/api/table/act", json={"moment": moment, "action": "."}).status_code == 200
+    assert (
+        cafe.browser().post("/api/table/act", json={"moment": moment, "action": "."}).status_code
+        == 200
+    )
 
 
 def test_the_code_is_shown_to_who_stands_at_the_table(cafe: Place) -> None:
     code, guest = code_of(cafe), stranger(cafe)
     seen = "".join(
-        page_of(guest, path) for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view")
+        page_of(guest, path)
+        for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view")
     )
     assert code not in seen
     assert plain_code(code) not in seen
@@ -108,7 +115,9 @@ def test_the_code_is_shown_to_who_stands_at_the_table(cafe: Place) -> None:
     assert 'id="code"' not in page_of(host_of(cafe), "/join"), "the host needs none"
 
 
-def test_the_code_is_behind_the_sharp_of_an_address_that_no_server_sees(cafe: Place, monkeypatch: Any) -> None:
+def test_the_code_is_behind_the_sharp_of_an_address_that_no_server_sees(
+    cafe: Place, monkeypatch: Any
+) -> None:
     drawn: list[str] = []
     monkeypatch.setitem(cafe.app.jinja_env.globals, "qr", lambda text: drawn.append(text) or "")
     code = plain_code(code_of(cafe))
@@ -139,7 +148,9 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
     clock, hour_s, looked_at = FakeClock(), 3600, 0
     guesses = Guesses(EACH, clock.monotonic_s)
     for _ in range(0, hour_s, 6):
-        looked_at += sum(guesses.check(f"192.0.2.{phone}", lambda: False) is False for phone in range(64))
+        looked_at += sum(
+            guesses.check(f"192.0.2.{phone}", lambda: False) is False for phone in range(64)
+        )
         clock.advance(6)
     assert 64 * EACH.most_in(hour_s) * 0.9 < looked_at <= 64 * EACH.most_in(hour_s)
 
@@ -154,12 +165,19 @@ def test_strangers_who_guess_keep_nobody_out() -> None:
     for stranger_address in (f"192.0.2.{number}" for number in range(200)):
         for _ in range(10):
             guesses.check(stranger_address, lambda: False)
-    assert [guesses.check(f"198.51.100.{number}", lambda: True) for number in range(12)] == [True] * 12
+    assert [guesses.check(f"198.51.100.{number}", lambda: True) for number in range(12)] == [
+        True
+    ] * 12
 
 
 def test_a_name_that_has_its_own_bucket_keeps_it_when_there_are_too_many() -> None:
     buckets = Buckets(Rate(2, 0), FakeClock().monotonic_s, most=1)
-    assert [buckets.take(name) for name in ("first", "second", "third", "third")] == [True, True, True, False]
+    assert [buckets.take(name) for name in ("first", "second", "third", "third")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert buckets.take("first")
 
 
@@ -201,7 +219,9 @@ def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:
     )
     clock.advance(2)
     assert buckets.take("bad")
-    assert [buckets.take("newcomer") for _ in range(4)] == [True] * 3 + [False], "it has a bucket of its own again"
+    assert [buckets.take("newcomer") for _ in range(4)] == [True] * 3 + [False], (
+        "it has a bucket of its own again"
+    )
     clock.advance(60)
     buckets.take("name 1")
     buckets.take("another")

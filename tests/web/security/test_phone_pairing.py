@@ -62,7 +62,9 @@ def test_guessing_ends_soon_and_keeps_nobody_else_out(pairing: PhonePairing) -> 
     assert pairing.pair(code, "192.0.2.10")
 
 
-def test_another_phone_takes_the_place_and_none_is_left_after_removal(pairing: PhonePairing) -> None:
+def test_another_phone_takes_the_place_and_none_is_left_after_removal(
+    pairing: PhonePairing,
+) -> None:
     first = pairing.pair(pairing.code(), "192.0.2.9")
     second = pairing.pair(pairing.code(), "192.0.2.10")
     assert not pairing.is_camera(first)
@@ -72,7 +74,9 @@ def test_another_phone_takes_the_place_and_none_is_left_after_removal(pairing: P
     assert not pairing.is_camera("")
 
 
-def test_the_phone_is_known_after_a_restart(pairing: PhonePairing, clock: FakeClock, tmp_path: Path) -> None:
+def test_the_phone_is_known_after_a_restart(
+    pairing: PhonePairing, clock: FakeClock, tmp_path: Path
+) -> None:
     mark = pairing.pair(pairing.code(), "192.0.2.9")
     file = tmp_path / "phone.json"
     assert PhonePairing(file, clock.monotonic_s).is_camera(mark)

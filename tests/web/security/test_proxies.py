@@ -22,9 +22,17 @@ from web.security.proxies import SOMEWHERE, Proxies
     ("address", "headers", "told"),
     [
         ("192.0.2.9", {}, ("192.0.2.9", "", "")),
-        ("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"}, ("192.0.2.9", "", "")),
+        (
+            "192.0.2.9",
+            {"HTTP_X_FORWARDED_FOR": "127.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"},
+            ("192.0.2.9", "", ""),
+        ),
         ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, ("192.0.2.7", "", "")),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"}, ("192.0.2.7", "", "")),
+        (
+            "10.0.0.2",
+            {"HTTP_X_FORWARDED_FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"},
+            ("192.0.2.7", "", ""),
+        ),
         ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"}, (SOMEWHERE, "", "")),
         ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "::1"}, (SOMEWHERE, "", "")),
         ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "nonsense, 10.0.0.3"}, (SOMEWHERE, "", "")),
@@ -40,14 +48,20 @@ from web.security.proxies import SOMEWHERE, Proxies
             },
             ("192.0.2.7", "https", "table.example.org"),
         ),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "gopher"}, ("192.0.2.7", "", "")),
+        (
+            "10.0.0.2",
+            {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "gopher"},
+            ("192.0.2.7", "", ""),
+        ),
         ("127.0.0.1", {}, ("127.0.0.1", "", "")),
         ("127.0.0.1", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, (SOMEWHERE, "", "")),
         ("::1", {"HTTP_VIA": "1.1 somebody"}, (SOMEWHERE, "", "")),
         ("no address", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, ("no address", "", "")),
     ],
 )
-def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, str, str]) -> None:
+def test_whose_headers_count(
+    address: str, headers: dict[str, str], told: tuple[str, str, str]
+) -> None:
     assert Proxies(["10.0.0.1/24"]).caller(address, headers) == told
 
 
@@ -58,10 +72,15 @@ def test_what_is_no_address_is_refused(proxies: str) -> None:
 
 
 @contextmanager
-def table_behind_nginx(folder: Path, *, is_named: bool, more: str = "") -> Iterator[tuple[Companion, int]]:
+def table_behind_nginx(
+    folder: Path, *, is_named: bool, more: str = ""
+) -> Iterator[tuple[Companion, int]]:
     """A table on a port of the loopback, and nginx in front of it; `is_named`: the settings know it."""
     web = WebSettings(
-        host="127.0.0.1", port=0, names=("table.example.org",), proxies=("127.0.0.1",) if is_named else ()
+        host="127.0.0.1",
+        port=0,
+        names=("table.example.org",),
+        proxies=("127.0.0.1",) if is_named else (),
     )
     with (
         Companion(Settings(state_dir=str(folder), web=web), simulate=True) as companion,
@@ -81,7 +100,9 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str, http.client.HTT
     """A request as a browser sends it to the public name."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
-        line.request("GET", path, headers={"Host": "table.example.org", "Accept": "text/html", **headers})
+        line.request(
+            "GET", path, headers={"Host": "table.example.org", "Accept": "text/html", **headers}
+        )
         answer = line.getresponse()
         return answer.status, answer.read().decode(), answer.headers
     finally:
@@ -89,7 +110,9 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str, http.client.HTT
 
 
 @needs_nginx
-def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_screen(tmp_path: Path) -> None:
+def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_screen(
+    tmp_path: Path,
+) -> None:
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
         status, page, _ = ask(port, "/")
         assert status == 200
@@ -97,13 +120,21 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
         forged = ask(port, "/", **{"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"})
         assert companion.host_key not in forged[1]
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        own = {"Host": "table.example.org", "Origin": "https://table.example.org", "Content-Type": "application/json"}
+        own = {
+            "Host": "table.example.org",
+            "Origin": "https://table.example.org",
+            "Content-Type": "application/json",
+        }
         line.request("POST", "/api/seat/south/take", json.dumps({"name": "Mara"}), own)
         answer = line.getresponse()
         assert answer.status == 200
         assert "Secure" in (answer.headers["Set-Cookie"] or "")
         answer.read()
-        line.request("GET", "/live/watch", headers={"Host": "table.example.org", "Accept": "text/event-stream"})
+        line.request(
+            "GET",
+            "/live/watch",
+            headers={"Host": "table.example.org", "Accept": "text/event-stream"},
+        )
         stream = line.getresponse()
         assert stream.status == 200
         assert stream.readline().startswith(b"retry")  # it is not held back until it is whole
@@ -116,7 +147,9 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
 @needs_nginx
 @pytest.mark.parametrize("more", ["", "proxy_set_header Via somebody;"])
 def test_a_proxy_that_is_not_named_gives_nobody_the_own_screen(tmp_path: Path, more: str) -> None:
-    with table_behind_nginx(tmp_path, is_named=False, more=more and f"proxy_set_header Host $host; {more}") as (
+    with table_behind_nginx(
+        tmp_path, is_named=False, more=more and f"proxy_set_header Host $host; {more}"
+    ) as (
         companion,
         port,
     ):

@@ -69,14 +69,23 @@ def doors(place: Place) -> list[tuple[str, str]]:
     found = []
     for rule in place.app.url_map.iter_rules():
         path = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", lambda name: SAMPLES.get(name[1], "1"), rule.rule)
-        found += [(method, path) for method in rule.methods or () if method not in ("HEAD", "OPTIONS")]
+        found += [
+            (method, path) for method in rule.methods or () if method not in ("HEAD", "OPTIONS")
+        ]
     return sorted(found)
 
 
 def state_of(place: Place) -> tuple[object, ...]:
     """All that a request could change, but what pages look like."""
     session = session_of(place.table)
-    return session.seats, session.number, session.phase, session.tick, session.sealed, session.paused
+    return (
+        session.seats,
+        session.number,
+        session.phase,
+        session.tick,
+        session.sealed,
+        session.paused,
+    )
 
 
 def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:
@@ -95,15 +104,24 @@ def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:
     )
     for method, path in changing:
         for headers in foreign:
-            for body in ({"json": {}}, {"data": {"name": "Eve"}}, {"data": b"{}", "content_type": "text/plain"}):
+            for body in (
+                {"json": {}},
+                {"data": {"name": "Eve"}},
+                {"data": b"{}", "content_type": "text/plain"},
+            ):
                 answer = both.open(path, method=method, headers=headers, **body)
-                assert (answer.status_code, error_of(answer)["kind"]) == (403, "foreign_origin"), path
+                assert (answer.status_code, error_of(answer)["kind"]) == (403, "foreign_origin"), (
+                    path
+                )
     assert state_of(place) == before
 
 
 def test_what_a_person_types_or_our_own_page_sends_is_no_other_site(place: Place) -> None:
     browser = place.sit("south")
-    for own in ({"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}):
+    for own in (
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"},
+    ):
         assert browser.post("/api/seat/south/mine", json={}, headers=own).status_code == 200, own
 
 
@@ -141,21 +159,36 @@ def test_every_cookie_is_for_this_site_and_for_no_script(place: Place) -> None:
 
 
 def test_nothing_of_ours_is_shown_inside_another_site(place: Place) -> None:
-    inside = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    inside = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "no-cors",
+        "Sec-Fetch-Dest": "image",
+    }
     for path in ("/live/table?voice", "/api/view", "/"):
         assert place.browser().get(path, headers=inside).status_code == 403
-    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    followed = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
     assert place.browser().get("/join", headers=followed).status_code == 200
 
 
 def test_the_workbench_and_debug_pages_are_there_in_simulation_alone(tmp_path: Path) -> None:
     with open_place(tmp_path) as bare:
         paths = {rule.rule for rule in bare.app.url_map.iter_rules()}
-        assert not [path for path in paths if "workbench" in path or "debug" in path or "console" in path]
+        assert not [
+            path for path in paths if "workbench" in path or "debug" in path or "console" in path
+        ]
         assert bare.browser().get("/workbench").status_code == 404
         assert not bare.app.debug
         assert not bare.app.testing
-        for path in ("/workbench/state", "/console", "/debug", "/?__debugger__=yes&cmd=resource&f=style.css"):
+        for path in (
+            "/workbench/state",
+            "/console",
+            "/debug",
+            "/?__debugger__=yes&cmd=resource&f=style.css",
+        ):
             assert "Werkzeug" not in page_of(bare.browser(), path)
 
 
@@ -193,15 +226,23 @@ def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place
         assert "evil.example" not in text
     refused = south.post("/api/seat/south/leave", json={}, headers={"Host": "evil.example"})
     assert (refused.status_code, error_of(refused)["kind"]) == (421, "unknown_name")
-    assert error_of(refused)["message"] == "The table’s pages have another address: open 192.0.2.7:8080"
+    assert (
+        error_of(refused)["message"]
+        == "The table’s pages have another address: open 192.0.2.7:8080"
+    )
     style = re.search(r'href="(/static/[^"]+\.css)"', page_of(south, "/join"))
     assert style
-    assert south.get(style[1], headers={"Host": "evil.example"}).status_code == 200, "the page that says so has colours"
+    assert south.get(style[1], headers={"Host": "evil.example"}).status_code == 200, (
+        "the page that says so has colours"
+    )
 
 
 def test_further_names_are_a_setting(tmp_path: Path) -> None:
     with guarded(tmp_path, names=("spiel.example",)) as place:
-        assert place.browser().get("/health", headers={"Host": "spiel.example:8080"}).status_code != 421
+        assert (
+            place.browser().get("/health", headers={"Host": "spiel.example:8080"}).status_code
+            != 421
+        )
     assert page_urls(WebSettings(host="192.0.2.7", names=("a.example",)), 80) == (
         "http://192.0.2.7/",
         "http://a.example/",
@@ -226,11 +267,18 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
         assert made != HOST_KEY
         assert host.get("/host").status_code == 200
         assert other.get("/host").status_code == 403
-        assert made not in "".join(str(chunk) for chunk in chunks), "what is open ends with nothing new"
+        assert made not in "".join(str(chunk) for chunk in chunks), (
+            "what is open ends with nothing new"
+        )
         stream.close()
         assert other.get("/live/host").status_code == 403
-        assert other.post("/api/host/abandon", json={}, headers={"X-Host-Key": HOST_KEY}).status_code == 403
-        assert "That is not the owner’s key" in other.post("/host", data={"key": HOST_KEY}).get_data(as_text=True)
+        assert (
+            other.post("/api/host/abandon", json={}, headers={"X-Host-Key": HOST_KEY}).status_code
+            == 403
+        )
+        assert "That is not the owner’s key" in other.post(
+            "/host", data={"key": HOST_KEY}
+        ).get_data(as_text=True)
         assert other.post("/host", data={"key": made}).status_code == 303
         assert stranger(place).post("/api/host/new-key", json={}).status_code == 403
     with Journal(tmp_path / "journal.sqlite") as journal:
@@ -243,12 +291,21 @@ def test_one_address_that_guesses_keeps_nobody_else_out(place: Place) -> None:
         refused = bad.post("/host", data={"key": "nope"}).get_data(as_text=True)
     assert "wait 30 seconds" in refused
     assert place.browser().post("/host", data={"key": HOST_KEY}).status_code == 303
-    for asks, key, status in ((bad, "nope", 403), (bad, HOST_KEY, 403), (place.browser(), HOST_KEY, 200)):
-        told = [asks.post("/api/host/swap-seats", json={}, headers={"X-Host-Key": key}).status_code for _ in range(6)]
+    for asks, key, status in (
+        (bad, "nope", 403),
+        (bad, HOST_KEY, 403),
+        (place.browser(), HOST_KEY, 200),
+    ):
+        told = [
+            asks.post("/api/host/swap-seats", json={}, headers={"X-Host-Key": key}).status_code
+            for _ in range(6)
+        ]
         assert told == [status] * 6, key
 
 
-def test_the_command_line_shows_and_changes_the_host_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_shows_and_changes_the_host_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     where = ["host-key", "--state-dir", str(tmp_path)]
     assert main(where) == 1
     assert "no companion" in capsys.readouterr().err
@@ -266,7 +323,9 @@ def test_the_command_line_shows_and_changes_the_host_key(tmp_path: Path, capsys:
     assert capsys.readouterr().out.strip() not in (before, changed)
 
 
-@pytest.mark.parametrize("answer", [(404, b'{"detail":"x"}'), (200, b"[]"), (200, b'{"ok":true}'), (200, b"5")])
+@pytest.mark.parametrize(
+    "answer", [(404, b'{"detail":"x"}'), (200, b"[]"), (200, b'{"ok":true}'), (200, b"5")]
+)
 def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> None:
     heard: list[str | None] = []
 
@@ -315,7 +374,9 @@ def test_a_freed_seat_is_worth_nothing_to_whoever_had_it(place: Place) -> None:
 # ---- secrets that stay ---------------------------------------------------------------------------------------------------
 
 
-def test_the_wifis_password_goes_to_who_stands_at_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wifis_password_goes_to_who_stands_at_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wifi = Wifi("Table", "wifi-secret")
     printed: list[object] = []
 
@@ -346,7 +407,14 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
         host.post("/api/host/new-key", json={})
         nonce = place.table.seat_nonce(Seat.SOUTH)
         assert nonce
-        secrets = (code, plain_code(code), HOST_KEY, nonce, "wifi-secret", place.app.extensions["guard"].host_key)
+        secrets = (
+            code,
+            plain_code(code),
+            HOST_KEY,
+            nonce,
+            "wifi-secret",
+            place.app.extensions["guard"].host_key,
+        )
         answers = [
             phone.get("/nowhere"),
             phone.post("/api/seat/north/take", json={"code": "zzz", "x": 1}),
@@ -364,7 +432,9 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
 
 def test_systemds_journal_is_told_no_key_and_no_code() -> None:
     told = {
-        key: greeting([], ["http://a/"], key, code=code, simulated=False, wifi=None, on_terminal=False)
+        key: greeting(
+            [], ["http://a/"], key, code=code, simulated=False, wifi=None, on_terminal=False
+        )
         for key, code in (("abcde-fghij", "k7m2qx"), ("", ""))
     }
     assert "host key abcde-fghij" in told["abcde-fghij"]
@@ -374,7 +444,9 @@ def test_systemds_journal_is_told_no_key_and_no_code() -> None:
 
 def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path) -> None:
     web = WebSettings(host="127.0.0.1", port=0, join="code")
-    with Companion(Settings(state_dir=str(tmp_path), web=web), clock=FakeClock(), threads=False) as companion:
+    with Companion(
+        Settings(state_dir=str(tmp_path), web=web), clock=FakeClock(), threads=False
+    ) as companion:
         assert companion.join_code
         code = shown_code(companion.join_code.now())
         told = {on_terminal: greeting_of(companion, on_terminal) for on_terminal in (False, True)}
@@ -384,7 +456,10 @@ def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path)
 
 
 def test_tables_on_one_machine_keep_their_own_seats(tmp_path: Path) -> None:
-    with open_place(tmp_path / "one") as one, open_place(tmp_path / "other", signing_key=b"o" * 32) as other:
+    with (
+        open_place(tmp_path / "one") as one,
+        open_place(tmp_path / "other", signing_key=b"o" * 32) as other,
+    ):
         phone = one.sit("south")
         guest = other.browser()
         for cookie in (one.cookie(phone, "seat_south"), one.cookie(phone, "names")):

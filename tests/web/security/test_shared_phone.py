@@ -51,7 +51,10 @@ def test_both_seats_by_one_form(place: Place) -> None:
     assert answer.status_code == 400
     assert "at most 24 printable characters" in answer.get_data(as_text=True)
     assert phone.post("/pass", data={"south": "Mara", "north": ""}).status_code == 303
-    assert {seat: shown.name for seat, shown in place.table.view().seats.items()} == {"south": "Mara", "north": ""}
+    assert {seat: shown.name for seat, shown in place.table.view().seats.items()} == {
+        "south": "Mara",
+        "north": "",
+    }
 
 
 def test_a_browser_that_took_both_seats_by_itself_is_passed_to_nobody(place: Place) -> None:
@@ -134,7 +137,9 @@ def test_alternating_turns_without_secrets_need_no_cover(place: Place, phone: Fl
     assert phone.get("/pass").location == "/seat/north"
 
 
-def test_an_open_board_needs_no_cover_and_lets_both_sides_look(place: Place, phone: FlaskClient) -> None:
+def test_an_open_board_needs_no_cover_and_lets_both_sides_look(
+    place: Place, phone: FlaskClient
+) -> None:
     place.table.new_game("scouts", {}, 1)
     while (view := place.table.view()).phase == "setup":
         place.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -143,7 +148,9 @@ def test_an_open_board_needs_no_cover_and_lets_both_sides_look(place: Place, pho
     assert "Other side" in mine
     assert "cover-now" not in mine
     other = open_side(phone, "north")
-    assert 'data-go="/pass"' not in streamed(phone, live_of(other)), "who is not on turn may look, and take back"
+    assert 'data-go="/pass"' not in streamed(phone, live_of(other)), (
+        "who is not on turn may look, and take back"
+    )
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
     assert 'data-go="/pass"' in streamed(phone, live_of(other))
     assert "Mara: scout to a1" in page_of(phone, "/pass")
@@ -158,7 +165,9 @@ def test_a_hand_of_cards_is_covered(place: Place, phone: FlaskClient) -> None:
     assert "Your hand" not in cover
 
 
-def test_a_draw_has_one_word_for_both_and_changing_places_keeps_the_phone(place: Place, phone: FlaskClient) -> None:
+def test_a_draw_has_one_word_for_both_and_changing_places_keeps_the_phone(
+    place: Place, phone: FlaskClient
+) -> None:
     place.to_orders()
     for seat in SEATS:
         place.table.offer_draw(seat)
@@ -198,7 +207,10 @@ def without_receipts(page: str) -> str:
 def everything(phone: FlaskClient) -> list[str]:
     """All that a phone gets while South's order is sealed and North holds it: cover, North's side, doors, streams."""
     got = [page_of(phone, "/pass"), streamed(phone, "/live/pass"), page_of(phone, "/seat/south")]
-    got += [phone.post(f"/api/seat/south/{door}", json={}).get_data(as_text=True) for door in ("mine", "take-back")]
+    got += [
+        phone.post(f"/api/seat/south/{door}", json={}).get_data(as_text=True)
+        for door in ("mine", "take-back")
+    ]
     north = open_side(phone, "north")
     got += [
         north,
@@ -206,12 +218,17 @@ def everything(phone: FlaskClient) -> list[str]:
         page_of(phone, "/seat/south"),
         page_of(phone, "/api/seat/south/view"),
     ]
-    got += [phone.post("/api/seat/south/mine", json={}).get_data(as_text=True), page_of(phone, "/pass")]
+    got += [
+        phone.post("/api/seat/south/mine", json={}).get_data(as_text=True),
+        page_of(phone, "/pass"),
+    ]
     return [without_receipts(page) for page in got]
 
 
 @pytest.mark.parametrize("game", SECRETS)
-def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(tmp_path: Path, game: str) -> None:
+def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(
+    tmp_path: Path, game: str
+) -> None:
     options, *orders = SECRETS[game]
     seen = []
     for number, order in enumerate(orders):
@@ -254,7 +271,10 @@ def test_a_face_off_and_a_placing_go_round(place: Place, phone: FlaskClient) -> 
     place.table.new_game("kahmate", {"starter": "south", "ball_card": 1}, 1)
     while (view := place.table.view()).phase == "setup":
         place.table.confirm("host", view.moment, view.turn.stage)
-    placings = {"south": "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "north": "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"}
+    placings = {
+        "south": "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1",
+        "north": "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
+    }
     for seat, placing in placings.items():
         assert f"I am {'Mara' if seat == 'south' else 'Jonas'}" in page_of(phone, "/pass")
         open_side(phone, seat)

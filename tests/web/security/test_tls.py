@@ -31,7 +31,9 @@ from web.security.tls import BadCertificate, TlsTerminator, certificate_context,
 from web.server.server import Server, serve
 
 FILES = Path(__file__).parents[2] / "certificates"
-CERTIFICATE, KEY, LOCKED = (str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem"))
+CERTIFICATE, KEY, LOCKED = (
+    str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem")
+)
 ENDED, FOR_CLIENTS = (str(FILES / name) for name in ("ended.pem", "for-clients.pem"))
 """The one counted in the first quarter of 2020, the other is not made for servers."""
 ELSEWHERE = "127.0.0.66"
@@ -48,12 +50,16 @@ def server(place: Place) -> Iterator[Server]:
 def secured(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
     """A browser that trusts the certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
-    return http.client.HTTPSConnection("localhost", server.port, timeout=10, context=trust, source_address=(source, 0))
+    return http.client.HTTPSConnection(
+        "localhost", server.port, timeout=10, context=trust, source_address=(source, 0)
+    )
 
 
 def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
     """What is answered without TLS."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(source, 0)) as line:
+    with socket.create_connection(
+        ("127.0.0.1", server.port), timeout=10, source_address=(source, 0)
+    ) as line:
         line.sendall(asked)
         answer = b""
         while piece := line.recv(4096):
@@ -72,7 +78,10 @@ def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> No
         assert b"Choose your side" in answer.read()
     own = f"https://localhost:{server.port}"
     line.request(
-        "POST", "/join/south", "name=Mara", {"Content-Type": "application/x-www-form-urlencoded", "Origin": own}
+        "POST",
+        "/join/south",
+        "name=Mara",
+        {"Content-Type": "application/x-www-form-urlencoded", "Origin": own},
     )
     answer = line.getresponse()
     answer.read()
@@ -130,11 +139,17 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
         assert plain(server, asked).startswith(b"HTTP/1.1 400")
 
 
-def test_who_hangs_up_in_the_middle_leaves_the_door_open(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_hangs_up_in_the_middle_leaves_the_door_open(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The number of a closed connection is the next one's, which the event loop must not take for the old one."""
-    monkeypatch.setattr(asyncio.StreamWriter, "__del__", lambda self: None, raising=False)  # younger Pythons tidy up
+    monkeypatch.setattr(
+        asyncio.StreamWriter, "__del__", lambda self: None, raising=False
+    )  # younger Pythons tidy up
     for asked in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0)) as line:
+        with socket.create_connection(
+            ("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0)
+        ) as line:
             line.sendall(asked)
             line.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
@@ -156,7 +171,9 @@ def test_who_comes_when_it_has_ended_is_turned_away() -> None:
 
 def test_who_never_begins_a_handshake_counts_like_anybody(server: Server) -> None:
     silent = [
-        socket.create_connection(("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0))
+        socket.create_connection(
+            ("127.0.0.1", server.port), timeout=10, source_address=(ELSEWHERE, 0)
+        )
         for _ in range(5)
     ]
     until("all five", lambda: server.listener.count_of(ELSEWHERE) == 5)
@@ -194,11 +211,15 @@ def test_nothing_is_kept_of_connections_that_have_ended(server: Server) -> None:
 
 
 def test_without_tls_the_machine_itself_is_answered(server: Server) -> None:
-    assert b"200 OK" in plain(server, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "127.0.0.1")
+    assert b"200 OK" in plain(
+        server, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "127.0.0.1"
+    )
 
 
 def test_who_does_not_trust_or_hangs_up_disturbs_nobody(server: Server) -> None:
-    strict = http.client.HTTPSConnection("localhost", server.port, timeout=10, source_address=(ELSEWHERE, 0))
+    strict = http.client.HTTPSConnection(
+        "localhost", server.port, timeout=10, source_address=(ELSEWHERE, 0)
+    )
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
     socket.create_connection(("127.0.0.1", server.port), source_address=(ELSEWHERE, 0)).close()
@@ -225,7 +246,12 @@ def test_files_that_cannot_be_used_are_told_at_the_start(
 ) -> None:
     web = WebSettings(host="127.0.0.1", port=0, certificate=certificate, key=key)
     with pytest.raises(BadCertificate) as refused:
-        Companion(Settings(state_dir=str(tmp_path), web=web), simulate=True, clock=FakeClock(), threads=False)
+        Companion(
+            Settings(state_dir=str(tmp_path), web=web),
+            simulate=True,
+            clock=FakeClock(),
+            threads=False,
+        )
     assert isinstance(refused.value, CompanionError)
     assert words in refused.value.message
 
@@ -256,7 +282,9 @@ def told(name: str, day: str, names: tuple[str, ...] = ()) -> list[tuple[Grade, 
 
 def test_a_certificate_that_counts_is_said_to() -> None:
     good = (Grade.OK, "The certificate is valid until 2120-01-01.")
-    assert told(CERTIFICATE, "2026-05-01", ("table.example.org", "localhost", "127.0.0.1")) == [good]
+    assert told(CERTIFICATE, "2026-05-01", ("table.example.org", "localhost", "127.0.0.1")) == [
+        good
+    ]
 
 
 @pytest.mark.parametrize(
@@ -264,21 +292,31 @@ def test_a_certificate_that_counts_is_said_to() -> None:
     [
         ("2020-03-17", None),
         ("2020-03-20", "The certificate expires on 2020-04-01. Renew it, then restart"),
-        ("2026-11-22", "The certificate expired on 2020-04-01: phones show a warning or do not connect. Renew it"),
+        (
+            "2026-11-22",
+            "The certificate expired on 2020-04-01: phones show a warning or do not connect. Renew it",
+        ),
     ],
 )
-def test_one_that_ends_is_told_two_weeks_before(day: str, words: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_ends_is_told_two_weeks_before(
+    day: str, words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("companion.diagnostics.certificate.EARLIEST_S", 0.0)
     ((grade, text),) = told(ENDED, day)
     assert grade is (Grade.WARN if words else Grade.OK)
     assert text.startswith(words or "The certificate is valid until 2020-04-01.")
 
 
-def test_a_clock_that_is_wrong_is_told_and_one_that_was_never_set_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_wrong_is_told_and_one_that_was_never_set_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert told(ENDED, "1970-01-02")[0][0] is Grade.OK
     monkeypatch.setattr("companion.diagnostics.certificate.EARLIEST_S", 0.0)
     ((grade, text),) = told(CERTIFICATE, "2019-12-31")
-    assert (grade, text.startswith("The certificate is not valid before 2020-01-01")) == (Grade.WARN, True)
+    assert (grade, text.startswith("The certificate is not valid before 2020-01-01")) == (
+        Grade.WARN,
+        True,
+    )
 
 
 def test_older_tls_tells_the_same() -> None:
@@ -291,7 +329,10 @@ def test_older_tls_tells_the_same() -> None:
 def test_one_for_another_name_or_another_purpose_is_told() -> None:
     good, other = told(CERTIFICATE, "2026-05-01", ("localhost", "table.example.com"))
     assert good[0] is Grade.OK
-    assert (other[0], other[1].startswith("The certificate does not cover table.example.com,")) == (Grade.WARN, True)
+    assert (other[0], other[1].startswith("The certificate does not cover table.example.com,")) == (
+        Grade.WARN,
+        True,
+    )
     odd = (f"{'a' * 70}.example.org", "a..example.org", "fe80::1")
     assert validity(certificate_context(CERTIFICATE, KEY), CERTIFICATE, odd).not_for == odd
     assert told(FOR_CLIENTS, "2026-05-01") == [
@@ -307,7 +348,11 @@ def test_the_service_warns_of_it_wherever_it_tells_of_the_machine(tmp_path: Path
         companion.health.look()
         assert companion.health.state().machine is Grade.WARN
         assert companion.health.line().startswith("The certificate expired on 2020-04-01")
-        assert [each.grade for each in companion.health.examine() if each.topic == "https"] == [Grade.WARN]
+        assert [each.grade for each in companion.health.examine() if each.topic == "https"] == [
+            Grade.WARN
+        ]
     assert [each.grade for each in examine(settings) if each.topic == "https"] == [Grade.WARN]
-    missing = msgspec.structs.replace(settings, web=WebSettings(certificate="/nowhere.pem", key=KEY))
+    missing = msgspec.structs.replace(
+        settings, web=WebSettings(certificate="/nowhere.pem", key=KEY)
+    )
     assert [each.grade for each in examine(missing) if each.topic == "https"] == [Grade.FAIL]

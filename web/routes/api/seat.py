@@ -94,7 +94,9 @@ class SeatDoors:
     @post(f"/api/seat/{SEAT}/hand-in", body=HandIn, guard=own_seat, answer=Receipt)
     def hand_in(self, seat: Seat, body: HandIn) -> Response:
         """Seal an order."""
-        return jsonify(receipt=self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s))
+        return jsonify(
+            receipt=self._table.hand_in(seat, body.moment, body.action, body.salt, g.at_s)
+        )
 
     @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
     def take_back(self, seat: Seat, body: Moment) -> Response:
@@ -127,7 +129,11 @@ class SeatDoors:
         view = self._table.view(seat)
         if view.own.sealed is None:
             return jsonify(action=None, orders=[])
-        keys = {key.letter: key for key in view.own.pad.keys} if view.own.pad and not view.board.standing else {}
+        keys = (
+            {key.letter: key for key in view.own.pad.keys}
+            if view.own.pad and not view.board.standing
+            else {}
+        )
         spelt = [keys.get(letter) for letter in view.own.sealed.action]
         return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
 
@@ -199,4 +205,9 @@ class SeatDoors:
 
 
 def _order(key: Key) -> dict[str, str]:
-    return {"letter": key.letter, "initial": key.initial or key.letter, "label": key.label, "drawing": key.drawing}
+    return {
+        "letter": key.letter,
+        "initial": key.initial or key.letter,
+        "label": key.label,
+        "drawing": key.drawing,
+    }

@@ -89,4 +89,7 @@ class TableDoors:
 
     def _require_open(self) -> None:
         if not self._table.view().turn.is_open:
-            raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only a seat or the owner can stop this clock, or start it again"))
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT,
+                say("Only a seat or the owner can stop this clock, or start it again"),
+            )

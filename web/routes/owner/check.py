@@ -108,7 +108,9 @@ class PanelTrials:
             return message(json.dumps(trial), "trial")
 
         leave = partial(self._leave, panel)
-        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
+        return self._page_context.streams.hold(
+            news, partial(time.sleep, LOOK_S), Audience.SEAT, leave
+        )
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
@@ -147,7 +149,8 @@ class PanelTrials:
         panel = self._panel()
         if self._is_on():
             raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on, and its keys belong to the players. Check between games.")
+                Refusal.WRONG_PHASE,
+                say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
         return jsonify(_plain(panel.trial()))

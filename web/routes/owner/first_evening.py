@@ -7,7 +7,14 @@ from functools import partial
 from time import sleep
 from typing import Any
 
-from flask import Response, copy_current_request_context, make_response, redirect, render_template, request
+from flask import (
+    Response,
+    copy_current_request_context,
+    make_response,
+    redirect,
+    render_template,
+    request,
+)
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import LANGUAGES, spoken
@@ -49,7 +56,12 @@ class FirstEvening:
         if not is_new and not self._guard.is_host(request):
             return ask_for_key("/host")
         name = PAGES[number - 1]
-        parts = {"language": dict, "camera": self._camera, "print": self._print, "seats": self._seats}
+        parts = {
+            "language": dict,
+            "camera": self._camera,
+            "print": self._print,
+            "seats": self._seats,
+        }
         page = render_template(
             f"first_{name}.html",
             number=number,
@@ -66,7 +78,9 @@ class FirstEvening:
     def live(self) -> Response:
         """What of the camera's page changes, at most once a second."""
         draw: Callable[[], str] = copy_current_request_context(
-            lambda: render_template("_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES))
+            lambda: render_template(
+                "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
+            )
         )
         page = ""
 
@@ -119,7 +133,9 @@ class FirstEvening:
         asked, paper = request.args.get("game", ""), request.args.get("paper", "a4")
         paper = paper if paper in PAPERS else "a4"
         printer = self._page_context.features.printer
-        plans = {name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games}
+        plans = {
+            name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
+        }
         chosen = asked if asked in games else next(iter(games))
         return {"games": games, "plans": plans, "paper": paper, "papers": PAPERS, "chosen": chosen}
 

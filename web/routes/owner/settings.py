@@ -18,7 +18,13 @@ from companion.core.files import why_refused
 from companion.core.i18n import LANGUAGES, joined, say, spoken
 from companion.core.kit import SEATS
 from companion.maintenance.settings.file import flat
-from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, SettingRow, by_hand, pad_rows, sections
+from companion.maintenance.settings.rows import (
+    LAMPS_ACTIVE_LOW,
+    SettingRow,
+    by_hand,
+    pad_rows,
+    sections,
+)
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.disk_space import free_bytes
@@ -121,7 +127,10 @@ class SettingsPage:
             on_file, error = self._upkeep.running(), wrong.message
         said = flat(on_file)
         fields = _Fields(said, self._upkeep)
-        shown = [(part, [fields.of(row) for row in part.rows if row.key not in _FRONT]) for part in sections()]
+        shown = [
+            (part, [fields.of(row) for row in part.rows if row.key not in _FRONT])
+            for part in sections()
+        ]
         backed_up_s = self._upkeep.backed_up_s()
         page = render_template(
             "settings.html",
@@ -130,7 +139,9 @@ class SettingsPage:
             quiet=on_file.quiet,
             sections=[(part, rows) for part, rows in shown if rows],
             pads={seat: [fields.of(row) for row in rows] for seat, rows in pad_rows().items()},
-            active_low={seat: frozenset(said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()},
+            active_low={
+                seat: frozenset(said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()
+            },
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
             told=told or self._upkeep.done,
@@ -168,7 +179,9 @@ class SettingsPage:
         except BaseException:
             target.close()
             raise
-        date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""  # a clock that was never set has no date
+        date = (
+            time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""
+        )  # a clock that was never set has no date
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
@@ -190,7 +203,9 @@ class SettingsPage:
             return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else why_refused(error)
-            return self._page(error=say("The backup cannot be saved here: {why}", why=why), status=503)
+            return self._page(
+                error=say("The backup cannot be saved here: {why}", why=why), status=503
+            )
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
 
     def _most_bytes(self) -> int:
@@ -202,7 +217,9 @@ class SettingsPage:
     def restart(self) -> Response:
         """Begin the service anew."""
         if not self._upkeep.can_restart:
-            raise Stale(say("The companion cannot restart itself here: stop it and start it again."))
+            raise Stale(
+                say("The companion cannot restart itself here: stop it and start it again.")
+            )
         self._upkeep.restart()
         return make_response({})
 
@@ -227,7 +244,8 @@ def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
     language = said["table.language"] if said["table.language"] != "auto" else spoken()
     return {
         "language": tuple(
-            RowChoice(name, {"table.language": code}, code == language) for code, name in LANGUAGES.items()
+            RowChoice(name, {"table.language": code}, code == language)
+            for code, name in LANGUAGES.items()
         ),
         "colours": _of_values(
             said,
@@ -242,14 +260,23 @@ def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
         "sound": _sound(said),
         "reading": _reading(said["table.reading_time_s"]),
         "left": (
-            RowChoice(say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"),
-            RowChoice(say("Pointed"), {"table.tip_south": "right"}, said["table.tip_south"] == "right", "diamond"),
+            RowChoice(
+                say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"
+            ),
+            RowChoice(
+                say("Pointed"),
+                {"table.tip_south": "right"},
+                said["table.tip_south"] == "right",
+                "diamond",
+            ),
         ),
         "join": _of_values(said, "web.join", {"open": say("Anyone"), "code": say("With the code")}),
     }
 
 
-def _of_values(said: Mapping[str, Any], key: str, words: Mapping[str, str]) -> tuple[RowChoice, ...]:
+def _of_values(
+    said: Mapping[str, Any], key: str, words: Mapping[str, str]
+) -> tuple[RowChoice, ...]:
     return tuple(RowChoice(text, {key: value}, said[key] == value) for value, text in words.items())
 
 
@@ -271,7 +298,8 @@ def _reading(time_s: float) -> tuple[RowChoice, ...]:
     times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
     nearest = min(times, key=lambda each: abs(each - time_s))
     return tuple(
-        RowChoice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest) for each, words in times.items()
+        RowChoice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest)
+        for each, words in times.items()
     )
 
 
@@ -312,7 +340,9 @@ def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str,
     values: dict[str, Any] = {}
     for key, text in typed.items():
         if key in LAMPS_ACTIVE_LOW:
-            values[key] = [part for part in PAD_PARTS if part.startswith("lamp_") and part in text.split()]
+            values[key] = [
+                part for part in PAD_PARTS if part.startswith("lamp_") and part in text.split()
+            ]
             continue
         if key not in rows:
             raise Malformed(say("There is no setting {name}", name=key))

@@ -55,5 +55,7 @@ class AwayDoors:
         is_owner = is_own_screen(request) or self._page_context.guard.is_host(request)
         hides = view.seats[seat].receipt is not None or view.board.tableau is not None
         if hides and not is_owner:
-            text = say("An order or a hand is secret there: the owner can let somebody else sit down.")
+            text = say(
+                "An order or a hand is secret there: the owner can let somebody else sit down."
+            )
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)

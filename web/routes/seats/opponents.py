@@ -58,7 +58,10 @@ class Opponents:
         self._page_context.let_in(request, body.code)
         known = [character.name for character in self._page_context.features.opponents]
         if body.name not in known:
-            text = say("There is no such opponent: choose one of {names}", names=listed(map(Verbatim, known)))
+            text = say(
+                "There is no such opponent: choose one of {names}",
+                names=listed(map(Verbatim, known)),
+            )
             raise Malformed(text)
         if self._table.view().seats[Seat(seat)].door == MACHINE:
             self._require_at_table()
@@ -90,9 +93,14 @@ class Opponents:
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
-        guard, is_between = self._page_context.guard, self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
+        guard, is_between = (
+            self._page_context.guard,
+            self._table.progress().phase in (Phase.LOBBY, Phase.OVER),
+        )
         if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
-            text = say("A game is on: only the players, the owner or the table’s own screen can change the opponent")
+            text = say(
+                "A game is on: only the players, the owner or the table’s own screen can change the opponent"
+            )
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 

@@ -39,4 +39,8 @@ def rival_of(name: str, game: str) -> Rival:
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
     """A person in the first games: looks one action ahead, and overlooks every third time what matters."""
     is_careless = rng.random() < OVERLOOKED
-    return random_player(game, state, seat, rng) if is_careless else GREEDY[game.name](game, state, seat, rng)
+    return (
+        random_player(game, state, seat, rng)
+        if is_careless
+        else GREEDY[game.name](game, state, seat, rng)
+    )

@@ -44,4 +44,7 @@ def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Rando
 def _arena_way(state: ArenaState, place: int, enemies: Mapping[int, int]) -> int:
     squares = state.ground.squares
     here = squares[place]
-    return min(abs(squares[enemy].file - here.file) + abs(squares[enemy].rank - here.rank) for enemy in enemies)
+    return min(
+        abs(squares[enemy].file - here.file) + abs(squares[enemy].rank - here.rank)
+        for enemy in enemies
+    )

@@ -39,7 +39,11 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
     others = [card for card in hand if card[0] != BREAK]
     plans = [cards for size in range(_MOST_PLANNED + 1) for cards in combinations(others, size)]
     for number, lane in enumerate(view["lanes"]):
-        wall, mine, left = tuple(lane["defender"]), tuple(lane["attacker"]), len(lane["deck"]) + len(lane["defender"])
+        wall, mine, left = (
+            tuple(lane["defender"]),
+            tuple(lane["attacker"]),
+            len(lane["deck"]) + len(lane["defender"]),
+        )
         weight = 1 + 6 / (left + 1)
         best[f"d{number}"] = weight + room
         for cards in plans:
@@ -48,13 +52,25 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
                 continue
             for ending in (None, *breaks[:1]) if wall else (None,):
                 damage = _damage_hoped(lane, stack, ending is not None)
-                gain = _WIN if damage > left else weight * damage + room * max(0.0, damage - len(wall)) / 2
+                gain = (
+                    _WIN
+                    if damage > left
+                    else weight * damage + room * max(0.0, damage - len(wall)) / 2
+                )
                 value = gain / (len(cards) + 1) - 0.02 * len(cards)
-                text = f"p{cards[0]}{number}" if cards else f"u{ending}{number}" if ending else f"c{number}"
+                text = (
+                    f"p{cards[0]}{number}"
+                    if cards
+                    else f"u{ending}{number}"
+                    if ending
+                    else f"c{number}"
+                )
                 best[text] = max(best.get(text, -9.0), value)
     legal = set(texts)
     return max(
-        (text for text in best if text in legal), key=lambda text: best[text] + rng.random() / 10, default=texts[-1]
+        (text for text in best if text in legal),
+        key=lambda text: best[text] + rng.random() / 10,
+        default=texts[-1],
     )
 
 
@@ -87,5 +103,7 @@ def _defender_points(view: View, text: str) -> float:
     gain = sum_of((*wall, card)).power - sum_of(wall).power
     threat = len(lane["attacker"])
     if not wall:
-        return 5.0 + 0.7 * max(0, 8 - deck) + gain + 2.0 * threat - (3.0 if card[0] in "@?" else 0.0)
+        return (
+            5.0 + 0.7 * max(0, 8 - deck) + gain + 2.0 * threat - (3.0 if card[0] in "@?" else 0.0)
+        )
     return 2.0 * gain + 1.5 * threat - (3.0 if gain <= 0 else 0.0)

@@ -14,7 +14,9 @@ _WIN = 1e6
 _SAMPLED = 8
 
 
-def greedy_outbuffered(game: Game[Any, Any], state: OutbufferedState, seat: Seat, rng: Random) -> str:
+def greedy_outbuffered(
+    game: Game[Any, Any], state: OutbufferedState, seat: Seat, rng: Random
+) -> str:
     """The orders that do best on average against some orders drawn at random."""
     answers = ["".join(rng.choices("UDLRIS", k=3)) for _ in range(_SAMPLED)]
     best, best_value = "", -_WIN

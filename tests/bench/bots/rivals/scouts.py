@@ -19,7 +19,9 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
     """The first play of the pair of plays that brings the own scouts farthest beyond the other's."""
     position = state.position
     if position.to_place or not has_play(position):
-        return str(rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."]))
+        return str(
+            rng.choice([text for text in game.legal_actions(state, seat) if text[0] in "@."])
+        )
     best, best_value = "", -_WIN
     for text, after in _scouts_plays(position):
         value = _scouts_value(after)
@@ -39,7 +41,10 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
             (f"{name}-{NAMES[target]}", moved(position, origin, 1 << target))
             for target in squares_in(dashes(position, square))
         ]
-        found += [(chain_text(chain), moved(position, origin, 1 << chain[-1])) for chain in shortest(position, square)]
+        found += [
+            (chain_text(chain), moved(position, origin, 1 << chain[-1]))
+            for chain in shortest(position, square)
+        ]
     return found
 
 
