@@ -19,7 +19,7 @@ from companion.printing.kit_pages.sheets import FOOT_MM, LOW_FOOT_MM, MARGIN_MM,
 from companion.printing.kit_pages.tag_pages import Tag, face_places, print_tag_page, tag_pages
 from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, board_extent, tile_board
-from vision.simulation.printed import PrintedKit, Sheet, packed
+from vision.simulation.printed import PrintedKit, PrintedSheet, packed
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -53,7 +53,7 @@ def printed_kit(kit: Kit) -> PrintedKit:
         return _kept[key]
 
 
-def _board(kit: Kit) -> Sheet:
+def _board(kit: Kit) -> PrintedSheet:
     """Print the board on one page of its own size."""
     extent = board_extent(kit.board)
     pen = Pen(extent.width, extent.height, kit.title)
@@ -63,7 +63,7 @@ def _board(kit: Kit) -> Sheet:
     (picture,) = _pages(pen.bytes())
     low, high = (extent.left, extent.bottom), (extent.right, extent.top)
     height, width = picture.shape[:2]
-    return Sheet(packed(picture), low, high, (width, height))
+    return PrintedSheet(packed(picture), low, high, (width, height))
 
 
 def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
