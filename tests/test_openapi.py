@@ -302,6 +302,6 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
         get(path)
     post("/api/seat/south/leave")
     missing = set(watched.known) - watched.seen
-    assert missing == {"staff.call", "staff.cancel", "hub.offer"}, (
+    assert missing == {"staff.call", "staff.cancel", "hub.offer", "eye.picture"}, (
         "no bell rings here, and there is no hub"
     )

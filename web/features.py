@@ -72,6 +72,7 @@ class PhoneRoom:
 
     `eye` is None while no camera is watched, `status` tells how the camera is. `urls` are the addresses of all pages,
     `address` opens the way by HTTPS and returns its address; it raises a `CompanionError`.
+    `is_open` tells whether that way is there already.
     """
 
     line: PhoneLine
@@ -80,6 +81,7 @@ class PhoneRoom:
     status: Callable[[], CameraStatus]
     urls: Callable[[], tuple[str, ...]]
     address: Callable[[], str]
+    is_open: Callable[[], bool]
     clock: Clock
 
     @property

@@ -75,6 +75,8 @@ class PhoneCameraPages:
         """The phone's own page; without HTTPS how to go on past the warning."""
         room = self._room
         if not (self._is_secure or request.is_secure or is_own_screen(request)):
+            if not room.is_open():  # no stranger opens a port: the owner's page does
+                raise NotFound
             return render_template(
                 "eye_warning.html", address=f"{room.address()}eye/{code}", phone=_kind_of_phone()
             )

@@ -49,6 +49,7 @@ class PhoneDoor(Closeable):
             status=status,
             urls=urls,
             address=self.address,
+            is_open=lambda: self._server is not None or bool(settings.web.certificate),
             clock=clock,
         )
         self.room.line.when_back = self.room.use

@@ -275,10 +275,10 @@ class AdviceJson(TypedDict):
 
 
 class PlaysJson(TypedDict):
-    """What a seat can tap now: notation, squares, words and key of each play."""
+    """What a seat can tap now: notation, squares, words, key, path and whom it meets of each move."""
 
     moment: str
-    plays: list[tuple[str, list[str], str, str]]
+    plays: list[tuple[str, list[str], str, str, list[str], list[str]]]
 
 
 class Picture(TypedDict):
