@@ -71,6 +71,8 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         tap(wall, ".keysets.right .key")
         says(wall, "Combat: the clock is stopped")
         tap(wall, ".keysets.left [data-post$='/back']")
+        says(wall, "Jonas wants the last move back")
+        tap(south, ".act [data-post$='/ask-back']")
         says(wall, "Tap “Resume”")
         assert left(client) == 106
         no_errors(*windows)
