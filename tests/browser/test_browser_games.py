@@ -271,7 +271,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         says(wall, "Both: hand in")
         note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"
         wall.execute_script(note)
-        client.post("/api/seat/south/hand-in", moment="1.1", action="UII", salt="0")
+        client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
         says(wall, "Purple: robot, a1 to a2")
         seen = until("something to move", lambda: wall.execute_script("return window.moved"))
