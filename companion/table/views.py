@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games import game_named
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
@@ -132,6 +132,12 @@ def _telling(live: TableState) -> Telling | None:
     return Telling(tell, live.told, live.tell_lasts_s, live.tell_due_s) if tell else None
 
 
+def _last_layout(session: Session) -> Layout:
+    """Return what lay on the board before a piece left it for good, with the end of the game."""
+    layouts = (stage.expected for stage in reversed(session.stages))
+    return next((layout for layout in layouts if layout), {})
+
+
 def _past(session: Session) -> tuple[PastStage, ...]:
     if (
         session.phase is not Phase.ORDERS
@@ -156,7 +162,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     session = live.session
     reading = live.reading if live.watched else None
     return BoardView(
-        layout=session.board or {},
+        layout=session.board or _last_layout(session),
         put_back=session.put_back if session.phase is Phase.SETUP else {},
         back_moves=_back_moves(session) if session.back_wanted is not None else (),
         target=session.target,
