@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games import game_named
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, UnitOrder
@@ -122,7 +122,7 @@ def _turn_view(live: TableState) -> TurnView:
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
-        telling=_telling(live),
+        telling=_telling(live) if in_stages else None,
         past=_past(session),
     )
 
@@ -130,6 +130,12 @@ def _turn_view(live: TableState) -> TurnView:
 def _telling(live: TableState) -> Telling | None:
     tell = tell_of(live)
     return Telling(tell, live.told, live.tell_lasts_s, live.tell_due_s) if tell else None
+
+
+def _last_layout(session: Session) -> Layout:
+    """Return what lay on the board before a piece left it for good, with the end of the game."""
+    layouts = (stage.expected for stage in reversed(session.stages))
+    return next((layout for layout in layouts if layout), {})
 
 
 def _past(session: Session) -> tuple[PastStage, ...]:
@@ -156,9 +162,9 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     session = live.session
     reading = live.reading if live.watched else None
     return BoardView(
-        layout=session.board or {},
+        layout=session.board or _last_layout(session),
         put_back=session.put_back if session.phase is Phase.SETUP else {},
-        back_moves=_back_moves(session),
+        back_moves=_back_moves(session) if session.back_wanted is not None else (),
         target=session.target,
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
@@ -175,7 +181,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
 def _back_moves(session: Session) -> tuple[HandMove, ...]:
     """Return what hands would do if the last turn were taken back, while a seat wants that."""
     kit, earlier = session.kit, session.before
-    if session.back_wanted is None or earlier is None or kit is None or kit.deck:
+    if earlier is None or kit is None or kit.deck:
         return ()
     return hand_moves(kit, session.board or {}, earlier.board or {})
 

@@ -209,12 +209,12 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
         window.get(f"{url(companion)}/rules/outbuffered")
         companion.table.hand_in(Seat.NORTH, moment, "III")
         window.back()
-        says(window, "Move your robot")
+        says(window, "Robot, a1 to a2")
         assert not window.find_elements(By.CSS_SELECTOR, ".order")
 
 
 def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
-    """What one hands in, the other shows as sealed; what one takes back, the other may enter anew."""
+    """What one hands in, the other shows as sealed; what one takes back, the other has in its slots."""
     with opened(tmp_path) as companion:
         begin(companion)
         sit(window, companion)
@@ -234,7 +234,7 @@ def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
             tap(window, "[data-post$='take-back']")
             says(window, "Hand in, or change your mind")
             window.switch_to.window(second)
-            says(window, "orders to go")
+            says(window, "Hand in, or change your mind")
             assert not sealed(companion)
         finally:
             window.switch_to.window(second)

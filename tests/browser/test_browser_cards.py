@@ -57,6 +57,7 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         pick(north, "lane:1", "key:draw")
         reaches(client, 108)
         assert "5&amp;" not in wall.page_source
+        assert not texts_of(wall, ".bigcard")
         pick(south, "card:3%")
         until("what comes next", lambda: "3%: play face down" in text_of(south, "#told"))
         assert text_of(south, ".pick[data-key='up'] span") == "Face up: on open stacks, and >"
@@ -102,14 +103,11 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         )
         pick(north, "lane:2")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
-        until("the combat on the screen", lambda: "5&amp;" in wall.page_source)
-        while client.get("/api/view")["phase"] == "stages":
-            stage = client.get("/api/view")["stage_title"]
-            until("the step", lambda stage=stage: stage in text_of(wall, ".strip"))
-            tap(south, ".hands [data-post$='/confirm']")
-            until(
-                "the next step", lambda stage=stage: client.get("/api/view")["stage_title"] != stage
-            )
+        until("the combat on the screen", lambda: texts_of(wall, ".bigcard b") == ["5", ">"])
+        assert texts_of(wall, ".bigcard i") == ["&", "%"]
+        assert "Lane 2" in text_of(wall, ".strip")
+        tap(south, ".hands [data-post$='/read']")
+        until("the next turn", lambda: client.get("/api/view")["phase"] == "orders")
         assert left(client) == 102
         no_errors(*windows)
 
@@ -166,8 +164,8 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         client = begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
-        says(wall, "Turn both stacks face up")
-        says(north, "Turn both stacks face up")
+        says(wall, "Both: fan your cards face up")
+        says(north, "Fan your cards face up")
         assert not north.find_elements(By.ID, "enter")
 
         def enter(*cards: str) -> None:
@@ -192,24 +190,22 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         )
         read = {seat: texts_of(south, zones[seat]) for seat in zones}
         assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
+        wall.execute_script(COUNT_MOVES)
         tap(south, "#work-out.go")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
-        until("the cards", lambda: "Cards open" in text_of(wall, ".strip"))
-        wall.execute_script(COUNT_MOVES)
-        tap(south, ".hands [data-post$='/confirm']")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
         totals = [
             each.get_attribute("textContent")
-            for each in wall.find_elements(By.CSS_SELECTOR, ".half .total")
+            for each in wall.find_elements(By.CSS_SELECTOR, ".fight .figure")
         ]
         assert totals == ["6", "8"]
-        assert len(wall.find_elements(By.CSS_SELECTOR, ".half.right .ladder .in")) == 3
-        assert wall.execute_script("return window.moves") == 23, (
-            "five cards, each with its turn, its back and its number; two totals, two powers, three steps, one greater"
+        assert len(wall.find_elements(By.CSS_SELECTOR, ".fight.greater .powers .in")) == 3
+        assert wall.execute_script("return window.moves") == 19, (
+            "five cards, each with its turn and its back; two sums, two totals, three steps, one greater, the sign"
         )
         wall.execute_script("window.moves = 0")
-        tap(north, ".hands [data-post$='/confirm']")
-        says(wall, "Attacker: 5 cards to the attacker discard")
+        tap(north, ".hands [data-post$='/read']")
+        says(wall, "Jonas: 5 cards to the attacker discard")
         assert len(wall.find_elements(By.CSS_SELECTOR, ".tally.greater")) == 1
         assert wall.execute_script("return window.moves") == 0, "the sums lie there already"
         no_errors(*windows)
@@ -269,7 +265,7 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
         tap(south, "#work-out.go")
         until("the combat", lambda: client.get("/api/view")["phase"] == "stages")
         told = client.get("/api/view")["events"]
-        assert [event["text"] for event in told] == [
+        assert [event["text"] for event in told[:2]] == [
             "Attacker opens 5& 10%.",
             "Defender’s 4^ lay face up before.",
         ]
@@ -290,7 +286,7 @@ def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
         tap(south, "[data-suit='&']")
         until(
             "what lacks",
-            lambda: text_of(south, "#work-out") == "Work it out: a card of attacker missing",
+            lambda: text_of(south, "#work-out") == "Work it out: a card of Jonas missing",
         )
 
 

@@ -39,7 +39,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         shows(south, 110)
         tap(south, ".key.large.go")
         says(north, "Your turn")
-        assert "Waiting for attacker" in text_of(south, ".key.large")
+        assert "Waiting for Jonas" in text_of(south, ".key.large")
         shows(north, 109)
         tap(north, ".key.large.go")
         shows(wall, 108)
@@ -50,13 +50,13 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         reaches(client, 106)
         shows(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Tap “Go on”")
+        says(wall, "Tap “Resume”")
         each_once = [f"spent tick-{number}" for number in (109, 108, 107, 106)]
         until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
-        assert text_of(wall, ".whole").startswith("Go on")
+        assert text_of(wall, ".whole").startswith("Resume")
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
-        says(south, "Tap “Go on”")
+        says(south, "Tap “Resume”")
         shows(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
         until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
@@ -71,7 +71,9 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         tap(wall, ".keysets.right .key")
         says(wall, "Combat: the clock is stopped")
         tap(wall, ".keysets.left [data-post$='/back']")
-        says(wall, "Tap “Go on”")
+        says(wall, "Jonas wants the last move back")
+        tap(south, ".act [data-post$='/ask-back']")
+        says(wall, "Tap “Resume”")
         assert left(client) == 106
         no_errors(*windows)
 
@@ -122,12 +124,12 @@ def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(
 
         look()
         client.post("/api/table/resume")
-        says(wall, "Defender: your turn")
+        says(wall, "Mara: your turn")
         says(south, "Your turn")
         look()
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")
-        says(wall, "Attacker: your turn")
-        says(south, "Attacker: your turn")
+        says(wall, "Jonas: your turn")
+        says(south, "Jonas: your turn")
         look()
         for window in parts:
             assert seen[window][0] == seen[window][1] == seen[window][2]

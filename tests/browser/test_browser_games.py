@@ -92,16 +92,16 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
         told: list[str] = []
         for number, (purple, lime) in enumerate(WINNING):
             hand_in(south, purple)
-            says(south, "Waiting for lime")
+            says(south, "Waiting for Jonas")
             assert purple not in wall.page_source
-            says(wall, "Lime: hand in")
+            says(wall, "Jonas: hand in")
             hand_in(north, lime)
             until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
-            says(wall, "Purple: move")
+            says(wall, "Mara: robot")
             told += play_out(client, "c2" if number == 0 else None)
         assert told == ["Purple robot expected on a2, seen on c2: move it to a2."]
         for window in windows:
-            says(window, {south: "You win", north: "Good game"}.get(window, "Once more?"))
+            says(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
         assert client.get("/api/view")["score"] == [1, 0, 0]
         check_receipts(north)
         for window in windows:
@@ -174,7 +174,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
         sit_down(north, service, "north", "Jonas")
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
         hand_in(south, "UUS")
-        says(south, "Waiting for lime")
+        says(south, "Waiting for Jonas")
         before = client.get("/api/view")
         service.kill()
         with running(tmp_path, "--simulate", "--port", port) as again:
@@ -182,7 +182,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
             same = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
             assert {key: after[key] for key in same} == {key: before[key] for key in same}
             assert again.host_key == service.host_key
-            says(south, "Waiting for lime")
+            says(south, "Waiting for Jonas")
             hand_in(north, "RIS")
             until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
             revealed = client.get("/api/view")
@@ -193,7 +193,7 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
                 assert resumed["orders"] == revealed["orders"]
                 assert resumed["opened"] == []
                 for window in (south, north, wall):
-                    says(window, "your robot")
+                    says(window, "obot, a1 to a2")
                     assert "UUS" not in window.page_source
                     assert "RIS" not in window.page_source
                 play_out(client)
@@ -271,9 +271,9 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         says(wall, "Both: hand in")
         note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"
         wall.execute_script(note)
-        client.post("/api/seat/south/hand-in", moment="1.1", action="UII", salt="0")
+        client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
-        says(wall, "Purple: move")
+        says(wall, "Purple: robot, a1 to a2")
         seen = until("something to move", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(seen)
         wall.execute_script(
@@ -281,7 +281,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
             " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
             f" window.skipped.push([before, {moving}.length]); }}))"
         )
-        north.post("/api/seat/north/confirm", moment="1.1", stage=0, force=True)
+        service.host("confirm", moment="1.1", stage=0, force=True)
         before, after = until(
             "the next step", lambda: wall.execute_script("return window.skipped")
         )[0]
@@ -329,7 +329,10 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
         says(south, "robot, a1 to a2")
         tap(south, "[data-refused]")
-        until("the refusal", lambda: "not seen that yet" in south.find_element(By.ID, "said").text)
+        until(
+            "the refusal",
+            lambda: "Not seen yet: robot, a1 to a2" in south.find_element(By.ID, "said").text,
+        )
         tap(south, "#force:not([hidden])")
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)
 
