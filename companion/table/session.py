@@ -318,11 +318,11 @@ class Session:
         return Session(seats=seats, commitment=self.commitment)
 
     def is_left_for_home(self, before: Session) -> bool:
-        """Is a game over that nobody looks back on: the host ended it, or a seat has changed hands since?
+        """Does nobody look back on this game, which is over: the host ended it, or a seat has changed hands since?
 
         At two tables the other one is still to be told how it ended.
         """
-        if self.phase is not Phase.OVER or self.remote is not None:
+        if self.remote is not None:
             return False
         sitters = {sitter.nonce for sitter in self.seats.values()}
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}

@@ -222,14 +222,15 @@ class TableStore:
             session, given = advance(session, records[-1])
             signals += given
         self._write(records, session)
-        if session.is_left_for_home(before):
+        if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()
         live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
         is_shown = (session.moment, session.stage) == (
             before.moment,
             before.stage,
         ) and session.phase is before.phase
-        self.live = live if is_shown else self.telling(live)
+        has_news = session.phase is Phase.STAGES and not is_shown
+        self.live = self.telling(live) if has_news else live
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)

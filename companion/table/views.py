@@ -122,7 +122,7 @@ def _turn_view(live: TableState) -> TurnView:
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
-        telling=_telling(live),
+        telling=_telling(live) if in_stages else None,
         past=_past(session),
     )
 
@@ -164,7 +164,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     return BoardView(
         layout=session.board or _last_layout(session),
         put_back=session.put_back if session.phase is Phase.SETUP else {},
-        back_moves=_back_moves(session),
+        back_moves=_back_moves(session) if session.back_wanted is not None else (),
         target=session.target,
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
@@ -181,7 +181,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
 def _back_moves(session: Session) -> tuple[HandMove, ...]:
     """Return what hands would do if the last turn were taken back, while a seat wants that."""
     kit, earlier = session.kit, session.before
-    if session.back_wanted is None or earlier is None or kit is None or kit.deck:
+    if earlier is None or kit is None or kit.deck:
         return ()
     return hand_moves(kit, session.board or {}, earlier.board or {})
 

@@ -138,7 +138,9 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         case Phase.SETUP | Phase.STAGES:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
-            return _after_lesson(session, _orders_sign(live, viewer), viewer)
+            sign = _orders_sign(live, viewer)
+            is_fresh = session.has_just_learned and not session.paused
+            return _after_lesson(sign, viewer) if is_fresh else sign
         case Phase.OVER:
             return _over_sign(session, viewer)
 
@@ -298,10 +300,8 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
     return listed(sorted(map(str, squares)))
 
 
-def _after_lesson(session: Session, sign: Sign, viewer: Seat | None) -> Sign:
+def _after_lesson(sign: Sign, viewer: Seat | None) -> Sign:
     """What the first decision after a lesson begins with: on the table screen by itself, on a phone below its sign."""
-    if not session.has_just_learned or session.paused:
-        return sign
     return replace(sign, small=_AFTER_LESSON) if viewer else replace(sign, text=_AFTER_LESSON)
 
 
