@@ -331,7 +331,7 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         tap(south, "[data-refused]")
         until(
             "the refusal",
-            lambda: "Not seen yet: robot, a1 to a2" in south.find_element(By.ID, "said").text,
+            lambda: "Not seen yet: Robot, a1 to a2" in south.find_element(By.ID, "said").text,
         )
         tap(south, "#force:not([hidden])")
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)
