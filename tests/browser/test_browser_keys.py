@@ -350,27 +350,27 @@ def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Hand in")
         reader.hears("Waiting for lime")
         reader.table.hand_in(Seat.NORTH, reader.table.view().moment, "III")
-        reader.hears("Move your robot", "a1 to a2")
+        reader.hears("Robot, a1 to a2", "tap Done")
         reader.does("Done")
-        reader.hears("Move your robot", "a2 to a3")
+        reader.hears("Robot, a2 to a3")
         reader.focus()
 
 
 def test_scouts(tmp_path: Path, window: WebDriver) -> None:
     """A scout is placed; when all stand, one of them dashes, and the clock is pressed."""
     with playing(window, tmp_path, "scouts") as reader:
-        reader.hears("Place a scout on rank 1", "Scouts are placed in turns")
+        reader.hears("Place a scout")
         assert reader.twin() == "The board is empty"
         reader.square("c1")
         reader.does("Place a scout on c1")
         reader.hears("c1")
         reader.does("Done")
-        reader.hears("Black: place a scout on rank 10")
+        reader.hears("Black: place a scout")
         reader.focus()
         assert reader.twin() == "white scout c1"
         for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
             plays(reader, SEATS[(number + 1) % 2], f"@{place}")
-        reader.hears("Play 1 of 1")
+        reader.hears("One scout to move")
         assert "white scout c1, black scout c10, white scout d1" in reader.twin()
         reader.square("c1")
         assert reader.cursor() == "c1, white scout"
@@ -379,11 +379,11 @@ def test_scouts(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Dash c1 to c2")
         reader.hears("c1 to c2")
         reader.does("Done")
-        reader.hears("Press the clock")
+        reader.hears("Press your clock")
         assert "white scout c2" in reader.twin()
         wait(BOUNCE_S)
-        reader.does("Press the clock")
-        reader.hears("Black: play 1 of 2")
+        reader.does("Press your clock")
+        reader.hears("Black: two scouts to move")
         reader.focus()
 
 
@@ -398,15 +398,15 @@ def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Hand in")
         reader.hears("Waiting for pink")
         plays(reader, Seat.NORTH, "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11")
-        reader.hears("Run or end the round")
+        reader.hears("Run up to two")
         reader.focus()
         reader.square("c2", "c3", "c4")
         reader.does("Run c2 to c4")
         reader.does("Done")
-        reader.hears("Run or end the round")
+        reader.hears("One more run")
         assert "blue regular c4" in reader.twin()
         wait(BOUNCE_S)
-        reader.does("End the round")
+        reader.does("End turn")
         reader.hears("Pink")
         reader.focus()
         run_into_somebody(reader)
@@ -428,7 +428,7 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
         reader.hears("Draw a card")
         reader.focus()
         reader.does("Draw lane")
-        reader.does("Lane 3: Attacker no card, Defender no card. Deck: 13 cards (10^)")
+        reader.does("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
         reader.hears("Attacker: draw")
         assert "10^" in reader.names()
         plays(reader, Seat.NORTH, "--")
@@ -436,10 +436,10 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
         reader.does("10^")
         reader.does("Lane 0")
         reader.hears("Attacker: draw")
-        reader.waits_for("Lane 0: Attacker no card, Defender 1 card (10^)")
+        reader.waits_for("Lane 0: Attacker no card, Mara 1 card (10^)")
         reader.focus()
         reader.does("Hide hand")
-        reader.waits_for("Lane 0: Attacker no card, Defender 1 card.")
+        reader.waits_for("Lane 0: Attacker no card, Mara 1 card.")
         assert "10^" not in " ".join(reader.names())
 
 

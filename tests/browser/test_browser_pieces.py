@@ -369,7 +369,7 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         until(
             "a closed card", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1
         )
-        assert len(north.find_elements(By.CSS_SELECTOR, ".strength.shut")) == 1
+        assert len(north.find_elements(By.CSS_SELECTOR, ".of-hand.shut")) == 1
         tap(north, "[data-card='2']")
         main_key(north, "Hand in 2")
         until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")

@@ -87,7 +87,7 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
             lambda: window.find_element(By.ID, "note").text == "",
             40,
         )
-        assert finger.get("/api/view")["game"] == "outbuffered", "the game is still known"
+        assert finger.get("/api/view")["game"] is None, "who comes back finds the home page"
         assert json.loads((tmp_path / "choices.json").read_text())["last"] == "outbuffered"
         logs = [
             entry

@@ -163,15 +163,14 @@ def test_a_key_of_the_workbench_is_never_let_go_before_it_was_pressed(window: We
 # ---- a page that is not whole, a browser that keeps nothing ----------------------------------------------------------
 
 
-def losing(name: str, times: int) -> Callable[[], Response | None]:
-    """What loses a file of the pages some times, as poor Wi-Fi does."""
-    left = [times]
+def losing(name: str, pages: int) -> Callable[[], Response | None]:
+    """What loses a file of so many pages, as poor Wi-Fi does; a browser may ask twice for one page."""
+    seen = [0]
 
     def lose() -> Response | None:
-        if not request.path.endswith(f"/{name}") or not left[0]:
-            return None
-        left[0] -= 1
-        return Response(status=503)
+        seen[0] += request.path == "/seat/south"
+        is_lost = request.path.endswith(f"/{name}") and seen[0] <= pages
+        return Response(status=503) if is_lost else None
 
     return lose
 
