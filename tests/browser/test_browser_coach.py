@@ -72,6 +72,7 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
     service, window = seat
     client = Client(service.url)
     until("the machine", lambda: "Pip" in window.find_element(By.TAG_NAME, "body").text)
+    tap(window, ".game[data-body*=outbuffered]")
     tap(window, "[data-post='/api/seat/south/start']")
     until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
     client.post("/workbench/tidy")

@@ -116,7 +116,7 @@ GAMES = [
 @pytest.mark.parametrize(("name", "options"), GAMES)
 @pytest.mark.parametrize(
     ("path", "menu"),
-    [("/seat/south", False), ("/seat/south", True), ("/", False), ("/host", False)],
+    [("/seat/south", False), ("/seat/south", True), ("/?screen", False), ("/host", False)],
 )
 def test_no_key_ends_anything_when_it_is_tapped_twice(
     tmp_path: Path, window: WebDriver, name: str, options: dict[str, Any], path: str, menu: bool

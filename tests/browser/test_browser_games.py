@@ -327,11 +327,11 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         north.post("/api/seat/north/take", name="")
         hand_in(south, "UII")
         north.post("/api/seat/north/hand-in", moment="1.1", action="III", salt="0")
-        says(south, "robot, a1 to a2")
+        says(south, "Robot, a1 to a2")
         tap(south, "[data-refused]")
         until(
             "the refusal",
-            lambda: "Not seen yet: robot, a1 to a2" in south.find_element(By.ID, "said").text,
+            lambda: "Not seen yet: Robot, a1 to a2" in south.find_element(By.ID, "said").text,
         )
         tap(south, "#force:not([hidden])")
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)

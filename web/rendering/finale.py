@@ -29,7 +29,8 @@ def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> En
         text = say("You win")
     else:
         text = say("{name} wins", name=finale.names[next(iter(winners))])
-    return EndWords(text, finale.how)
+    is_said = finale.how == say("A draw.")
+    return EndWords(text, "" if is_said else finale.how)
 
 
 def again_words(view: TableView) -> str:

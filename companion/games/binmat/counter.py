@@ -393,12 +393,22 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say("Attacker: {cards} to the attacker discard", cards=listed(cards))
-        number = say("Attacker: {count} cards to the attacker discard", count=len(cards))
+        named = say(
+            "{side!c}: {cards} to the attacker discard", side=ROLES[ATTACKER], cards=listed(cards)
+        )
+        number = say(
+            "{side!c}: {count} cards to the attacker discard",
+            side=ROLES[ATTACKER],
+            count=len(cards),
+        )
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
-        named = say("Defender: {cards} to the lane discard", cards=listed(cards))
-        number = say("Defender: {count} cards to the lane discard", count=len(cards))
+        named = say(
+            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=listed(cards)
+        )
+        number = say(
+            "{side!c}: {count} cards to the lane discard", side=ROLES[DEFENDER], count=len(cards)
+        )
         todo.append((DEFENDER, named if len(named) <= _SIGN_LENGTH else number))
     return tuple(todo)
 
