@@ -373,7 +373,9 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         tap(north, "[data-card='2']")
         main_key(north, "Hand in 2")
         until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
-        until("the sums", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".tally .total")) == 2)
+        until(
+            "the sums", lambda: len(wall.find_elements(By.CSS_SELECTOR, ".tally .figure.num")) == 2
+        )
         hands_are_done(client, south, north)
         hands = client.get("/api/view")["standing"]["hands"]
         assert [card["value"] for card in hands["south"] if card["is_spent"]] == ["5"]
