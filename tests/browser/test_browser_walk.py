@@ -585,7 +585,7 @@ def test_the_key_that_starts_the_clock_stands_below_help(window: WebDriver) -> N
 _RAYS_OVER = """
 const box = each => each.getBoundingClientRect();
 const rays = [...document.querySelectorAll('.bounce .rays')].map(box).filter(ray => ray.width);
-const lie = [...document.querySelectorAll('.sign, .strip, .top, .steps thead th.now, .tell, .key')].filter(each => rays.some(ray =>
+const lie = [...document.querySelectorAll('.sign, .strip, .top, .steps thead th.now, .tell, .key')].filter(each => each.checkVisibility() && rays.some(ray =>
   ray.left < box(each).right && ray.right > box(each).left && ray.top < box(each).bottom && ray.bottom > box(each).top));
 return [rays.length, ...lie.map(each => each.className), ...rays.filter(ray => ray.bottom > innerHeight).map(() => 'the edge')];
 """
