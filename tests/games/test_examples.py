@@ -21,7 +21,7 @@ from companion.tools.selfplay.check import faults_of
 
 EXAMPLES = ROOT / "docs/examples"
 PEBBLE = (EXAMPLES / "pebble/pebble.py").read_text(encoding="utf-8")
-MAX_LINES = 65
+MAX_LINES = 90
 
 
 def site(folder: Path, code: str) -> Path:
@@ -47,8 +47,8 @@ FAULTS = {
     "Its turn_rule names no paragraph of its rules: going": ('turn_rule = end_rule = "moving"', 'turn_rule = end_rule = "going"'),
     "has 50 letters: 41 at most": ('"Move one pebble to the end"', '"' + "x" * 50 + '"'),
     "A legal action is refused: That is beyond the row": ("if action not in self.legal_actions(state, seat):", "if action == 2:"),
-    "Nobody is to act and there is no outcome": ("if state[0] == LAST else None", "if False else None"),
-    "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
+    "Nobody is to act and there is no outcome": ("if state[0] == LAST\n", "if False\n"),
+    "An event names a paragraph that is not there: running": ('rule="moving",', 'rule="running",'),
     "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
     "parse and format do not agree": ("return int(text)", "return 3 - int(text)"),
     "does not end within 2000 turns": ("after = state[0] + step", "after = state[0]"),

@@ -125,7 +125,7 @@ with open_place(Path(mkdtemp())) as place:
 def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
     assert python(clash, SHOWN).splitlines() == [
         "drawn 4 1",
-        "told 2",
+        "told 1",
         "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
         "offered A clash True",
     ]

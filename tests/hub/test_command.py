@@ -157,7 +157,8 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         )
         assert browser.post("/api/host/hub/leave", json={}).status_code == 403
         assert browser.post("/api/host/hub/leave", json={}, headers=key).status_code == 200
-        assert "Join a hub of many tables" in browser.get("/host", headers=key).text
+        assert "Our club" not in browser.get("/host", headers=key).text
+        assert "Join a hub of many tables" in browser.get("/host/hub/game", headers=key).text
 
 
 def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) -> None:

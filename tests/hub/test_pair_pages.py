@@ -50,7 +50,7 @@ def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) ->
         code = south.hub.offered
         shown = f"{code[:3]}-{code[3:]}"
         assert (
-            f"Code for the other host: {shown}" in browser.get("/host/hub/game", headers=key).text
+            f"Code for the other owner: {shown}" in browser.get("/host/hub/game", headers=key).text
         )
         assert shown in browser.get("/host", headers=key).text
         assert (

@@ -224,7 +224,6 @@ def everything(at: Room) -> dict[str, object]:
     }
     return {
         "live": eye.picture(),
-        "board": board.picture if board else None,
         "reading": repr(board.reading) if board else None,
         "settled": frames,
         "lumas": lumas,

@@ -394,7 +394,7 @@ def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:
         3,
         True,
     )
-    assert attack.ladder == (2, 4, 8, 16, 32, 64, 128, 256)
+    assert attack.ladder == (2, 4, 8, 16, 32)
     assert (defence.seat, defence.total, defence.reached, defence.is_greater) == (
         DEFENDER,
         "6",
