@@ -236,7 +236,7 @@ def test_holding_it_to_switch_off_plays_nothing(
         assert getattr(record, "by", None) == by
         table.abandon()
         hold(companion, clock, max(seconds, 3.5))
-        assert table.progress().phase is Phase.OVER, "no new game has begun"
+        assert table.progress().phase is Phase.LOBBY, "no new game has begun"
         hold(companion, clock, 0.1)
         assert table.progress().number == 2
 
