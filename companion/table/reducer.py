@@ -350,6 +350,11 @@ def _reveal(
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
+    if session.turns and session.turns[-1].moment == record.moment:
+        told = session.turns[-1]
+        if record.stage >= max(len(told.stages), 1):
+            # A version before this one told the same turn in more stages.
+            return session, ()
     if session.phase is not Phase.STAGES or (record.moment, record.stage) != (
         session.moment,
         session.stage,
