@@ -57,7 +57,7 @@ class Problem:
 
 
 def tops(layout: Layout) -> dict[Square, str]:
-    """The face on top of each square: what a camera can see of a layout."""
+    """Return the face on top of each square: what a camera can see of a layout."""
     shown = {}
     for square, faces in layout.items():
         if faces:
@@ -66,7 +66,10 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 
 def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
-    """The face on top of each square; what is hidden now is as it was, unless that piece is seen elsewhere."""
+    """Return the face on top of each square.
+
+    What is hidden now is as it was, unless that piece is seen elsewhere.
+    """
     seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     was = tops(board)
     left = Counter(was.values()) - Counter(seen.values())
@@ -84,7 +87,9 @@ def as_people_lay(
     before: Layout | None = None,
     touched: Collection[Square] = (),
 ) -> Reading:
-    """The reading as if what is carried lay where the layout has it: a flag or a ball may lie above or below its
+    """Return the reading as if what is carried lay where the layout has it.
+
+    A flag or a ball may lie above or below its carrier.
     carrier.
 
     Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
@@ -115,7 +120,7 @@ def hand_moves(
     reading: Reading | None = None,
     touched: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
-    """The moves that turn one layout into another, each with whether the reading already shows it.
+    """Return the moves that turn one layout into another, each with whether the reading already shows it.
 
     Equal pieces are matched on their square, then in the order of their squares; what goes the same way is one move.
     What turns over under another piece is done where hands have `touched` its square.
@@ -185,7 +190,7 @@ def _is_done(
 
 
 def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
-    """Does a settled reading show exactly this layout?
+    """Return whether a settled reading shows exactly this layout.
 
     Every piece must be seen, but for what has not moved since `before`: a tall neighbour or a resting hand may hide it,
     also when what lay on top of it has gone.
@@ -209,7 +214,10 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
 
 
 def cards_agree(layout: Layout, reading: Reading) -> bool:
-    """Do the zones that a layout names show exactly its open cards, settled? The order within a fan does not matter."""
+    """Return whether the zones that a layout names show exactly its open cards, settled.
+
+    The order within a fan does not matter.
+    """
     if not reading.quiet or reading.game is None or reading.unknown & set(layout):
         return False
     return all(
@@ -220,7 +228,10 @@ def cards_agree(layout: Layout, reading: Reading) -> bool:
 def card_problems(
     kit: Kit, before: Layout, target: Layout, reading: Reading
 ) -> tuple[Problem, ...]:
-    """What is wrong in the zones that `target` names while hands turn `before` into it; unknown zones say nothing."""
+    """Return what is wrong in the zones that `target` names while hands turn `before` into it.
+
+    Unknown zones say nothing.
+    """
     found = []
     for zone, cards in sorted(target.items()):
         if zone in reading.unknown:
@@ -242,7 +253,7 @@ def card_problems(
 
 
 def zone_words(kit: Kit, zone: Square) -> str:
-    """A zone of a board of cards, such as “the attacker's stack of lane 3”."""
+    """Return a zone of a board of cards, such as “the attacker's stack of lane 3”."""
     seats = {rank: seat for seat, rank in kit.deck.zones.items()} if kit.deck else {}
     if zone.rank not in seats:
         return say("the other's stack of lane {lane}", lane=zone.file)
@@ -254,7 +265,7 @@ def zone_words(kit: Kit, zone: Square) -> str:
 
 
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
-    """What is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
+    """Return what is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
 
     A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
     its way, but nothing that hides what belongs on top of it; unknown squares say nothing.
@@ -375,7 +386,7 @@ def explain(
     outcomes: Iterable[tuple[Any, tuple[Layout, ...]]],
     before: Before,
 ) -> Any:
-    """The one action among `outcomes` (action, layouts after it) that the reading shows, or None.
+    """Return the one action among `outcomes` (action, layouts after it) that the reading shows, or None.
 
     What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
     seen, or when a piece is gone that may have left the board or lie under one that is carried, such as a ball.
@@ -398,7 +409,9 @@ def explain(
 
 
 def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]:
-    """Squares on which a piece comes to lie on one that looks the same: no picture shows it, only its marker. What goes
+    """Return the squares on which a piece comes to lie on one that looks the same.
+
+    No picture shows it, only its marker. What goes
     under one that is carried, such as a ball, counts where nothing else of a change can be seen."""
     is_all_hidden = tops(before) == tops(after)
     return tuple(
@@ -411,7 +424,9 @@ def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]
 
 
 def markers_known(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
-    """The markers that are read on a board as it should be; while something is hidden, those read `before` stay.
+    """Return the markers that are read on a board as it should be.
+
+    While something is hidden, those read `before` stay.
 
     A hand that is still over the board may have laid a piece on one that looks the same.
     """
@@ -425,7 +440,9 @@ def markers_known(before: Mapping[Square, int], reading: Reading) -> dict[Square
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
-    """Is every piece that comes to lie on one that looks the same told by its marker? True where there is none.
+    """Return whether every piece that comes to lie on one that looks the same is told by its marker.
+
+    True where there is none.
 
     It is one that was read where a piece has left, or that was read nowhere while the one below was. A marker that
     was hidden before and is read now tells nothing: the piece may have been put straight.
@@ -452,7 +469,10 @@ def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
-    """Does the board show more than that a piece is gone? On a piece that looks the same only its marker tells."""
+    """Return whether the board shows more than that a piece is gone.
+
+    On a piece that looks the same only its marker tells.
+    """
     was, now = tops(before.board), tops(layout)
     grown = hidden_growth(before.kit, before.board, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
@@ -466,7 +486,10 @@ def _faces(layout: Layout) -> Counter[str]:
 
 
 def _may_be_meant(kit: Kit, layout: Layout, board: Layout) -> bool:
-    """Has a piece left the board, or gone under one that is carried on top? Both look as if it were only lifted."""
+    """Return whether a piece has left the board, or gone under one that is carried on top.
+
+    Both look as if it were only lifted.
+    """
     return _faces(layout).total() < _faces(board).total() or any(
         kit.face(stack[-1]).carried and len(stack) > len(board[square])
         for square, stack in layout.items()

@@ -43,7 +43,10 @@ class BoardFollower:
         """The game whose board lay on the table last; empty: none did, None: nobody has looked yet."""
 
     def saw(self, reading: Reading) -> None:
-        """Take in the board as the camera reads it now; one that is equal to the last has been judged."""
+        """Take in the board as the camera reads it now.
+
+        One that is equal to the last has been judged.
+        """
         before = self._store.live
         old = before.reading
         self._store.live = replace(before, reading=reading)
@@ -116,7 +119,10 @@ class BoardFollower:
             self._publish(live, before.problems)
 
     def _is_brought(self, reading: Reading) -> bool:
-        """Has somebody laid this board on the table, since the table was looked at first? It chooses its game."""
+        """Return whether somebody has laid this board on the table, since the table was looked at first.
+
+        It chooses its game.
+        """
         if not reading.quiet:
             return False
         before, self._lay_last = self._lay_last, reading.game or self._lay_last or ""
@@ -150,7 +156,7 @@ class BoardFollower:
                 self.tick_off()
 
     def _is_followed(self) -> bool:
-        """Have hands done the stage that is shown, or a later one of a turn that one seat alone has taken?"""
+        """Return whether hands have done the stage that is shown, or a later one of a lone seat's turn."""
         live, session = self._store.live, self._store.live.session
         if tell_of(live):
             return False  # what has happened is read before the board moves on
@@ -160,7 +166,7 @@ class BoardFollower:
         return any(live.shows(stage.expected) for stage in later)
 
     def _is_played_on(self) -> bool:
-        """Have hands done the last stage of one seat's turn and then made a play of the next, all in one go?"""
+        """Return whether hands have done one seat's last stage and a play of the next in one go."""
         session = self._store.live.session
         if session.phase is not Phase.STAGES or session.is_shown_here or session.paused:
             return False
@@ -171,7 +177,7 @@ class BoardFollower:
         return self._is_next_play_shown(advance(session, done)[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
-        """Does the board show one legal play of the person who is on turn once a machine has ended its turn?"""
+        """Return whether the board shows one legal play of the person on turn after a machine's turn."""
         live, reading = self._store.live, self._store.live.reading
         if reading is None or not live.watched:
             return False
@@ -207,7 +213,10 @@ class BoardFollower:
         return False
 
     def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
-        """Accept the play that hands have made on the board; ask when it can mean several, say why it is none."""
+        """Accept the play that hands have made on the board.
+
+        Ask when it can mean several, say why it is none.
+        """
         live, session, reading = (
             self._store.live,
             self._store.live.session,
@@ -279,7 +288,7 @@ class BoardFollower:
             )
 
     def camera_is(self, status: CameraStatus) -> None:
-        """How the camera is."""
+        """Return how the camera is."""
         before = self._store.live
         if status == before.camera:
             return
@@ -298,7 +307,10 @@ def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
 
 
 def _has_other_markers(before: TableState, reading: Reading) -> bool:
-    """Is any marker another one than before? A piece may lie on one that looks the same."""
+    """Return whether any marker is another one than before.
+
+    A piece may lie on one that looks the same.
+    """
     shown = {
         square: marker
         for square, marker in before.markers_before.items()
@@ -308,7 +320,10 @@ def _has_other_markers(before: TableState, reading: Reading) -> bool:
 
 
 def _seat_on_turn(session: Session) -> Seat | None:
-    """The one seat whose play hands may make on the board; None where actions are sealed, also for the last of them."""
+    """Return the one seat whose play hands may make on the board.
+
+    None where actions are sealed, also for the last of them.
+    """
     if session.game is None:
         return None
     due = session.game.to_act(session.state)
@@ -316,7 +331,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
 
 def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
-    """Every legal action of a seat that has the turn, with how hands that make it may leave the board.
+    """Return every legal action of a seat that has the turn, with how hands that make it may leave the board.
 
     They may have followed its stages already, such as a piece that is turned over.
     """
@@ -332,7 +347,10 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
 
 
 def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
-    """The actions that cards or pieces on the table mean. They lie still, and every zone is seen."""
+    """Return the actions that cards or pieces on the table mean.
+
+    They lie still, and every zone is seen.
+    """
     session, game = live.session, live.session.game
     if game is None or reading.game != game.name:
         return {}

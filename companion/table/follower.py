@@ -30,17 +30,17 @@ class Follower:
 
     @property
     def is_running(self) -> bool:
-        """Has it been started, and not closed?"""
+        """Return whether it has been started, and not closed."""
         return self._thread is not None
 
     def start(self) -> None:
-        """Begin; a second call does nothing."""
+        """Begin, once."""
         if self._thread is None and not self._ends.is_set():
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def end_soon(self) -> None:
-        """Step no more; waits for nothing."""
+        """Step no more, without waiting."""
         self._ends.set()
         if self._thread:
             self._table.redraw()  # it waits for the table's next change

@@ -46,7 +46,10 @@ class Listeners:
     # ---- whoever listens ---------------------------------------------------------------------------------------
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table has changed since `version`, at most so long; answers the newest version."""
+        """Wait until the table has changed since `version`, at most so long.
+
+        Return the newest version.
+        """
         with self._changed:
             if self._version == version and not self._closed:
                 self._changed.wait(timeout_s)
@@ -86,7 +89,7 @@ class Listeners:
     # ---- telling them ------------------------------------------------------------------------------------------
 
     def kit_is(self, kit: Kit | None) -> None:
-        """Another kit lies on the table."""
+        """Tell that another kit lies on the table."""
         for on_kit in self._on_kit:
             on_kit(kit)
 
@@ -96,7 +99,10 @@ class Listeners:
             on_rows(wanted)
 
     def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
-        """The table looks like this now: lamps, alarms and cues first, who are waited for by a finger; then pages."""
+        """Tell how the table looks now: lamps, alarms and cues first, who are waited for by a finger.
+
+        Then pages.
+        """
         lamps = lamps_of(live)
         for on_lamps in self._on_lamps:
             on_lamps(lamps, in_trouble)
@@ -119,7 +125,10 @@ class Listeners:
             self._changed.notify_all()
 
     def send(self, *signals: Signal) -> None:
-        """Give cues; what comes with a reveal waits until the reveal itself has been seen and heard."""
+        """Give cues.
+
+        What comes with a reveal waits until the reveal itself has been seen and heard.
+        """
         if signals:
             self.put_off = ()
         for number, signal in enumerate(signals, start=1):
@@ -180,7 +189,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
 
 
 def _lamp(number: int) -> int:
-    """The order lamp of a number: behind the third it is the first again.
+    """Return the order lamp of a number: behind the third it is the first again.
 
     >>> [_lamp(number) for number in range(6)]
     [0, 1, 2, 3, 1, 2]

@@ -51,12 +51,12 @@ class Lobby:
         seed: int | None = None,
         score: tuple[int, int, int] = (0, 0, 0),
     ) -> None:
-        """Start a game with its set-up; raises `Malformed` for unknown games and options."""
+        """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
         self._require_open()
         self._store.accept(self._chance.beginning(game, options, seed, score))
 
     def begin_lesson(self, game: str) -> None:
-        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        """Start the first game with a guide. Raises `Malformed` for a game that has none."""
         lesson = game_named(game).lesson
         if lesson is None:
             raise Malformed(say("{game} has no lesson", game=game_named(game).title))
@@ -65,7 +65,10 @@ class Lobby:
         self._store.accept(msgspec.structs.replace(record, is_guided=True))
 
     def choose(self, game: str) -> None:
-        """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
+        """Show a game to everybody before it begins.
+
+        Raises `Malformed`, and `Illegal` while one is on.
+        """
         name = game_named(game).name
         if self._store.session.phase is not Phase.LOBBY:
             raise Illegal(
@@ -75,7 +78,7 @@ class Lobby:
         self._store.publish(live)
 
     def go_home(self) -> None:
-        """Offer all games again; raises `Illegal` while one is on."""
+        """Offer all games again. Raises `Illegal` while one is on."""
         if not self._store.session.is_between:
             raise Illegal(
                 Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
@@ -84,7 +87,7 @@ class Lobby:
         self._seating.send_machines_away()
 
     def begin_chosen(self) -> None:
-        """Start the game that was chosen; raises `Illegal` where none was."""
+        """Start the game that was chosen. Raises `Illegal` where none was."""
         chosen = self._store.live.chosen
         if chosen is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
@@ -97,7 +100,10 @@ class Lobby:
         self.begin(chosen, options)
 
     def begin_by_key(self, is_guided: bool = False) -> None:
-        """Start the game that is chosen, or lies there, or was the last; raises `Illegal` where there is none."""
+        """Start the game that is chosen, or lies there, or was the last.
+
+        Raises `Illegal` where there is none.
+        """
         live = self._store.live
         if self.round_game is not None and not is_guided:
             self.begin(*self.round_game)
@@ -111,13 +117,16 @@ class Lobby:
             self.begin(game, self._options_of(game))
 
     def begin_round(self) -> None:
-        """Start the game of the tournament's round; raises `Illegal` where there is none."""
+        """Start the game of the tournament's round. Raises `Illegal` where there is none."""
         if self.round_game is None:
             raise Illegal(Refusal.NO_GAME, say("No game of a round is to be played here"))
         self.begin(*self.round_game)
 
     def rematch(self, swap: bool = False) -> None:
-        """The same game with the same options once more; the match goes on. `swap`: with sides changed, if possible."""
+        """Start the same game with the same options once more.
+
+        The match goes on. `swap`: with sides changed, if possible.
+        """
         session = self._store.session
         if session.phase is not Phase.OVER:
             raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
@@ -135,7 +144,7 @@ class Lobby:
 
     @property
     def must_replay(self) -> bool:
-        """Is the game over with a tie that is played again at once?"""
+        """Return whether the game is over with a tie that is played again at once."""
         return self.has_room and not self.is_closed and self._store.session.is_tie_to_replay
 
     def _require_open(self) -> None:

@@ -17,13 +17,13 @@ class RecordJournal(Protocol):
 
     @property
     def notice(self) -> str:
-        """What is wrong with the journal, for people; empty: nothing is."""
+        """Return what is wrong with the journal, for people. Empty: nothing is."""
 
     def restore(self) -> Session:
-        """The session that the last game's records fold to."""
+        """Return the session that the last game's records fold to."""
 
     def next_number(self) -> int:
-        """The number of the next game."""
+        """Return the number of the next game."""
 
     def append(self, game: int, record: AnyRecord, at: float, now_s: float | None = None) -> None:
         """Keep a record of a game, accepted at a time of day `at` (seconds since 1970) and a monotonic time."""
@@ -37,16 +37,16 @@ class RecordJournal(Protocol):
         """Note that the clock of a moment was still running at this monotonic time."""
 
     def clock_of(self, moment: str) -> float | None:
-        """The last time that was noted for a moment, None: none was."""
+        """Return the last time that was noted for a moment, None: none was."""
 
     def checkpoint(self) -> None:
-        """A turn is over: bring what was appended into the file itself."""
+        """Bring what was appended into the file itself, since a turn is over."""
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """The random key of a name, made when it is first asked for."""
+        """Return the random key of a name, made when it is first asked for."""
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
-        """Another random key in the place of the one of a name."""
+        """Make another random key in the place of the one of a name."""
 
 
 class LastChoices(Protocol):
@@ -54,10 +54,10 @@ class LastChoices(Protocol):
 
     @property
     def last(self) -> str:
-        """The game that was started last; empty: none was."""
+        """Return the game that was started last. Empty: none was."""
 
     def options(self, game: str) -> Mapping[str, Any] | None:
-        """The options with which a game was started last, None: never."""
+        """Return the options with which a game was started last, None: never."""
 
     def keep(self, game: str, options: Mapping[str, Any]) -> None:
         """Remember a choice."""
@@ -71,7 +71,7 @@ class ForgetfulChoices:
         self._options: dict[str, Mapping[str, Any]] = {}
 
     def options(self, game: str) -> Mapping[str, Any] | None:
-        """The options with which a game was started last, None: never."""
+        """Return the options with which a game was started last, None: never."""
         return self._options.get(game)
 
     def keep(self, game: str, options: Mapping[str, Any]) -> None:

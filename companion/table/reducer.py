@@ -65,14 +65,17 @@ from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
 def advance(session: Session, record: AnyRecord) -> Advance:
-    """The session after a record, and the cues that announce it; raises a `CompanionError` and changes nothing."""
+    """Return the session after a record, and the cues that announce it.
+
+    Raises a `CompanionError` and changes nothing.
+    """
     if session.remote is not None:
         return advance_remote(session, session.remote, record, _advance)
     return _advance(session, record)
 
 
 def _advance(session: Session, record: AnyRecord) -> Advance:
-    """The same where both seats are played at this table."""
+    """Return the same where both seats are played at this table."""
     match record:
         case TakeSeat():
             return take_seat(session, record)
@@ -163,7 +166,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
 
 
 def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
-    """Who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
+    """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
         if (
@@ -183,7 +186,10 @@ def _begin(session: Session, record: Begin) -> Advance:
 
 
 def _await_orders(session: Session, now_s: float) -> Advance:
-    """A new turn: nothing sealed, everybody in `to_act` is asked; a game with a clock begins with the clock stopped."""
+    """Begin a new turn: nothing is sealed, everybody in `to_act` is asked.
+
+    A game with a clock begins with the clock stopped.
+    """
     opened = replace(
         session, phase=Phase.ORDERS, tick=session.tick + 1, sealed={}, stage=0, has_reverted=False
     )
@@ -191,7 +197,10 @@ def _await_orders(session: Session, now_s: float) -> Advance:
 
 
 def _with_clock(opened: Session, now_s: float) -> Advance:
-    """The clock of the decision that is due; in a lesson there is none, and after it it begins standing still."""
+    """Return the clock of the decision that is due.
+
+    In a lesson there is none, and after it it begins standing still.
+    """
     is_learning = opened.is_guided and opened.lesson_number is not None
     if opened.playing.chess_clock(opened.state) and not is_learning:
         return _await_player(opened, now_s)
@@ -212,7 +221,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
 
 def _await_player(opened: Session, now_s: float) -> Advance:
-    """The next decision by a chess clock: it runs on for the same seat, and passes to the other."""
+    """Return the next decision by a chess clock: it runs on for the same seat, and passes to the other."""
     game, before = opened.playing, opened.bank
     (seat,) = game.to_act(opened.state)
     clock = game.chess_clock(opened.state)
@@ -282,7 +291,10 @@ def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
 
 
 def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """The session in which an action counts that was given in time and is heard only after the time-out; else None."""
+    """Return the session in which an action counts that was given in time and is heard only after the time-out.
+
+    Else None.
+    """
     earlier = session.before
     if (
         earlier is None
@@ -309,7 +321,10 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 def _reveal(
     session: Session, now_s: float, by_time: bool = False, go_on_s: float | None = None
 ) -> Advance:
-    """Everybody has handed in at `now_s`: one `apply`, then hands follow; the next clock runs from `go_on_s`."""
+    """Resolve what everybody has handed in at `now_s`: one `apply`, then hands follow.
+
+    The next clock runs from `go_on_s`.
+    """
     if session.remote is not None:
         session = _with_chance_of_orders(session, session.remote)
     go_on_s = now_s if go_on_s is None else go_on_s
@@ -402,7 +417,10 @@ def _contribute(session: Session, record: Contribute) -> Session:
 
 
 def _time_out(session: Session, record: TimeOut) -> Advance:
-    """The turn passes, or, where only the alarm sounds, stays with its clock at nothing; the alarm itself is no cue."""
+    """Pass the turn, or keep it with its clock at nothing where only the alarm sounds.
+
+    The alarm itself is no cue.
+    """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
         raise Stale(say("That turn is over"))
@@ -474,7 +492,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
 
 
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
-    """The game is one with the coach from now on, whatever is taken back."""
+    """Mark the game as one with the coach, whatever is taken back."""
     if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
         raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
     return replace(session, coached=session.coached | {record.seat}), ()

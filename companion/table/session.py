@@ -147,18 +147,24 @@ class Session:
 
     @property
     def moment(self) -> str:
-        """What an action must name to be in time: it changes with every turn, not when the other seat hands in."""
+        """Return what an action must name to be in time. It changes with every turn alone."""
         return f"{self.number}.{self.tick}"
 
     @property
     def turn_due(self) -> int:
-        """The number of the turn for which actions are collected, as the game counts; 0: it is still being set up."""
+        """Return the number of the turn for which actions are collected, as the game counts.
+
+        0: it is still being set up.
+        """
         number = self.game.turn_number(self.state) if self.game and self.state is not None else None
         return len(self.turns) + 1 if number is None else number
 
     @property
     def lesson_number(self) -> int | None:
-        """The number of the step of the lesson that is on, counted from 0; None: no guide is here (any more)."""
+        """Return the number of the step of the lesson that is on, counted from 0.
+
+        None: no guide is here (any more).
+        """
         lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
         if lesson is None or self.phase in (Phase.LOBBY, Phase.OVER):
             return None
@@ -167,7 +173,7 @@ class Session:
 
     @property
     def has_just_learned(self) -> bool:
-        """Is the first decision due that a lesson has led up to?"""
+        """Return whether the first decision is due that a lesson has led up to."""
         lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
         return (
             lesson is not None
@@ -177,7 +183,7 @@ class Session:
 
     @property
     def lesson_step(self) -> LessonStep | None:
-        """The step of the lesson that is on; None: no guide is here."""
+        """Return the step of the lesson that is on. None: no guide is here."""
         number = self.lesson_number
         return (
             None
@@ -186,7 +192,10 @@ class Session:
         )
 
     def asked_of(self, seat: Seat) -> str | None:
-        """The one action that the lesson wants of a seat now, in notation; None: it may do as it likes."""
+        """Return the one action that the lesson wants of a seat now, in notation.
+
+        None: it may do as it likes.
+        """
         if not self.is_guided or self.phase is not Phase.ORDERS:
             return None
         step = self.lesson_step
@@ -194,46 +203,52 @@ class Session:
 
     @property
     def is_between(self) -> bool:
-        """Is no game on?"""
+        """Return whether no game is on."""
         return self.phase in (Phase.LOBBY, Phase.OVER)
 
     @property
     def draws(self) -> Drawn:
-        """When the game on the table draws something from its seed."""
+        """Return since when the game on the table draws something from its seed."""
         return self.game.drawn(self.options) if self.game else Drawn.NEVER
 
     @property
     def rng(self) -> Random:
-        """The chance of the turn that is due. A turn that was taken back draws the same once more."""
+        """Return the chance of the turn that is due.
+
+        A turn that was taken back draws the same once more.
+        """
         counts_turns = self.chance is not None or self.is_chosen
         return chance(self.seed, len(self.turns) + 1 if counts_turns else self.tick)
 
     @property
     def is_opened(self) -> bool:
-        """May everybody see where chance came from? When the game is over and nothing hidden can be of use any more."""
+        """Return whether everybody may see where chance came from.
+
+        When the game is over and nothing hidden can be of use any more.
+        """
         if self.phase is not Phase.OVER or self.game is None:
             return False
         return self.is_disclosed or not self.game.hides(self.options)
 
     @property
     def kit(self) -> Kit | None:
-        """What lies on the table, or None in the lobby."""
+        """Return what lies on the table, or None in the lobby."""
         return self.game.kit(self.options) if self.game else None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages of the turn that was revealed last."""
+        """Return the stages of the turn that was revealed last."""
         return self.turns[-1].stages if self.turns else ()
 
     @property
     def opened(self) -> tuple[Turn, ...]:
-        """The turns of which every stage has been shown: only their orders may be told."""
+        """Return the turns of which every stage has been shown: only their orders may be told."""
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
 
     @property
     def target(self) -> Layout | None:
-        """What should lie on the board when hands are done; None: nobody checks now."""
+        """Return what should lie on the board when hands are done. None: nobody checks now."""
         if self.phase is Phase.STAGES:
             return self.stages[self.stage].expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
@@ -242,7 +257,7 @@ class Session:
 
     @property
     def awaited(self) -> frozenset[Seat]:
-        """Who still has to hand in an action.
+        """Return who still has to hand in an action.
 
         A seat at another table has once its order is sealed there, unless nothing but that order is waited for.
         """
@@ -253,21 +268,24 @@ class Session:
 
     @property
     def awaits_tiles(self) -> bool:
-        """May orders that are due lie as tiles?"""
+        """Return whether orders that are due may lie as tiles."""
         return (
             self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
         )
 
     @property
     def has_moves(self) -> bool:
-        """Has a hand anything to do for the current stage?"""
+        """Return whether a hand has anything to do for the current stage."""
         if self.phase is Phase.STAGES and self.stages[self.stage].todo:
             return True
         return self.target is not None and (self.board or {}) != self.target
 
     @property
     def idle_since_s(self) -> float | None:
-        """Since when the clock runs for nobody: time ran out for both seats twice in a row; None: somebody plays."""
+        """Return since when the clock runs for nobody: time ran out for both seats twice in a row.
+
+        None: somebody plays.
+        """
         last = self.turns[-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
@@ -276,12 +294,12 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """May anybody at the table act for the seat on turn, as on a chess clock?"""
+        """Return whether anybody at the table may act for the seat on turn, as on a chess clock."""
         return bool(self.open_actions)
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """What anybody at the table may do for the seat on turn, where that seat is at this table."""
+        """Return what anybody at the table may do for the seat on turn, where that seat is at this table."""
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
         if tableau := self.game.tableau(self.state, None):
@@ -293,24 +311,27 @@ class Session:
 
     @property
     def is_tie_to_replay(self) -> bool:
-        """Is this the end of a game whose tie is played again?"""
+        """Return whether this is the end of a game whose tie is played again."""
         if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
     @property
     def is_void(self) -> bool:
-        """Is this game without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
+        """Return whether no result of this game counts: a lesson, an ended game, a tie played again."""
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def can_swap(self) -> bool:
-        """Can both sides change places by a key? Not where somebody plays by a pad, or elsewhere: that stays there."""
+        """Return whether both sides can change places by a key.
+
+        Not where somebody plays by a pad, or elsewhere: that stays there.
+        """
         doors = {sitter.door for sitter in self.seats.values()}
         return self.is_between and bool(doors) and not doors & {"pad", REMOTE}
 
     def at_home(self) -> Session:
-        """The lobby, with those who sit here: nothing of the last game, and nobody of another table.
+        """Return the lobby, with those who sit here: nothing of the last game, and nobody of another table.
 
         It needs no record of its own: whatever follows a game folds the same from its end.
         """
@@ -318,7 +339,7 @@ class Session:
         return Session(seats=seats, commitment=self.commitment)
 
     def is_left_for_home(self, before: Session) -> bool:
-        """Does nobody look back on this game, which is over: the host ended it, or a seat has changed hands since?
+        """Return whether nobody looks back on this game: it was ended, or a seat changed hands since.
 
         At two tables the other one is still to be told how it ended.
         """
@@ -330,7 +351,10 @@ class Session:
 
     @property
     def player_names(self) -> Mapping[str, str]:
-        """Who plays each side, by the side's word. Two of one name are told apart by their sides."""
+        """Return who plays each side, by the side's word.
+
+        Two of one name are told apart by their sides.
+        """
         if self.game is None:
             return {}
         names = {}
@@ -340,36 +364,42 @@ class Session:
         return names if len(set(names.values())) == len(names) else {}
 
     def is_machines(self, seat: Seat) -> bool:
-        """Does a program play this seat? Not where people deal the cards themselves: it cannot know its own."""
+        """Return whether a program plays this seat.
+
+        Not where people deal the cards themselves: it cannot know its own.
+        """
         sitter = self.seats.get(seat)
         if sitter is None or sitter.door != MACHINE:
             return False
         return self.game is None or not self.game.is_dealt_by_hand(self.options)
 
     def is_remote(self, seat: Seat) -> bool:
-        """Is this seat played at another table? Not once the game is over: then anybody may sit down."""
+        """Return whether this seat is played at another table.
+
+        Not once the game is over: then anybody may sit down.
+        """
         return self.remote is not None and seat is self.remote.seat and self.phase is not Phase.OVER
 
     def is_gone(self, seat: Seat) -> bool:
-        """Was this seat played at another table, in a game that is over?"""
+        """Return whether this seat was played at another table, in a game that is over."""
         return self.phase is Phase.OVER and seat in self.seats and self.seats[seat].door == REMOTE
 
     def is_here(self, seat: Seat) -> bool:
-        """Does a person at this table play this seat, or nobody yet?"""
+        """Return whether a person at this table plays this seat, or nobody yet."""
         is_elsewhere = self.remote is not None and self.is_remote(seat)
         return not (is_elsewhere or self.is_machines(seat))
 
     @property
     def is_shown_here(self) -> bool:
-        """Does this table say already that its board shows the step that is on, and waits for the other table?"""
+        """Return whether this table has said that its board shows the step that is on."""
         return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
 
     def hands_for(self, seat: Seat) -> Seat:
-        """Whose hands move this seat's pieces: its own, or those of the person opposite a seat that has none here."""
+        """Return whose hands move this seat's pieces: its own or those of whoever sits opposite."""
         return seat if self.is_here(seat) or not self.is_here(seat.other) else seat.other
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
-        """What a seat has handed in for a moment, sealed or revealed already."""
+        """Return what a seat has handed in for a moment, sealed or revealed already."""
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
         for turn in self.turns:
@@ -378,7 +408,7 @@ class Session:
         return None
 
     def has_counted(self, seat: Seat, moment: str, action: str) -> bool:
-        """Has this end of a turn by the chess clock counted, for that moment or, because it waited, for a later one?"""
+        """Return whether this end of a turn by the chess clock has counted, if need be for a later moment."""
         if self.bank is None:
             return False
         later = dropwhile(lambda turn: turn.moment != moment, self.turns)
@@ -387,7 +417,7 @@ class Session:
 
     @property
     def playing(self) -> Game[Any, Any]:
-        """The game; raises `Illegal` when none is chosen."""
+        """Return the game. Raises `Illegal` when none is chosen."""
         if self.game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         return self.game
@@ -407,7 +437,7 @@ def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 
 def chance(seed: int, place: int) -> Random:
-    """The chance of one turn, counted from 1 (0: the set-up): the same for the live game and for its replay.
+    """Return the chance of one turn, counted from 1 (0: the set-up): the same for the live game and for its replay.
 
     In games of older versions `place` is the tick of the turn's moment, which also counts what was taken back.
     """
@@ -415,14 +445,17 @@ def chance(seed: int, place: int) -> Random:
 
 
 def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
-    """What of a game's chance was chosen by the host, as a sentence; empty: nothing, or nothing is drawn in it."""
+    """Return what of a game's chance was chosen by the host, as a sentence.
+
+    Empty: nothing, or nothing is drawn in it.
+    """
     return game.chosen(options) or (
         game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else ""
     )
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
-    """The cues of what happened."""
+    """Return the cues of what happened."""
     signals = []
     for event in events:
         if event.kind.cue:
@@ -431,7 +464,7 @@ def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
 
 
 def stage_signals(session: Session) -> tuple[Signal, ...]:
-    """The cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
+    """Return the cues of the stage that is shown now: its number, what happened in it, whose hands are wanted."""
     stage = session.stages[session.stage]
     happened = event_signals(stage.events)
     if session.has_moves and not happened:

@@ -34,11 +34,11 @@ class EarlyPress:
 
     @property
     def at_s(self) -> float:
-        """When it was given."""
+        """Return when it was given."""
         return self.order.now_s
 
     def is_for(self, order: HandIn) -> bool:
-        """Is this the same once more? Then the first one counts, with its time."""
+        """Return whether this is the same once more. Then the first one counts, with its time."""
         own = self.order
         return bool(own.salt) and (own.seat, own.action, own.salt) == (
             order.seat,
@@ -123,17 +123,17 @@ class TableState:
 
     @property
     def has_cards(self) -> bool:
-        """Do cards lie on this game's board, and no pieces?"""
+        """Return whether cards lie on this game's board, and no pieces."""
         kit = self.session.kit
         return kit is not None and kit.deck is not None
 
     @property
     def agrees(self) -> bool:
-        """Does the camera see what should lie on the board when hands are done?"""
+        """Return whether the camera sees what should lie on the board when hands are done."""
         return self.shows(self.session.target)
 
     def shows(self, layout: Layout | None) -> bool:
-        """Does the camera see this layout?"""
+        """Return whether the camera sees this layout."""
         if layout is None or self.reading is None:
             return False
         if self.has_cards:
@@ -151,20 +151,22 @@ class TableState:
 
     @property
     def before(self) -> Layout:
-        """What lay on the board before hands began: nothing where a game is set up."""
+        """Return what lay on the board before hands began: nothing where a game is set up."""
         return (
             self.session.put_back if self.session.phase is Phase.SETUP else self.session.board or {}
         )
 
     @property
     def watched(self) -> bool:
-        """Does the camera see this game's board, so that it can tick things off?"""
+        """Return whether the camera sees this game's board, so that it can tick things off."""
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
 
 
 def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
-    """Why a machine did what it did in the last turn, as the game counts, in which it has given reasons; nothing: it
+    """Return why a machine did what it did in the last turn, as the game counts, in which it has given reasons.
+
+    Nothing: it.
     cannot be asked. By the place of each of its actions in `Session.turns`, in their order.
 
     Reasons tell the action, so a sealed one has none; what a game hides to its end they tell when that may be told.
@@ -196,13 +198,19 @@ def no_reasons() -> str:
 
 
 def last_explained(live: TableState) -> Seat | None:
-    """The machine whose reasons for its last action may be told; of two, the one that acted later."""
+    """Return the machine whose reasons for its last action may be told.
+
+    Of two, the one that acted later.
+    """
     told = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
     return told[max(told)] if told else None
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
-    """The table once a record has made another session of it: what was known of an older decision or step is gone."""
+    """Return the table once a record has made another session of it.
+
+    What was known of an older decision or step is gone.
+    """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
@@ -243,12 +251,12 @@ def tells_of(session: Session) -> tuple[Tell, ...]:
 
 
 def tell_of(live: TableState) -> Tell | None:
-    """Return what is told now; None: hands are at work, or nothing is shown."""
+    """Return what is told now. None: hands are at work, or nothing is shown."""
     return next(iter(tells_of(live.session)[live.told :]), None)
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:
-    """Must the camera look once more before this end of a turn can be judged, because a hand has just moved?"""
+    """Return whether the camera must look again before this end of a turn, after a moving hand."""
     session, reading = live.session, live.reading
     if order.moment != session.moment or order.seat not in session.awaited or not live.watched:
         return False
@@ -264,7 +272,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
 
 
 def problems_of(live: TableState) -> tuple[Problem, ...]:
-    """What is wrong on the board now; while something moves, what was wrong before stays."""
+    """Return what is wrong on the board now. While something moves, what was wrong before stays."""
     session, reading = live.session, live.reading
     if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.watched:
         return ()
@@ -289,7 +297,7 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
-    """What was missed when its place was last seen: that a hand hides the place now mends nothing."""
+    """Return what was missed when its place was last seen: that a hand hides the place now mends nothing."""
     hidden = live.reading.unknown if live.reading else frozenset()
     missed = []
     for problem in live.problems:
@@ -299,7 +307,7 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
 
 
 def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:
-    """Is all that is wrong that the seat on turn holds one of its pieces, or one that is nobody's?"""
+    """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of nobody."""
     session, reading = live.session, live.reading
     if (
         session.phase is not Phase.ORDERS
@@ -323,7 +331,7 @@ class Instruction:
 
 
 def instructions(live: TableState) -> tuple[Instruction, ...]:
-    """What hands have to do now, with what the camera has ticked off."""
+    """Return what hands have to do now, with what the camera has ticked off."""
     session = live.session
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
@@ -347,7 +355,10 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:
-    """The seat whose piece moves, with what it carries, or the person opposite a machine; 40 letters at most."""
+    """Return the seat whose piece moves, with what it carries, or the person opposite a machine.
+
+    40 letters at most.
+    """
     *carried, piece = sorted(
         move.faces, key=lambda face: kit.face(face).seat is not None
     )  # a ball is nobody's

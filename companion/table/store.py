@@ -103,7 +103,7 @@ class TableStore:
 
     @property
     def session(self) -> Session:
-        """What the journal can make again."""
+        """Return what the journal can make again."""
         return self.live.session
 
     # ---- the lock and the thread ---------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class TableStore:
 
     @property
     def waiting(self) -> int:
-        """How many callers wait for the table."""
+        """Return how many callers wait for the table."""
         return len(self._waiting)
 
     def start(self) -> None:
@@ -282,7 +282,7 @@ class TableStore:
 
     @property
     def in_trouble(self) -> bool:
-        """Is something wrong that the lamps should say?"""
+        """Return whether something is wrong that the lamps should say."""
         return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
 
     def telling(self, live: TableState) -> TableState:
@@ -304,7 +304,10 @@ class TableStore:
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 
     def cannot_write(self, error: JournalError) -> None:
-        """Say that nothing can be kept; what the table does by itself it tries again only after a while."""
+        """Say that nothing can be kept.
+
+        What the table does by itself it tries again only after a while.
+        """
         self._write_again_s = self.now_s() + WRITE_AGAIN_S
         notices = (*self._standing, error.message)
         if notices != self.live.notices:
@@ -312,7 +315,7 @@ class TableStore:
 
     @property
     def may_write(self) -> bool:
-        """Has the disk refused nothing just now, so that the table may do something by itself?"""
+        """Return whether the disk has refused nothing just now, so that the table may do something by itself."""
         return self.now_s() >= self._write_again_s
 
     def note_clock(self) -> None:

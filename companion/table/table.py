@@ -102,7 +102,7 @@ class Table(Closeable):
         return view_of(self._store.live, viewer)
 
     def progress(self) -> Progress:
-        """Return how far the game has come; cheaper than a view."""
+        """Return how far the game has come. Cheaper than a view."""
         return progress_of(self._store.live)
 
     @property
@@ -155,34 +155,37 @@ class Table(Closeable):
 
     @property
     def waiting(self) -> int:
-        """How many callers wait for the table."""
+        """Return how many callers wait for the table."""
         return self._store.waiting
 
     @property
     def settings(self) -> TableSettings:
-        """The table's settings as they hold now."""
+        """Return the table's settings as they hold now."""
         return self._store.settings
 
     def use(self, settings: TableSettings) -> None:
-        """Go by other settings from now on; every page is drawn anew."""
+        """Go by other settings from now on. Every page is drawn anew."""
         with self._store.alone():
             self._store.settings = settings
             self._store.publish(self._store.live)
 
     @property
     def remote_seat(self) -> Seat | None:
-        """The seat whose player sits at another table; None: both play at this one."""
+        """Return the seat whose player sits at another table. None: both play at this one."""
         remote = self._store.session.remote
         return remote.seat if remote else None
 
     @property
     def remembered(self) -> str | None:
-        """The game that the host started last, or None."""
+        """Return the game that the host started last, or None."""
         return self._store.live.remembered
 
     @property
     def is_open(self) -> bool:
-        """May anybody at the table act for the seat on turn, as on a chess clock? A press counts at once then."""
+        """Return whether anybody at the table may act for the seat on turn, as on a chess clock.
+
+        A press counts at once then.
+        """
         return self._store.session.is_open
 
     def now_s(self) -> float:
@@ -200,7 +203,7 @@ class Table(Closeable):
         self._store.step()
 
     def close(self) -> None:
-        """Stop the thread; what is accepted is on disk already."""
+        """Stop the thread. What is accepted is on disk already."""
         self._store.close()
 
     def _do_due(self) -> float:
@@ -252,7 +255,7 @@ class Table(Closeable):
                 self._store.accept(Pause("idle", since_s))
 
     def _stamp(self, at_s: float | None) -> float:
-        """When an input counts: when it came in, but never in the future."""
+        """Return when an input counts: when it came in, but never in the future."""
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
 
@@ -266,7 +269,7 @@ class Table(Closeable):
         return record.nonce
 
     def free_seat(self, seat: Seat, sitting: str | None = None) -> None:
-        """Make a seat free; what it has sealed stays sealed.
+        """Make a seat free. What it has sealed stays sealed.
 
         `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
         """
@@ -275,13 +278,16 @@ class Table(Closeable):
             self._seating.free(seat)
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
-        """Show a player's card of whoever sits there, or take it away (empty); `sitting` as for `free_seat`."""
+        """Show a player's card of whoever sits there, or take it away (empty).
+
+        `sitting` as for `free_seat`.
+        """
         with self._store.alone():
             self._seating.require(seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
-        """Go on by `pad` or `phone`, with the same token; `sitting` as for `free_seat`."""
+        """Go on by `pad` or `phone`, with the same token. `sitting` as for `free_seat`."""
         with self._store.alone():
             self._seating.require(seat, sitting)
             self._store.accept(MoveSeat(seat, door))
@@ -295,43 +301,55 @@ class Table(Closeable):
             return self._seating.move_to_phone(seat)
 
     def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
-        """Let both sides change places, between two games; raises `Illegal` while one is on; `sittings` as above."""
+        """Let both sides change places, between two games.
+
+        Raises `Illegal` while one is on. `sittings` as above.
+        """
         with self._store.alone():
             self._seating.swap(sittings or {})
 
     # ---- games -----------------------------------------------------------------------------------------------------
 
     def choose(self, game: str) -> None:
-        """Show a game to everybody before it begins; raises `Malformed`, and `Illegal` while one is on."""
+        """Show a game to everybody before it begins.
+
+        Raises `Malformed`, and `Illegal` while one is on.
+        """
         with self._store.alone():
             self._lobby.choose(game)
 
     def go_home(self) -> None:
-        """Leave the end of a game, or the one that was chosen, for the lobby; raises `Illegal` while a game is on."""
+        """Leave the end of a game, or the one that was chosen, for the lobby.
+
+        Raises `Illegal` while a game is on.
+        """
         with self._store.alone():
             self._lobby.go_home()
 
     def begin_chosen(self) -> None:
-        """Start the game that was chosen, as it was played last; raises `Illegal` where none was."""
+        """Start the game that was chosen, as it was played last.
+
+        Raises `Illegal` where none was.
+        """
         with self._store.alone():
             self._lobby.begin_chosen()
 
     def new_game(
         self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
-        """Start a game with its set-up; raises `Malformed` for unknown games and options."""
+        """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
         with self._store.alone():
             self._lobby.begin(game, options or {}, seed)
 
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
-        """Start a game as the host has chosen, and remember the choice; raises `Malformed`."""
+        """Start a game as the host has chosen, and remember the choice. Raises `Malformed`."""
         with self._store.alone():
             self._lobby.begin(game, options, seed)
             self.choices.keep(game, options)
             self._store.publish(replace(self._store.live, remembered=game))
 
     def rematch(self, swap: bool = False) -> None:
-        """Play the same game with the same options once more; the match goes on.
+        """Play the same game with the same options once more. The match goes on.
 
         `swap`: with sides changed, where that can be (`TableView.can_swap`).
         """
@@ -339,17 +357,20 @@ class Table(Closeable):
             self._lobby.rematch(swap)
 
     def begin_lesson(self, game: str) -> None:
-        """Start the first game with a guide; raises `Malformed` for a game that has none."""
+        """Start the first game with a guide. Raises `Malformed` for a game that has none."""
         with self._store.alone():
             self._lobby.begin_lesson(game)
 
     def skip_lesson(self, by: str) -> None:
-        """Let the guide leave, and the game go on; raises `Illegal` where no lesson is on."""
+        """Let the guide leave, and the game go on. Raises `Illegal` where no lesson is on."""
         with self._store.alone():
             self._store.accept(SkipLesson(by, self.now_s()))
 
     def begin_round(self) -> None:
-        """Start the game of the tournament's round; raises `Illegal` where none is to be played here."""
+        """Start the game of the tournament's round.
+
+        Raises `Illegal` where none is to be played here.
+        """
         with self._store.alone():
             self._lobby.begin_round()
 
@@ -378,7 +399,10 @@ class Table(Closeable):
             return self._turns.hand_in(order)
 
     def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
-        """Say that a seat's order tiles lie behind its wall, or no longer; then the camera reads them."""
+        """Say that a seat's order tiles lie behind its wall, or no longer.
+
+        Then the camera reads them.
+        """
         with self._store.alone():
             self._tiles.ready(seat, moment, is_ready)
 
@@ -416,7 +440,10 @@ class Table(Closeable):
             self._turns.undo(moment, asks=moment is not None)
 
     def ask_back(self, seat: Seat, moment: str) -> None:
-        """Take the last turn back where it was the seat's own; else ask the other, or say yes to him."""
+        """Take the last turn back where it was the seat's own.
+
+        Else ask the other, or say yes to him.
+        """
         with self._store.alone():
             self._turns.ask_back(seat, moment)
 
@@ -426,7 +453,7 @@ class Table(Closeable):
             self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
-        """Stop the clock of the turn; `by` is a seat, `host` or `table`."""
+        """Stop the clock of the turn. `by` is a seat, `host` or `table`."""
         stamp_s = self._stamp(at_s)
         with self._store.alone():
             self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
@@ -482,12 +509,12 @@ class Table(Closeable):
             self._pads.released(press)
 
     def panel_is(self, sentence: str) -> None:
-        """Say something about the pads; empty: nothing."""
+        """Say something about the pads. Empty: nothing."""
         with self._store.heeding():
             self._store.publish(replace(self._store.live, panel=sentence))
 
     def notice(self, topic: Topic, sentence: str) -> None:
-        """Say a standing trouble that stops nothing; empty: it is over."""
+        """Say a standing trouble that stops nothing. Empty: it is over."""
         with self._store.heeding():
             self._store.notices({topic: sentence})
 
@@ -504,7 +531,7 @@ class Table(Closeable):
             self._store.publish(replace(self._store.live, round=sentence))
 
     def close_for(self, sentence: str) -> None:
-        """Let no game begin here as long as the pages say this; empty: the table is open."""
+        """Let no game begin here as long as the pages say this. Empty: the table is open."""
         with self._store.heeding():
             self._lobby.is_closed = bool(sentence)
             self._store.notices({"closed": sentence})

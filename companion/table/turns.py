@@ -111,7 +111,10 @@ class Turns:
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
-        """Say that the board is as it should be, in the set-up or after a stage; `force` overrules the camera."""
+        """Say that the board is as it should be, in the set-up or after a stage.
+
+        `force` overrules the camera.
+        """
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
@@ -126,7 +129,10 @@ class Turns:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
     def read(self, by: str, moment: str, stage: int, told: int) -> None:
-        """Say that what is told has been read; raises `Stale` where something else is told by now."""
+        """Say that what is told has been read.
+
+        Raises `Stale` where something else is told by now.
+        """
         live = self._store.live
         now = (live.session.moment, live.session.stage, live.told)
         if (moment, stage, told) != now or tell_of(live) is None:
@@ -203,7 +209,10 @@ class TileOrders:
         store.when_accepted(self._ask)
 
     def ready(self, seat: Seat, moment: str, is_ready: bool = True) -> None:
-        """A seat's tiles lie, or no longer; raises `Illegal` where no tiles are read or no order is due, `Stale`."""
+        """Note that a seat's tiles lie, or no longer.
+
+        Raises `Illegal` where no tiles are read or no order is due, `Stale`.
+        """
         session = self._store.session
         if session.kit is None or session.kit.order_tiles is None:
             raise Illegal(
@@ -232,7 +241,7 @@ class TileOrders:
         self._ask()
 
     def seen(self, answer: RowsSeen) -> None:
-        """What the camera has read; an answer to an older question is passed over."""
+        """Take in what the camera has read. An answer to an older question is passed over."""
         tiles = self._store.live.tiles
         if tiles.wanted is None or tiles.wanted.number != answer.number:
             return

@@ -54,7 +54,7 @@ _NOTHING_OWN = OwnView(pad=None, sealed=None, back=None, laid=None, choices=(), 
 
 
 def progress_of(live: TableState) -> Progress:
-    """How far the table's game has come."""
+    """Return how far the table's game has come."""
     session = live.session
     turns = {turn.moment: turn.number for turn in session.turns}
     return Progress(
@@ -63,7 +63,9 @@ def progress_of(live: TableState) -> Progress:
 
 
 def turn_title(moment: str, turns: Mapping[str, int]) -> str:
-    """What a photograph of a moment shows; `turns` are the numbers of the game's turns, as it counts them, by moment.
+    """Return what a photograph of a moment shows.
+
+    `turns` are the numbers of the game's turns, as it counts them, by moment.
 
     >>> [turn_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
@@ -75,7 +77,7 @@ def turn_title(moment: str, turns: Mapping[str, int]) -> str:
 
 
 def view_of(live: TableState, viewer: Seat | None) -> TableView:
-    """The table as `viewer` may know it."""
+    """Return the table as `viewer` may know it."""
     session = live.session
     game = session.game
     return TableView(
@@ -229,7 +231,10 @@ def _fairness_view(session: Session) -> FairnessView:
 
 
 def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
-    """What the game shows; where cards are asked for in no named lane, in the only one where North's lie open."""
+    """Return what the game shows.
+
+    Where cards are asked for in no named lane, in the only one where North's lie open.
+    """
     game, kit = live.session.game, live.session.kit
     tableau = game.tableau(live.session.state, viewer) if game else None
     if (
@@ -262,7 +267,10 @@ def _clock_view(session: Session) -> ClockView | None:
 
 
 def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
-    """What a game of pieces shows; while a turn is shown stage by stage, what held before it, and nobody acts."""
+    """Return what a game of pieces shows.
+
+    While a turn is shown stage by stage, what held before it, and nobody acts.
+    """
     session = live.session
     if session.game is None:
         return None
@@ -281,7 +289,7 @@ def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
 
 
 def _badges(live: TableState) -> Mapping[Square, Badge]:
-    """What stands on the pieces after the stage that is shown, but for what is only going to be told."""
+    """Return what stands on the pieces after the stage that is shown, but for what is only going to be told."""
     stage, stages, before = live.session.stage, live.session.stages, live.session.before
     badges = dict(stages[stage].badges)
     if live.session.has_moves and badges:  # some pieces lie where they were before
@@ -312,7 +320,10 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
 
 
 def _laid(live: TableState, viewer: Seat | None) -> str | None:
-    """What the viewer has laid open; what is open to anybody to confirm is open to everybody."""
+    """Return what the viewer has laid open.
+
+    What is open to anybody to confirm is open to everybody.
+    """
     if live.session.is_open:
         return next(iter(live.laid.values()), None)
     return live.laid.get(viewer) if viewer in live.session.awaited else None
@@ -325,7 +336,7 @@ def _back(session: Session, viewer: Seat) -> str | None:
 
 
 def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
-    """What the viewer has sealed, but not what somebody sealed who sat there before."""
+    """Return what the viewer has sealed, but not what somebody sealed who sat there before."""
     if viewer not in session.sealed or viewer not in session.seats:
         return None
     sealed = session.sealed[viewer]
@@ -333,7 +344,7 @@ def _own_sealed(session: Session, viewer: Seat) -> Sealed | None:
 
 
 def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
-    """The receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
+    """Return the receipt of what a seat has sealed for this moment, also at another table, and the time of day."""
     if seat in session.sealed:
         return session.sealed[seat].receipt, session.sealed[seat].at
     bound = session.remote.bound if session.remote and session.is_remote(seat) else None
@@ -341,7 +352,7 @@ def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
 
 
 def _turn_shown(session: Session) -> int:
-    """The number of the turn that is on: one that is revealed or has ended the game, else the one that is due."""
+    """Return the number of the turn that is revealed or has ended the game, or else of the due one."""
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
     return session.turns[-1].number if is_last else session.turn_due
@@ -367,7 +378,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 
 
 def sitting_of(nonce: str | None) -> str:
-    """What tells one sitting at a seat from another, of the nonce of its token (None: the seat is free).
+    """Return what tells one person at a seat from another, of the nonce of its token (None: the seat is free).
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)
@@ -376,7 +387,7 @@ def sitting_of(nonce: str | None) -> str:
 
 
 def _steps(session: Session) -> int:
-    """A turn that a win cuts short looks as long as any other until it is over."""
+    """Return how many steps a turn shows. One that a win cuts short looks as long as any other."""
     grammar = session.playing.pad(session.state, Seat.SOUTH)
     return max(grammar.length if grammar else 0, len(session.stages))
 
@@ -387,7 +398,10 @@ def _tallies(session: Session) -> tuple[Tally, ...]:
 
 
 def _opened(session: Session) -> tuple[Opened, ...]:
-    """Both orders of the last turn that is wholly revealed; an action of one seat alone may keep a card hidden."""
+    """Return both orders of the last turn that is wholly revealed.
+
+    An action of one seat alone may keep a card hidden.
+    """
     if not session.opened or len(session.opened[-1].sealed) < len(SEATS):
         return ()
     turn = session.opened[-1]
@@ -398,7 +412,7 @@ def _opened(session: Session) -> tuple[Opened, ...]:
 
 
 def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """What the stages so far have opened of orders for several pieces."""
+    """Return what the stages so far have opened of orders for several pieces."""
     if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
@@ -407,7 +421,10 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 
 
 def _log(session: Session) -> tuple[str, ...]:
-    """The last sentences, oldest first; of the current turn only the steps before the one that is shown."""
+    """Return the last sentences, oldest first.
+
+    Of the current turn only the steps before the one that is shown.
+    """
     lines = []
     for place, turn in enumerate(session.turns, start=1):
         current = session.phase is Phase.STAGES and place == len(session.turns)

@@ -13,7 +13,7 @@ from companion.table.session import BOTH, Advance, Phase, Session
 
 
 def may_revert(session: Session) -> Seat | None:
-    """The seat that may take back what it did in the last turn; None: nobody."""
+    """Return the seat that may take back what it did in the last turn. None: nobody."""
     earlier, turns = session.before, session.turns
     if earlier is None or earlier.has_reverted or session.sealed or not turns:
         return None
@@ -27,7 +27,7 @@ def may_revert(session: Session) -> Seat | None:
 
 
 def take_back(session: Session, record: TakeBack) -> Advance:
-    """A seat gets its sealed order back, or its last turn while nobody has learned anything by it."""
+    """Give a seat its sealed order back, or its last turn while nobody has learned anything by it."""
     if (
         session.before
         and record.moment == session.before.moment
@@ -43,7 +43,7 @@ def take_back(session: Session, record: TakeBack) -> Advance:
 
 
 def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
-    """A seat gets its turn back, with the time that was left when it acted; once a turn.
+    """Give a seat its turn back, with the time that was left when it acted. Once a turn.
 
     Where the board has changed it is put back first, as in a set-up, with the clock standing still.
     """
@@ -62,7 +62,10 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
 
 
 def undo(session: Session) -> Advance:
-    """Back to the beginning of the last turn; the board has to be put back as in a set-up, the clock stands still."""
+    """Go back to the beginning of the last turn.
+
+    The board has to be put back as in a set-up, the clock stands still.
+    """
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
         raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
@@ -79,7 +82,9 @@ def undo(session: Session) -> Advance:
 
 
 def ask_back(session: Session, record: AskBack) -> Advance:
-    """Take the last turn back for a seat, if it was its own; else ask the other, who says yes by the same record.
+    """Take the last turn back for a seat, if it was its own.
+
+    Else ask the other, who says yes by the same record.
 
     Nobody can be asked at a seat that is free, a program's or a pad's.
     """
@@ -100,7 +105,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
 
 
 def decline(session: Session, record: Decline) -> Advance:
-    """Nothing comes of what a seat wanted, and the clock that the question has stopped runs on."""
+    """Drop what a seat wanted, and let the clock that the question has stopped run on."""
     if session.back_wanted is None and session.draw_offer is None:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody has asked for anything"))
     countdown = session.countdown
@@ -110,7 +115,7 @@ def decline(session: Session, record: Decline) -> Advance:
 
 
 def _as_before(session: Session, earlier: Session) -> Session:
-    """The earlier session with what does not go back: who sits there, what was promised, who was helped."""
+    """Return the earlier session with what does not go back: who sits there, what was promised, who was helped."""
     return replace(
         earlier,
         seats=session.seats,

@@ -37,7 +37,10 @@ class ChanceKeeper:
     def beginning(
         self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
     ) -> NewGame:
-        """The record of a game that begins now; raises `Malformed`, `JournalError` when no commitment can be kept."""
+        """Return the record of a game that begins now.
+
+        Raises `Malformed`, `JournalError` when no commitment can be kept.
+        """
         played = game_named(game)
         is_drawn = played.drawn(played.options(options)) is not Drawn.NEVER
         if seed is None and is_drawn:
@@ -51,7 +54,7 @@ class ChanceKeeper:
         )
 
     def _fair_chance(self) -> FairChance:
-        """Where the chance of a game that begins now comes from; raises `JournalError`."""
+        """Return where the chance of a game that begins now comes from. Raises `JournalError`."""
         if not self._store.session.commitment:
             self._commit()
         return FairChance(self._store.session.commitment, self._journal.key(_CHANCE).hex())
@@ -65,7 +68,7 @@ class ChanceKeeper:
             self._commit()
 
     def _commit_anew(self) -> None:
-        """A game is over: the next one's chance is committed to at once."""
+        """Commit to the next game's chance at once, since a game is over."""
         session = self._store.session
         if not session.commitment and session.is_between:
             with contextlib.suppress(JournalError):
@@ -97,7 +100,7 @@ class ChanceView:
 
     @property
     def words(self) -> str:
-        """Where chance comes from, in a sentence or two."""
+        """Return where chance comes from, in a sentence or two."""
         if self.commitment:
             bound = say("The table was bound to its chance before the game began.")
             return joined(" ", (self.chosen, bound)) if self.chosen else bound

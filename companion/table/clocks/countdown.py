@@ -22,23 +22,23 @@ class Countdown:
 
     @property
     def due_s(self) -> float | None:
-        """When it runs out; None while it stands still."""
+        """Return when it runs out. None while it stands still."""
         return None if self.since_s is None else self.since_s + self.left_s
 
     @property
     def has_run_out(self) -> bool:
-        """Is there no time left, and nobody has acted yet?"""
+        """Return whether there is no time left, and nobody has acted yet."""
         return self.since_s is None and self.left_s <= 0
 
     def stopped(self, now_s: float) -> Countdown:
-        """The same, standing still from a time on."""
+        """Return the same, standing still from a time on."""
         if self.since_s is None:
             return self
         spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
     def started(self, now_s: float) -> Countdown:
-        """The same, running from a time on; one that has run out stays as it is."""
+        """Return the same clock, running from a time on. One that has run out stays as it is."""
         return self if self.left_s <= 0 else Countdown(self.limit_s, self.left_s, now_s)
 
 
@@ -50,14 +50,17 @@ class Bank:
     seat: Seat
 
     def counted(self, countdown: Countdown | None) -> Mapping[Seat, float]:
-        """What each seat has left, with the time of the decision that is due taken off."""
+        """Return what each seat has left, with the time of the decision that is due taken off."""
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
 
 def next_bank(
     bank: Bank | None, countdown: Countdown | None, clock: ChessClock, seat: Seat
 ) -> Bank:
-    """The clocks as the next decision begins; a seat that ends its turn gets the increment back."""
+    """Return the clocks as the next decision begins.
+
+    A seat that ends its turn gets the increment back.
+    """
     if bank is None:
         return Bank(dict.fromkeys(SEATS, clock.seconds), seat)
     left_s = dict(bank.counted(countdown))

@@ -24,7 +24,10 @@ LAST_S = 10
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """All that sounds in this turn, and when, unless somebody acts before; empty while the clock stands still."""
+    """Return all that sounds in this turn, and when, unless somebody acts before.
+
+    Empty while the clock stands still.
+    """
     countdown, seats = session.countdown, session.awaited
     due_s = countdown.due_s if countdown else None
     if (
@@ -43,7 +46,9 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
 
 
 def _last_seconds(countdown: Countdown, due_s: float, seats: frozenset[Seat]) -> tuple[Alarm, ...]:
-    """What a chess clock of the seat on turn says; what was due before this turn shows, but is not heard again.
+    """Return what a chess clock of the seat on turn says.
+
+    What was due before this turn shows, but is not heard again.
 
     The same clock always gives the same times, whatever was played meanwhile.
     """
@@ -63,7 +68,7 @@ class Timekeeper:
         self._noted_s = -math.inf
 
     def after_restart(self, session: Session) -> Pause | None:
-        """The pause with which a turn that was running comes back, at the last time that was noted for it."""
+        """Return the pause with which a turn that was running comes back, at the last time that was noted for it."""
         countdown = session.countdown
         if (
             countdown is None
@@ -76,7 +81,7 @@ class Timekeeper:
         return Pause("restart", now_s)
 
     def time_out(self, session: Session, now_s: float) -> TimeOut | None:
-        """The end of the turn, if it is due."""
+        """Return the end of the turn, if it is due."""
         due_s = session.countdown.due_s if session.countdown else None
         is_due = (
             due_s is not None
@@ -86,14 +91,17 @@ class Timekeeper:
         return TimeOut(session.moment, due_s) if is_due and due_s is not None else None
 
     def note(self, session: Session, now_s: float) -> None:
-        """Write a running clock down every now and then; raises `JournalError`."""
+        """Write a running clock down every now and then. Raises `JournalError`."""
         is_running = session.countdown is not None and session.countdown.since_s is not None
         if is_running and now_s - self._noted_s >= NOTE_S:
             self._noted_s = now_s
             self._journal.note_clock(session.moment, now_s)
 
     def pause_s(self, session: Session, now_s: float) -> float:
-        """How many seconds the table may sleep before this clock wants something; infinite while it stands still."""
+        """Return how many seconds the table may sleep before this clock wants something.
+
+        Infinite while it stands still.
+        """
         due_s = session.countdown.due_s if session.countdown else None
         if due_s is None or (session.remote and not _counts_here(session)):
             return math.inf
@@ -116,6 +124,9 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
 
 
 def _counts_here(session: Session) -> bool:
-    """Does what this table's clock shows end the turn? Not one at another table, nor while that has been asked."""
+    """Return whether what thises table's clock shows end the turn.
+
+    Not one at another table, nor while that has been asked.
+    """
     remote = session.remote
     return remote is None or (session.awaited == {remote.own} and not remote.asked)

@@ -34,7 +34,7 @@ class GuideView:
 
 
 def guide_of(session: Session) -> GuideView | None:
-    """What of the lesson is shown; None: no guide is here."""
+    """Return what of the lesson is shown. None: no guide is here."""
     number, step = session.lesson_number, session.lesson_step
     lesson = session.game.lesson if session.game else None
     if number is None or step is None or lesson is None:
@@ -92,7 +92,7 @@ def _as_on_board(
 def lesson_words(
     session: Session, step: LessonStep, viewer: Seat | None, *, is_watched: bool = False
 ) -> tuple[str, str]:
-    """What the sign says while the lesson waits for orders, and the smaller line below it.
+    """Return what the sign says while the lesson waits for orders, and the smaller line below it.
 
     `is_watched`: the camera sees the board, so that hands can give what a pad cannot.
     """
@@ -124,7 +124,10 @@ def lesson_words(
 
 
 def _keys_of(session: Session, seat: Seat, text: str) -> tuple[str, ...] | None:
-    """The keys of a pad that spell this order before ready hands it in; None: they cannot."""
+    """Return the keys of a pad that spell this order before ready hands it in.
+
+    None: they cannot.
+    """
     grammar = session.playing.pad(session.state, seat)
     keys = grammar.spell(text) if grammar else ()
     return keys if grammar and grammar.text(keys) == text else None

@@ -35,7 +35,9 @@ class Sign:
 
 
 def sign_of(live: TableState, viewer: Seat | None) -> Sign:
-    """What the table waits for, in at most 40 characters, and why; then what lies on the table that has no place.
+    """Return what the table waits for, in at most 40 characters, and why.
+
+    Then what lies on the table that has no place.
 
     A seat's own sign speaks to its owner, and names the key that is on the device there.
     """
@@ -48,19 +50,22 @@ def sign_of(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
-    """Are there no keys but those of pages: at this seat, or for the viewer None at any seat that is taken?"""
+    """Return whether there are no keys but those of pages, at this seat or at any that is taken."""
     seats = live.session.seats
     doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
 
 
 def _tap(key: str, viewer: Seat | None) -> str:
-    """Which key of a page to tap: of this one, or for the viewer None of the phone of somebody at the table."""
+    """Return which key of a page to tap: of this one, or for the viewer None of the phone of somebody at the table."""
     return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
 
 
 def strange_words(live: TableState) -> str:
-    """A sentence about a marker in view that belongs to no piece of this game, or is there twice; empty: none is."""
+    """Return a sentence about a marker in view that belongs to no piece of this game, or is there twice.
+
+    Empty: none is.
+    """
     session, reading = live.session, live.reading
     if (
         reading is None
@@ -82,7 +87,7 @@ def strange_words(live: TableState) -> str:
 
 @lru_cache(maxsize=64)
 def _elsewhere(marker: int) -> str:
-    """Where a marker belongs that is none of the game that is on."""
+    """Return where a marker belongs that is none of the game that is on."""
     for game in GAMES.values():
         if other := _meaning(game.kit(game.options({})), marker):
             return say(
@@ -95,7 +100,7 @@ def _elsewhere(marker: int) -> str:
 
 
 def _meaning(kit: Kit, marker: int) -> str:
-    """What a marker is in a kit: a face, a card or a corner of the board; empty: nothing."""
+    """Return what a marker is in a kit: a face, a card or a corner of the board. Empty: nothing."""
     if marker in kit.board.corners:
         return say("board’s corner")
     face = kit.face_of_marker(marker)
@@ -146,7 +151,7 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """The board can mean several moves."""
+    """Return the sign where the board can mean several moves."""
     (seat,) = live.session.awaited
     if viewer is seat:
         return Sign(
@@ -158,7 +163,7 @@ def _asked_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
-    """A seat wants the last turn back, and the other is asked."""
+    """Return the sign while a seat wants the last turn back, and the other is asked."""
     sides, asked = session.playing.sides, frozenset({asker.other})
     if viewer is asker:
         return Sign(say("Waiting for {sides}", sides=sides[asker.other].name), "", asked)
@@ -166,7 +171,10 @@ def _back_sign(session: Session, asker: Seat, viewer: Seat | None) -> Sign:
 
 
 def _perhaps_hidden(live: TableState, problem: Problem) -> str:
-    """Where a piece that is nowhere seen may lie out of the camera's sight; empty: nowhere."""
+    """Return where a piece that is nowhere seen may lie out of the camera's sight.
+
+    Empty: nowhere.
+    """
     reading, target = live.reading, live.session.target
     if reading is None or target is None:
         return ""
@@ -179,7 +187,10 @@ def _perhaps_hidden(live: TableState, problem: Problem) -> str:
 
 
 def _out_of_sight(live: TableState, face: str) -> str:
-    """Where a piece that lies nowhere in sight, with this face or its other one, may be; empty: nowhere."""
+    """Return where a piece that lies nowhere in sight, with this face or its other one, may be.
+
+    Empty: nowhere.
+    """
     reading, target, kit = live.reading, live.session.target, live.session.kit
     if reading is None or target is None or kit is None:
         return ""
@@ -199,7 +210,7 @@ def _out_of_sight(live: TableState, face: str) -> str:
 
 
 def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """Who is to sit down, which game is to be chosen, and which key starts it."""
+    """Return who is to sit down, which game is to be chosen, and which key starts it."""
     seats = live.session.seats
     free = [seat for seat in SEATS if seat not in seats]
     if len(free) == 2:
@@ -222,7 +233,7 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Seat]) -> Sign:
-    """A game is chosen: it begins by a key of the pad, by the sign itself, or by the phone's own key."""
+    """Return the sign where a game is chosen: it begins by a pad, the sign itself or a phone."""
     title = GAMES[name].title
     if free and viewer:
         return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
@@ -234,7 +245,10 @@ def _start_sign(live: TableState, viewer: Seat | None, name: str, free: list[Sea
 
 
 def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
-    """What hands have to do in a set-up or a stage; when all is done, what the camera or the table still waits for."""
+    """Return what hands have to do in a set-up or a stage.
+
+    When all is done, what the camera or the table still waits for.
+    """
     session = live.session
     if tell := tell_of(live):
         return Sign(tell.text, tells=True)
@@ -257,7 +271,7 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) -> Sign:
-    """The first of the moves that hands still have to make, and what helps with them."""
+    """Return the first of the moves that hands still have to make, and what helps with them."""
     if hidden := _hidden(live, todo):
         return Sign(
             say("Camera cannot see {squares}", squares=hidden),
@@ -281,14 +295,14 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
 
 
 def _then(live: TableState, viewer: Seat | None) -> str:
-    """How to say that hands are done."""
+    """Return how to say that hands are done."""
     if not _is_by_phone(live, viewer):
         return say("Then press ready.")
     return say("Then tap Done.") if viewer else say("Then tap Done on a phone.")
 
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
-    """The squares that matter and are hidden from the camera, as words."""
+    """Return the squares that matter and are hidden from the camera, as words."""
     if not live.watched or live.reading is None or not live.reading.quiet:
         return ""
     squares = {
@@ -301,7 +315,7 @@ def _hidden(live: TableState, todo: list[Instruction]) -> str:
 
 
 def _after_lesson(sign: Sign, viewer: Seat | None) -> Sign:
-    """What the first decision after a lesson begins with: on the table screen by itself, on a phone below its sign."""
+    """Return what the first decision after a lesson begins with."""
     return replace(sign, small=_AFTER_LESSON) if viewer else replace(sign, text=_AFTER_LESSON)
 
 
@@ -338,7 +352,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
 
 
 def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
-    """What orders that may lie as tiles wait for."""
+    """Return what orders that may lie as tiles wait for."""
     session, tiles = live.session, live.tiles
     sides = session.playing.sides
     if tiles.wanted is not None:
@@ -376,7 +390,7 @@ _STOPPED = {
 
 
 def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) -> Sign:
-    """What a game says is awaited, or that its clock stands still, or who has handed in already."""
+    """Return what a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides
     laid = (
@@ -412,7 +426,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
 
 
 def _passed_words(session: Session, viewer: Seat | None) -> str:
-    """That the turn before has passed by itself, which nobody did; empty: it has not."""
+    """Return that the turn before has passed by itself, which nobody did. Empty: it has not."""
     if not session.turns or not session.turns[-1].by_time:
         return ""
     (seat,) = session.turns[-1].sealed
@@ -422,7 +436,7 @@ def _passed_words(session: Session, viewer: Seat | None) -> str:
 
 
 def _right_words(live: TableState, viewer: Seat | None) -> str:
-    """How to say that what lies open was read right."""
+    """Return how to say that what lies open was read right."""
     if not _is_by_phone(live, viewer):
         return say("Read right? Then press ready")
     if viewer is not None and viewer not in live.session.awaited:
@@ -434,7 +448,10 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
-    """How the clock is started; where anybody may press it, the table screen has the key as well."""
+    """Return how the clock is started.
+
+    Where anybody may press it, the table screen has the key as well.
+    """
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to resume")
@@ -443,7 +460,10 @@ def _go_on_words(live: TableState, viewer: Seat | None) -> str:
 
 
 def _unseen(live: TableState) -> str:
-    """What the camera does not see of a board on which the seat on turn may play by hand; empty: nothing."""
+    """Return what the camera does not see of a board on which the seat on turn may play by hand.
+
+    Empty: nothing.
+    """
     session, reading = live.session, live.reading
     if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.watched:
         return ""
@@ -479,7 +499,10 @@ def _over_sign(session: Session, viewer: Seat | None) -> Sign:
 
 
 def offer_words(session: Session, viewer: Seat | None) -> str:
-    """That a draw is offered, and how a pad accepts it; a phone has a key for that. Empty: none is."""
+    """Return that a draw is offered, and how a pad accepts it.
+
+    A phone has a key for that. Empty: none is.
+    """
     seat, sides = session.draw_offer, session.playing.sides
     if seat is None:
         return ""
@@ -499,7 +522,10 @@ def offer_words(session: Session, viewer: Seat | None) -> str:
 
 
 def fault_words(row: RowSeen, side: Side) -> str:
-    """What whoever has a row has to do about it, in at most 40 characters; nothing of what lies there."""
+    """Return what whoever has a row has to do about it, in at most 40 characters.
+
+    Nothing of what lies there.
+    """
     name, place = side.name, row.place
     match row.fault:
         case RowFault.NO_BOARD:
@@ -521,7 +547,7 @@ def fault_words(row: RowSeen, side: Side) -> str:
 
 
 def fault_advice(row: RowSeen) -> str:
-    """Why, and what comes next."""
+    """Return why, and what comes next."""
     if row.fault is RowFault.NO_BOARD:
         return say("Show it the board, or give your orders on a phone or a pad.")
     if row.fault is RowFault.NO_STRIP:

@@ -171,12 +171,12 @@ _state = msgspec.json.Decoder(PublicState)
 
 
 def encoded(told: PublicRecord | PublicState) -> bytes:
-    """A message as it is sent: the same bytes for the same value."""
+    """Return a message as it is sent: the same bytes for the same value."""
     return _encoder.encode(told)
 
 
 def read_record(payload: bytes) -> PublicRecord:
-    """A record as somebody has sent it; raises `Malformed` for anything that is none."""
+    """Return a record as somebody has sent it. Raises `Malformed` for anything that is none."""
     record: PublicRecord = strictly_read(_record, payload)
     view = record.view
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
@@ -186,14 +186,17 @@ def read_record(payload: bytes) -> PublicRecord:
 
 
 def read_state(payload: bytes) -> PublicState:
-    """A state as somebody has sent it; raises `Malformed`."""
+    """Return a state as somebody has sent it. Raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
     _require_short((state.health, *state.notices, *state.wrong, state.answer), payload)
     return state
 
 
 def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
-    """What somebody has sent, as its decoder has it; raises `Malformed` for what is too large or anything else."""
+    """Return what somebody has sent, as its decoder has it.
+
+    Raises `Malformed` for what is too large or anything else.
+    """
     if len(payload) > MOST_BYTES or is_dense(payload):
         raise Malformed(say("This message is too large"))
     try:
@@ -203,7 +206,9 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
 
 
 def words(packed: Any) -> str:
-    """The sentence that was packed, to be said in any language; raises `Malformed` for one that is none.
+    """Return the sentence that was packed, to be said in any language.
+
+    Raises `Malformed` for one that is none.
 
     A pattern names its parts and does nothing else with them: no attribute, no index, no width.
     """
@@ -233,7 +238,7 @@ def _filled_length(packed: Any, depth: int = 0) -> int:
 
 
 def _length_of_parts(packed: Any, depth: int) -> int | None:
-    """Return the same for a sentence of any length; None: it is no sentence."""
+    """Return the same for a sentence of any length. None: it is no sentence."""
     if type(packed) in (int, float) and depth:
         return len(str(packed))
     if isinstance(packed, str):
@@ -253,7 +258,10 @@ def _length_of_parts(packed: Any, depth: int) -> int | None:
 
 
 def _length_of_pattern(pattern: object, lengths: Mapping[str, int]) -> int | None:
-    """Return how long a pattern is with its parts; None: it is none, or names a part that is not there."""
+    """Return how long a pattern is with its parts.
+
+    None: it is none, or names a part that is not there.
+    """
     named = _named(pattern) if isinstance(pattern, str) else None
     if named is None or not named.keys() <= lengths.keys():
         return None

@@ -26,7 +26,7 @@ from companion.table.views import view_of
 
 
 def public_view(session: Session, now_s: float) -> PublicView:
-    """What everybody may know of a session without names at a monotonic time."""
+    """Return what everybody may know of a session without names at a monotonic time."""
     view = view_of(TableState(session), None)
     tableau = view.board.tableau
     outcome = view.match.outcome if view.phase is Phase.OVER else None
@@ -66,7 +66,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
 
 
 def _options(session: Session) -> dict[str, Any]:
-    """The options that the host's page offers: any other, such as the order of a deck, may be a secret."""
+    """Return the options that the host's page offers: any other, such as the order of a deck, may be a secret."""
     rows = session.game.option_rows if session.game else ()
     return {
         row.name: session.raw_options[row.name] for row in rows if row.name in session.raw_options

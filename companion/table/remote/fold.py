@@ -64,7 +64,10 @@ Fold = Callable[[Session, AnyRecord], Advance]
 
 
 def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold: Fold) -> Advance:
-    """The session after a record of a game at two tables; raises a `CompanionError` and changes nothing."""
+    """Return the session after a record of a game at two tables.
+
+    Raises a `CompanionError` and changes nothing.
+    """
     match record:
         case RemoteSaid():
             return _hear(session, remote, record, fold)
@@ -121,7 +124,7 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
 def _show_step(
     session: Session, remote: RemoteGame, record: Begin | StageDone, fold: Fold
 ) -> Advance:
-    """This board shows the step that is on."""
+    """Note that this board shows the step that is on."""
     fold(session, record)  # is it that step?
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
@@ -133,7 +136,7 @@ def _show_step(
 
 
 def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Advance:
-    """The next step, once both boards show this one."""
+    """Return the next step, once both boards show this one."""
     remote = remote_of(session)
     if remote.shown == BOTH:
         return fold(with_remote(session, shown=frozenset()), record)
@@ -141,7 +144,7 @@ def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Adva
 
 
 def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -> Advance:
-    """The own seat's order: bound at the other table first where both act, else told at once."""
+    """Hand in the own seat's order: bound at the other table first where both act, else told at once."""
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
@@ -156,7 +159,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
 
 
 def _open_own(session: Session) -> Session:
-    """The own order is told, once both are bound."""
+    """Tell the own order, once both are bound."""
     remote = remote_of(session)
     sealed = session.sealed.get(remote.own)
     if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
@@ -166,7 +169,7 @@ def _open_own(session: Session) -> Session:
 
 
 def _spent_s(session: Session, now_s: float) -> float:
-    """What the decision has taken of its clock."""
+    """Return what the decision has taken of its clock."""
     countdown = session.countdown
     return (
         0.0
@@ -178,7 +181,7 @@ def _spent_s(session: Session, now_s: float) -> float:
 def _ask(
     session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon, fold: Fold
 ) -> Advance:
-    """What takes effect once the other table has answered."""
+    """Return what takes effect once the other table has answered."""
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.seat:
         raise _elsewhere(record.seat)
@@ -263,7 +266,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
 def _hear_order(
     session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold
 ) -> Advance:
-    """The order of the seat there: what it was bound to, and nothing else."""
+    """Return the order of the seat there: what it was bound to, and nothing else."""
     is_shared = (
         len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
     )
@@ -357,7 +360,10 @@ def _hear_answer(
 
 
 def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None = None) -> None:
-    """Raise `Malformed` unless this can be told now; `is_shared`: both act, or the seat there alone."""
+    """Raise `Malformed` unless this can be told now.
+
+    `is_shared`: both act, or the seat there alone.
+    """
     if (session.tick, session.phase) != (tick, phase):
         raise unfitting()
     if is_shared is not None:
@@ -370,19 +376,19 @@ def _require(session: Session, tick: int, phase: Phase, is_shared: bool | None =
 
 
 def remote_of(session: Session) -> RemoteGame:
-    """What is known of the other table."""
+    """Return what is known of the other table."""
     if session.remote is None:
         raise RuntimeError("a game at one table")
     return session.remote
 
 
 def with_remote(session: Session, **changes: object) -> Session:
-    """The same with something else known of it."""
+    """Return the same with something else known of it."""
     return replace(session, remote=replace(remote_of(session), **changes))  # type: ignore[arg-type] # as of RemoteGame
 
 
 def unfitting() -> Malformed:
-    """The refusal of what does not fit."""
+    """Return the refusal of what does not fit."""
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 

@@ -168,12 +168,15 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 
 
 def encoded_message(game: str, number: int, message: RemoteMessage) -> bytes:
-    """A message as it is sent: the same bytes for the same message."""
+    """Return a message as it is sent: the same bytes for the same message."""
     return _encode(_Envelope(game, number, message))
 
 
 def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:
-    """The message of this number as somebody has sent it; raises `Malformed` for anything else."""
+    """Return the message of this number as somebody has sent it.
+
+    Raises `Malformed` for anything else.
+    """
     if len(payload) > MOST_BYTES:
         raise Malformed(say("This message is too large"))
     try:

@@ -33,15 +33,15 @@ class RemoteGame:
 
     @property
     def seat(self) -> Seat:
-        """The seat that is played at the other table."""
+        """Return the seat that is played at the other table."""
         return self.at.seat
 
     @property
     def own(self) -> Seat:
-        """The seat that is played here."""
+        """Return the seat that is played here."""
         return self.at.seat.other
 
     @property
     def is_shown_here(self) -> bool:
-        """Does this table say that its board shows the step that is on?"""
+        """Return whether this table says that its board shows the step that is on."""
         return self.own in self.shown

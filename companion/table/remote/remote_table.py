@@ -87,7 +87,10 @@ class RemoteTable:
 
     @property
     def progress(self) -> RemoteProgress | None:
-        """How far the game that is on, or was last, has come; None: it is none at two tables."""
+        """Return how far the game that is on, or was last, has come.
+
+        None: it is none at two tables.
+        """
         session = self._store.session
         if session.remote is None:
             return None
@@ -99,7 +102,7 @@ class RemoteTable:
 
     @property
     def begun(self) -> RemoteBeginning | None:
-        """The game at two tables that is on, as it was agreed on; None: there is none."""
+        """Return the game at two tables that is on, as it was agreed on. None: there is none."""
         session = self._store.session
         remote = session.remote
         if remote is None or session.phase is Phase.OVER:
@@ -108,7 +111,10 @@ class RemoteTable:
         return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name)
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
-        """Start it with its set-up; raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's."""
+        """Start it with its set-up.
+
+        Raises `Malformed` or `Illegal` where it cannot be. `next_number`: this table's.
+        """
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
@@ -134,7 +140,9 @@ class RemoteTable:
             self._store.accept(record)
 
     def hear(self, game: str, number: int, payload: bytes) -> None:
-        """The message of this number that the other table has told; the same once more changes nothing.
+        """Take in the message of this number that the other table has told.
+
+        The same once more changes nothing.
 
         Raises `Malformed` for one that is none or does not fit, and then the game cannot go on.
         """
@@ -146,11 +154,17 @@ class RemoteTable:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
     def when_again(self, call: Callable[[bool], None] | None) -> None:
-        """Who asks the other table for another game, with sides changed or not; None: nobody any more."""
+        """Return who asks the other table for another game, with sides changed or not.
+
+        None: nobody any more.
+        """
         self._again = call
 
     def play_again(self, swap: bool) -> None:
-        """Another game of these two tables is wanted here; raises `Illegal` where it cannot be."""
+        """Ask for another game of these two tables.
+
+        Raises `Illegal` where it cannot be.
+        """
         session = self._store.session
         if self._again is None:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
@@ -158,13 +172,16 @@ class RemoteTable:
         self._again(swap and not by_pad)
 
     def line_is(self, sentence: str) -> None:
-        """What pages and the table screen say about the line to the other table; empty: nothing."""
+        """Return what pages and the table screen say about the line to the other table.
+
+        Empty: nothing.
+        """
         with self._store.heeding():
             self._store.notices({"remote": sentence})
 
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:
-    """The same of a session that was folded from a journal."""
+    """Return the same of a session that was folded from a journal."""
     remote = session.remote
     if remote is None:
         return None
@@ -177,7 +194,7 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
 
 
 def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeSeat]:
-    """What lets whoever sits here at the seat that is played elsewhere now have the own one, between two games.
+    """Return what lets whoever sits here at the seat that is played elsewhere now have the own one, between two games.
 
     It is on the record by itself: a later game, and the list of games, ask who sat where.
     """
@@ -195,7 +212,10 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
 
 
 def _match_so_far(session: Session, beginning: RemoteBeginning) -> tuple[int, int, int]:
-    """Wins of South, wins of North and ties before this game; in a rematch sides may have changed."""
+    """Return wins of South, wins of North and ties before this game.
+
+    In a rematch sides may have changed.
+    """
     before = session.remote
     if before is None or before.at.id != beginning.follows:
         return (0, 0, 0)

@@ -15,7 +15,10 @@ _ASKED = {
 
 
 def remote_words(session: Session, remote: RemoteGame) -> tuple[str, str, frozenset[Seat]] | None:
-    """The sign, the smaller line, and for whom they wait; None: nothing is waited for but what is to be done here."""
+    """Return the sign, the smaller line, and for whom they wait.
+
+    None: nothing is waited for but what is to be done here.
+    """
     text = say("Waiting for the other table")
     if session.phase is Phase.OVER:
         return None

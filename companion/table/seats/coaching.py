@@ -50,7 +50,7 @@ class MachineReasons:
 
     @property
     def heading(self) -> str:
-        """Whose turn is explained."""
+        """Return whose turn is explained."""
         name = Verbatim(self.name)
         if self.turn:
             return say("{name}, turn {turn}", name=name, turn=self.turn)
@@ -58,7 +58,7 @@ class MachineReasons:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the table screen and the voice say: what it did, and the first reasons."""
+        """Return what the table screen and the voice say: what it did, and the first reasons."""
         orders = joined(", ", [order.whole for order in self.orders])
         lines = [say("{whose}: {orders}.", whose=self.heading, orders=orders)]
         length = 0
@@ -71,7 +71,10 @@ class MachineReasons:
 
 
 def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
-    """What a seat may ask about. In a lesson the guide speaks; where people deal the cards nobody knows them."""
+    """Return what a seat may ask about.
+
+    In a lesson the guide speaks; where people deal the cards nobody knows them.
+    """
     if session.game is None or session.phase not in (Phase.ORDERS, Phase.STAGES, Phase.OVER):
         return CoachView()
     if session.remote is not None:
@@ -95,19 +98,22 @@ def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool
 
 
 def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
-    """All that a seat may ask about: the coach, and after that the machine opposite."""
+    """Return all that a seat may ask about: the coach, and after that the machine opposite."""
     has_reasons = seat in live.session.seats and open_reasons(live, seat.other)
     return (*coach_view(live.session, seat, allowed).about, *(("theirs",) if has_reasons else ()))
 
 
 def reasons_shown(live: TableState) -> MachineReasons | None:
-    """Why the machine did what it did last, once somebody at the table has asked."""
+    """Return why the machine did what it did last, once somebody at the table has asked."""
     machine = last_explained(live) if live.asked == "reasons" else None
     return reasons_of(live, machine) if machine is not None else None
 
 
 def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
-    """Why the machine at a seat did what it did last; raises `Illegal` where there is nothing to tell."""
+    """Return why the machine at a seat did what it did last.
+
+    Raises `Illegal` where there is nothing to tell.
+    """
     session = live.session
     told = open_reasons(live, machine)
     if not told:
@@ -138,11 +144,11 @@ class Coaching:
         self._store = store
 
     def of(self, seat: Seat) -> CoachView:
-        """What a seat may ask now; of the coach nothing where nobody allows it."""
+        """Return what a seat may ask now. Of the coach nothing where nobody allows it."""
         return CoachView(asked_about(self._store.live, seat, self._store.settings.coach))
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
-        """A seat asks the coach about the turn that is due or its last one: what it may know, and what was done.
+        """Return what the coach may know of the turn that a seat asks about, and what was done.
 
         A game that is on is one with the coach from now on. Raises `Stale` for another moment, `Illegal` where the seat
         may not ask.
@@ -161,7 +167,7 @@ class Coaching:
         return acted
 
     def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
-        """An action of a seat for the turn that is due, or for one before, in words and drawings.
+        """Return an action of a seat for the turn that is due, or for one before, in words and drawings.
 
         Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
         """
@@ -175,7 +181,7 @@ class Coaching:
         return spelt(session.game, state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
-        """Why the machine opposite a seat did what it did last; it marks nothing.
+        """Return why the machine opposite a seat did what it did last. It marks nothing.
 
         Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
         """
@@ -197,7 +203,10 @@ class Coaching:
         return possibilities(session.playing, session.state, seat, entered) if session else ()
 
     def plays(self, seat: Seat, moment: str) -> tuple[Play, ...]:
-        """Return the actions that a seat can tap on its board now; none unless it alone is to act."""
+        """Return the actions that a seat can tap on its board now.
+
+        None unless it alone is to act.
+        """
         session = self._due(seat, moment)
         return (
             tuple(session.playing.plays(session.state, seat))

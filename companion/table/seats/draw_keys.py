@@ -32,7 +32,10 @@ class DrawKeys:
         self._reaches: dict[Seat, _Reach] = {}
 
     def press(self, seat: Seat, press: Press, moment: str, draft: Draft) -> Draft | None:
-        """Note a press; what was entered before, once both keys have been held, if that is the same decision still."""
+        """Note a press.
+
+        What was entered before, once both keys have been held, if that is the same decision still.
+        """
         reach = self._reaches.get(seat)
         if press.key not in DRAW_KEYS:
             self._reaches.pop(seat, None)
@@ -51,10 +54,10 @@ class DrawKeys:
         return reach.draft if reach.moment == moment else draft
 
     def release(self, press: Press) -> None:
-        """A key was let go; both have to be down at once."""
+        """Note a key that was let go. Both have to be down at once."""
         if press.seat is not None and press.key in DRAW_KEYS:
             self._reaches.pop(press.seat, None)
 
     def has_both(self, seat: Seat | None) -> bool:
-        """Are both keys of a pad down now?"""
+        """Return whether both keys of a pad are down now."""
         return seat in self._reaches and self._reaches[seat].down == DRAW_KEYS

@@ -54,12 +54,12 @@ class MachineSeats:
         self._turns = turns
 
     def seat(self, seat: Seat, name: str) -> None:
-        """Let a program of this name play a seat; raises `Illegal` when the seat is taken."""
+        """Let a program of this name play a seat. Raises `Illegal` when the seat is taken."""
         with self._store.alone():
             self._store.accept(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat(self, seat: Seat) -> None:
-        """Make a seat free that a program plays; raises `Illegal` where none does."""
+        """Make a seat free that a program plays. Raises `Illegal` where none does."""
         with self._store.alone():
             sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
@@ -67,7 +67,10 @@ class MachineSeats:
             self._store.accept(FreeSeat(seat))
 
     def turns(self) -> tuple[MachineTurn, ...]:
-        """The turn of every seat that a program plays, as it may know it; none while no game is on."""
+        """Return the turn of every seat that a program plays, as it may know it.
+
+        None while no game is on.
+        """
         session = self._store.session
         if session.phase not in (Phase.ORDERS, Phase.STAGES):
             return ()
@@ -85,7 +88,10 @@ class MachineSeats:
             self._store.live = replace(live, reasons=dict(newest))
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:
-        """Do any legal action for a machine whose program has failed; raises `Stale` when it is not to act any more."""
+        """Do any legal action for a machine whose program has failed.
+
+        Raises `Stale` when it is not to act any more.
+        """
         with self._store.alone():
             session = self._store.session
             if (
@@ -101,12 +107,12 @@ class MachineSeats:
 
 
 def turn_of(session: Session, seat: Seat) -> MachineTurn:
-    """The turn that is on, as a program at this seat may know it."""
+    """Return the turn that is on, as a program at this seat may know it."""
     return _told(session, seat, session.state, len(session.turns))
 
 
 def turn_acted(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
-    """The last turn that is wholly open in which whoever sits there acted: as the seat could know it then, and how."""
+    """Return the last turn that is wholly open in which whoever sits there acted, as he knew it."""
     sitter = session.seats.get(seat)
     for number in range(len(session.opened), 0, -1):
         turn = session.opened[number - 1]
@@ -118,7 +124,7 @@ def turn_acted(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
 
 
 def state_before(session: Session, number: int) -> Any:
-    """The state after so many turns of a game, all of them resolved anew."""
+    """Return the state after so many turns of a game, all of them resolved anew."""
     game = session.playing
     counts_turns = session.chance is not None or session.is_chosen
     state = game.setup(session.options, chance(session.seed, 0))
@@ -130,7 +136,7 @@ def state_before(session: Session, number: int) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A view, or events, as a program is told them: plain JSON."""
+    """Return a view, or events, as a program is told them: plain JSON."""
     return msgspec.json.decode(_encode(value))
 
 

@@ -105,7 +105,7 @@ def _lengthen(
 
 
 def _moment_of(session: Session, seat: Seat, press: Press) -> str:
-    """The turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
+    """Return the turn that a press belongs to by its own time: the last one, if that ran out only after the press."""
     turn = session.turns[-1]
     if seat in turn.sealed and turn.due_s is not None and press.at_s <= turn.due_s:
         return turn.moment

@@ -120,7 +120,7 @@ class Pads:
             meaning(ready)
 
     def _press_shared_key(self, press: Press) -> None:
-        """Act for the seat on turn; held, the press is taken back, or the clock is stopped."""
+        """Act for the seat on turn. Held, the press is taken back, or the clock is stopped."""
         session = self._store.session
         if press.held and session.turns and session.turns[-1].acted_s == press.at_s:
             self._turns.undo(session.moment)
@@ -131,7 +131,7 @@ class Pads:
             self._order(replace(press, seat=seat, key=PadKey.READY))
 
     def _meanings(self, session: Session) -> _Keys:
-        """The keys of the phase that is on, and what is added while a clock is stopped or a guide is here."""
+        """Return the keys of the phase that is on, and what is added while a clock is stopped or a guide is here."""
         keys = dict(self._keys[session.phase])
         if session.paused:
             keys[PadKey.READY, False] = self._resume
@@ -163,7 +163,10 @@ class Pads:
         self._store.accept(Resume(press.seat or "table", self._store.now_s()))
 
     def _confirm(self, press: Press) -> None:
-        """Say that hands are done; while the camera disagrees it is refused, and may be overruled."""
+        """Say that hands are done.
+
+        While the camera disagrees it is refused, and may be overruled.
+        """
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
         if tell_of(self._store.live):
@@ -181,7 +184,7 @@ class Pads:
             self._turns.confirm(by, *place, force=True)
 
     def _offer_draw(self, seat: Seat, before: Draft) -> None:
-        """Offer a draw; that is no order, so what its two keys have entered goes again."""
+        """Offer a draw. That is no order, so what its two keys have entered goes again."""
         if self._store.live.drafts.get(seat, NO_DRAFT) != before:
             self._set_draft(seat, before)
         try:
@@ -208,7 +211,10 @@ class Pads:
     # ---- orders ----------------------------------------------------------------------------------------------------
 
     def _order(self, press: Press) -> None:
-        """Enter, change and hand in an action key by key; the draft stays here until it is handed in."""
+        """Enter, change and hand in an action key by key.
+
+        The draft stays here until it is handed in.
+        """
         seat, session = press.seat, self._store.session
         if seat is None:
             return

@@ -28,7 +28,7 @@ class Seating:
         """Until when a pad's seat is open to the next phone."""
 
     def nonce(self, seat: Seat) -> str | None:
-        """What the token of whoever sits there must carry; None: the seat is free."""
+        """Return what the token of whoever sits there must carry. None: the seat is free."""
         sitter = self._store.session.seats.get(seat)
         return sitter.nonce if sitter else None
 
@@ -119,7 +119,7 @@ class Seating:
         self._store.notices(sentences)
 
     def require(self, seat: Seat, sitting: str | None) -> None:
-        """Raise `Stale` where somebody else than this one sits there by now; None: whoever does."""
+        """Raise `Stale` where somebody else than this one sits there by now. None: whoever does."""
         if sitting is not None and sitting != sitting_of(self.nonce(seat)):
             raise Stale(
                 say(

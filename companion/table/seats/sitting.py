@@ -58,7 +58,7 @@ def free_seat(session: Session, record: FreeSeat) -> Advance:
 
 
 def move_seat(session: Session, record: MoveSeat) -> Advance:
-    """A seat goes to another phone or pad, perhaps to somebody else."""
+    """Give a seat to another phone or pad, perhaps to somebody else."""
     sitter = session.seats.get(record.seat)
     if sitter is None:
         raise Illegal(
@@ -72,7 +72,7 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
 
 
 def show_card(session: Session, record: ShowCard) -> Advance:
-    """Whoever sits at a seat shows a player's card."""
+    """Show a player's card at a seat."""
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:
         raise Illegal(

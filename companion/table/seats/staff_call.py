@@ -46,12 +46,12 @@ class StaffBell:
 
     @property
     def call(self) -> Call:
-        """How the call stands."""
+        """Return how the call stands."""
         return self._call
 
     @property
     def by(self) -> str:
-        """Who has called: a seat, `table` or `host`."""
+        """Return who has called: a seat, `table` or `host`."""
         return self._by
 
     @property
@@ -60,7 +60,7 @@ class StaffBell:
         return self._number
 
     def sentence(self) -> str:
-        """What the pages say of it; empty: nobody is called."""
+        """Return what the pages say of it. Empty: nobody is called."""
         told = {
             Call.CALLED: say("The staff has been called."),
             Call.COMING: say("Somebody is coming."),
@@ -68,7 +68,10 @@ class StaffBell:
         return told.get(self._call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
-        """Somebody hears the key, or does not any more; a call that stands goes with the last who hears it."""
+        """Note that somebody hears the key, or does not any more.
+
+        A call that stands goes with the last who hears it.
+        """
         with self._lock:
             ears = self._ears | {by} if is_heard else self._ears - {by}
             if ears == self._ears:
@@ -79,7 +82,7 @@ class StaffBell:
         self.when_changed()
 
     def ring(self, by: str) -> None:
-        """Call somebody; while somebody is called already it changes nothing. Raises `Illegal`."""
+        """Call somebody. While somebody is called already it changes nothing. Raises `Illegal`."""
         now_s = self._clock.monotonic_s()
         with self._lock:
             if not self._ears:
@@ -104,7 +107,7 @@ class StaffBell:
         self.when_changed()
 
     def cancel(self) -> None:
-        """Nobody needs to come any more; also how the staff ends a call."""
+        """End a call, as whoever called or as the staff."""
         with self._lock:
             if self._call is Call.NONE:
                 return
@@ -112,7 +115,7 @@ class StaffBell:
         self.when_changed()
 
     def answer(self) -> None:
-        """Somebody of the staff comes; without a call it changes nothing."""
+        """Note that somebody of the staff comes. Without a call it changes nothing."""
         with self._lock:
             if self._call is not Call.CALLED:
                 return
