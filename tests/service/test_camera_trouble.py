@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import cv2
 import pytest
@@ -287,7 +287,12 @@ def test_in_the_dark_the_camera_exposes_longer_and_says_so(house: House) -> None
         )
         sentence = "The camera sees the board. It is dark: the camera exposes longer"
         assert house.camera == {"state": "sees_board", "sentence": sentence}
-        assert sentence in house.page
+        asked = Request(
+            house.companion.urls()[0] + "host/health",
+            headers={"X-Host-Key": house.companion.host_key},
+        )
+        with urlopen(asked) as reply:
+            assert sentence in reply.read().decode()
         assert Cue.TROUBLE not in house.cues
 
 
