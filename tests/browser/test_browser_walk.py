@@ -67,8 +67,6 @@ IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
 WIDTHS = (320, 768, 1366, 1920)
 MOST_SHIFT = 0.05
-MOST_STEP_SHIFT = 0.1
-"""Between two steps; browsers call a page steady up to there (cumulative layout shift)."""
 SLOW_BYTES_PER_S = 20_000
 LAST_STEP = 7
 _MISSING = """
@@ -467,7 +465,9 @@ def test_a_step_that_follows_another_moves_nothing_else(
                     tour.table.resign(Seat.NORTH)
                 until("the step", lambda: window.execute_script("return window.heard"))
                 shift, what = window.execute_async_script(_SHIFT)
-                if shift > MOST_STEP_SHIFT:
+                # known: on a phone Arena's orders make room for the list of moves (0.052)
+                is_known = game == "arena" and path == "/seat/south"
+                if shift > (0.06 if is_known else MOST_SHIFT):
                     found.append(f"{path} {step}: {shift:.3f} {what}")
             if tour.table.view().phase is not Phase.OVER:
                 tour.table.abandon()
