@@ -63,7 +63,7 @@ class ZoneCover:
 
     def covered(self, view: CardView, cards: Sequence[Lying]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
-        small, bold = _halved(view.even), _above(_halved(view.ink.bold), 127)
+        small, bold = _halved(view.even), _above(_halved(view.bold), 127)
         glare = view.glare[::_SHRINK, ::_SHRINK]
         scale = view.maps.scale / _SHRINK
         known = self._known(small.shape, view.maps, cards)

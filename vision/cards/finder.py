@@ -92,7 +92,7 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
         """The cards in a view, and the ids that are there twice."""
         self._maps, even = view.maps, view.even
-        cards, twins, quads = self._marked(even, self._blobs(_joined(view.ink.bold)))
+        cards, twins, quads = self._marked(even, self._blobs(_joined(view.bold)))
         cards += self._unread(even, cards, quads)
         return cards, twins
 
