@@ -15,7 +15,7 @@ from companion.core.errors import CameraError
 from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
-from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
+from vision.cameras.files import FILMS, FilmCamera, PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
@@ -122,9 +122,7 @@ class CameraOpener:
                     error=error.strerror,
                 )
             ) from None
-        if is_folder:
-            return FolderCamera(path, self._clock)
-        if path.suffix.lower() in FILMS:
+        if path.suffix.lower() in FILMS and not is_folder:
             return FilmCamera(path, self._clock)
         return PictureCamera(path, self._clock)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from vision.cameras.ribbon import (
     reason_of,
 )
 from vision.cameras.sensors import Mode, choices, modes_of
-from vision.cameras.source import Device, Locks, shape_of
+from vision.cameras.source import Device, Locks, Taken, shape_of
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -76,7 +75,6 @@ class PiCamera(Device):
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0
-        self._tint: Colours | None = None
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
         self._locks = Locks(None, None)
@@ -137,11 +135,11 @@ class PiCamera(Device):
 
     # ---- pictures ----
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         try:
             request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
-                luma = self._copy(request)
+                luma, tint = self._copy(request)
                 self._settle(request)
             finally:
                 request.release()
@@ -160,11 +158,13 @@ class PiCamera(Device):
                     error=str(error),
                 )
             raise CameraError(words) from error
-        return luma
+        return Taken(luma, None if tint is None else lambda: tint, self._age_s())
 
-    def _copy(self, request: Any) -> Luma:
-        """The luma plane, without the padding at the end of its rows and the colour planes
-        below."""
+    def _copy(self, request: Any) -> tuple[Luma, Colours | None]:
+        """Return brightness and colours, without the padding at the end of their rows.
+
+        Of the colours one pixel of sixteen is copied, which is an eighth of the whole.
+        """
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
@@ -183,18 +183,13 @@ class PiCamera(Device):
                         height=height,
                     )
                 )
-            self._tint = _tint_of(plane, width, height)
-            return np.array(plane[:height, :width])
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an
-        eighth of it."""
-        tint = self._tint
-        return None if tint is None else lambda: tint
+            return np.array(plane[:height, :width]), _tint_of(plane, width, height)
 
     def _age_s(self) -> float:
-        """libcamera stamps the first row's exposure in nanoseconds since the start of the
-        machine."""
+        """Return how long ago the first row was exposed.
+
+        libcamera stamps that in nanoseconds since the start of the machine.
+        """
         return (
             time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
             if self._stamp_ns

@@ -27,11 +27,20 @@ class Locks(NamedTuple):
     exposure: bool | None
 
 
+class Taken(NamedTuple):
+    """One picture of a source. `luma` is (height, width) uint8 unless the driver is at fault."""
+
+    luma: Any
+    colours: Callable[[], Colours | None] | None = None
+    """What works out its colours. None: it has none."""
+    age_s: float = 0.0
+    """How long ago it was exposed. 0: that is not known."""
+
+
 class Source(Closeable):
     """Numbers and stamps frames, refuses them after `close`.
 
-    Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked
-    right after it.
+    Must be overridden: `_take`. May be overridden: `_release`.
     """
 
     name = "camera"
@@ -42,14 +51,15 @@ class Source(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """The next picture, waiting for it. Raises `CameraError` when the device is gone or
-        closed."""
+        """Wait for the next picture. Raises `CameraError` when the device is gone or closed."""
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
-        luma = self._checked(self._luma())
-        now_s, age_s = self._clock.monotonic_s(), self._age_s()
-        at_s = now_s - age_s if 0 < age_s < _OLDEST_S else now_s
-        return Frame(luma, at_s, next(self._numbers), self._colours())
+        taken = self._take()
+        luma = self._checked(taken.luma)
+        at_s = self._clock.monotonic_s()
+        if 0 < taken.age_s < _OLDEST_S:
+            at_s -= taken.age_s
+        return Frame(luma, at_s, next(self._numbers), taken.colours)
 
     def close(self) -> None:
         """Give the device back; a second time does nothing."""
@@ -57,18 +67,9 @@ class Source(Closeable):
             self._closed = True
             self._release()
 
-    def _luma(self) -> Luma:
-        raise CameraError(
-            say("The camera {name} gives no pictures: choose another source", name=self.name)
-        )
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """What answers the colours of the last picture; None: it has none."""
-        return None
-
-    def _age_s(self) -> float:
-        """How long ago the last picture was exposed; 0 when that is not known."""
-        return 0.0
+    def _take(self) -> Taken:
+        """Wait for the next picture. Raises `CameraError`."""
+        raise NotImplementedError
 
     def _release(self) -> None:
         """Nothing is held."""

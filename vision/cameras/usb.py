@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from companion.core.files import is_video_device
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Device, Locks, shape_of
+from vision.cameras.source import Device, Locks, Taken, shape_of
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -95,7 +95,6 @@ class UsbCamera(Device):
         self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
-        self._last: Callable[[], Colours | None] | None = None
         # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise
         # before the first read.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
@@ -136,11 +135,12 @@ class UsbCamera(Device):
 
     # ---- pictures ----
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         for _ in range(_DAMAGED):
-            luma = self._plane(self._read())
+            sent = self._read()
+            luma = self._plane(sent)
             if luma is not None:
-                return luma
+                return Taken(luma, partial(self._colours_of, sent), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another socket, and no hub",
@@ -183,7 +183,6 @@ class UsbCamera(Device):
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
         width, height = self._size
-        self._last = lambda: self._colours_of(sent)
         if (
             sent.ndim == 3 and sent.shape[2] == 3
         ):  # BGR: this camera is converted whatever is asked for
@@ -203,10 +202,6 @@ class UsbCamera(Device):
         if sent.ndim == 2 and min(sent.shape) >= 64:
             return np.asarray(sent, dtype=np.uint8)
         raise self._unreadable(sent)
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """The colours of what the camera sent last, worked out when somebody looks at them."""
-        return self._last
 
     def _colours_of(self, sent: Any) -> Colours | None:
         width, height = self._size
@@ -251,7 +246,7 @@ class UsbCamera(Device):
         )
 
     def _age_s(self) -> float:
-        """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the
+        """Return how long the last picture has waited in the driver's buffer. V4L2 stamps it on the
         monotonic clock."""
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
