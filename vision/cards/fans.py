@@ -32,11 +32,7 @@ _APART_MM = 8.0
 """Cards that prove nothing about each other must be so far apart along the fan to be told apart."""
 _GAP_MM = 15.0
 """A fan may have a gap of this; what lies further off may be another stack."""
-_TALLER_MM = 2.0
-"""The signs of suits reach so much farther into a card than its markers."""
 _ASIDE_MM = 35.0
-_BESIDE_MM = 3.0
-"""So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,23 +120,6 @@ def _laid(cards: Sequence[tuple[float, float, float]], places: Points) -> Points
     sine, cosine = np.sin(turns), np.cos(turns)
     axes = np.stack([np.column_stack([cosine, sine]), np.column_stack([-sine, cosine])], axis=1)
     return np.asarray(places @ axes[:, None] + np.column_stack([x, y])[:, None, None])
-
-
-def printed_places(deck: Deck) -> Points:
-    """(3, 4, 2): the parts of a card's face that hold its print: the middle, and the strips of both
-    corners."""
-    room = deck.inset_mm + deck.marker_mm
-    strip = room + _BESIDE_MM / 2
-    middle = _both(0.0, 0.0, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM)[:1]
-    return np.concatenate([middle, _both(0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)])
-
-
-def index_places(deck: Deck) -> Points:
-    """(2, 4, 2): the strips beside both markers of a card, which hold its value and suit, taller
-    than a marker."""
-    room = deck.inset_mm + deck.marker_mm
-    depth = room + _TALLER_MM
-    return _both(-room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
 
 
 @lru_cache(maxsize=64)

@@ -145,4 +145,4 @@ def card_reader(kit: Kit) -> CardReader:
     """The reader of a kit with cards; raises ValueError for any other."""
     if kit.deck is None:
         raise ValueError(f"the kit of {kit.game} has no cards")
-    return CardReader(kit, CardFinder(kit), ZoneCover(kit.board, kit.deck))
+    return CardReader(kit, CardFinder(kit.deck), ZoneCover(kit.board, kit.deck))
