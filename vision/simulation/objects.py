@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
-from vision.simulation.degradations import curled_strips, worn
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
@@ -70,8 +69,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    view, art = stage.view, block.top()
-    art = worn(art, view.wear, view.seed + block.piece) if view.wear else art
+    art = stage.view.scenery.top(block.top(), stage.view.seed + block.piece)
     for quad, start, end in strips:
         _draw_top(colours, cover, art, (quad - low + 0.5) * factor - 0.5, (start, end))
     _lay(picture, stage, window, colours, cover)
@@ -100,14 +98,11 @@ def _lay(
 
 
 def _strips_px(stage: LitTable, block: RenderedBlock) -> list[tuple[Points, float, float]]:
-    """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless
-    it is curled."""
-    if not stage.view.curl_mm:
-        return [(block.outline(stage.pose), 0.0, 1.0)]
+    """Return the planes of a block's top in the picture, (4, 2) px, and shares of its width."""
     corners = rectangle_corners_mm(
         block.x_mm, block.y_mm, block.width_mm, block.depth_mm, math.radians(block.turn_deg)
     )
-    strips = curled_strips(flat(corners, block.z_mm + block.height_mm), stage.view.curl_mm)
+    strips = stage.view.scenery.strips_mm(flat(corners, block.z_mm + block.height_mm))
     return [(stage.pose.to_px(quad), start, end) for quad, start, end in strips]
 
 

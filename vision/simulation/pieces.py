@@ -87,11 +87,6 @@ class MovablePieces(ABC):
         board."""
         return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
-    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
-        """All squares on which a piece lies; none beside the board."""
-        square = self.square_of(piece)
-        return () if square is None else (square,)
-
     @abstractmethod
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Lay pieces beside the board."""
@@ -173,12 +168,6 @@ class Tags(MovablePieces):
             return board.square_at(piece.x_mm, piece.y_mm)
         first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
         return Square(max(0, first.file), max(0, first.rank))
-
-    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
-        """Of a piece of several squares all that it covers."""
-        first = self.square_of(piece)
-        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
-        return () if first is None else first.area(size)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
         """Each to its own place, North's to the right of the board, all others to the left."""

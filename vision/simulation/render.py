@@ -13,23 +13,13 @@ from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
-from vision.simulation.degradations import (
-    TABLE_SEEDS,
-    light_to_texture,
-    shade_texture,
-    spots_texture,
-    table_texture,
-    vignette,
-)
 from vision.simulation.printed import Bgr, PrintedSheet, unpacked
+from vision.simulation.scenery import Shade
 from vision.simulation.view import View
-
-Shade = NDArray[np.float32]
 
 BESIDE_TOPS = 2.6
 """Room beside the board, in tops of pieces."""
@@ -121,7 +111,7 @@ Window = tuple[int, int, int, int]
 """A part of a picture: left, top, width, height in px."""
 
 
-def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
+def from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
     """A function that pictures a flat texture, given the (3, 3) matrix from board mm to its pixels.
 
     It draws a part of the picture, `factor` times as large.
@@ -207,12 +197,10 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
     pose = camera_pose(kit, view)
     factor, whole = 2, (0, 0, view.width, view.height)
-    texture, to_texture = table_texture(view.table, view.seed % TABLE_SEEDS)
-    border = cv2.BORDER_REFLECT if view.table == "wood" else cv2.BORDER_WRAP
-    table = _from_above(pose, whole, factor)(texture, to_texture, border)
+    table = from_above(pose, whole, factor)(*view.scenery.table(view.seed))
     left, top, width, height = window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = _from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    board = from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
     under = table[top * factor : (top + height) * factor, left * factor : (left + width) * factor]
     cv2.copyTo(
         cv2.cvtColor(board, cv2.COLOR_BGRA2BGR),
@@ -243,38 +231,19 @@ def _light(pose: Pose, view: View) -> Shade:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
-    if view.vignette:
-        shade = shade * vignette((view.width, view.height), view.vignette)
     colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
-    texture = shade_texture(view)
-    if texture is None:
-        return colours
-    dark = _from_above(pose, (0, 0, view.width, view.height), 1)(
-        texture, light_to_texture(), cv2.BORDER_REPLICATE
-    )
-    tones = np.arange(256, dtype=np.float32)[:, None] / 255
-    tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
-    passing = (
-        ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
-    )
-    return np.asarray(
-        cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)),
-        np.float32,
-    )
+    light = view.scenery.light(pose)
+    return colours if light is None else np.asarray(colours * light, np.float32)
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:
-    """(h, w, 1): the brightness, of 255, that reflections lay over everything; None when there are
-    none."""
-    veil: Shade | None = None
-    if view.glare is not None:
-        veil = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
-    if view.spots:
-        picture_of = _from_above(pose, (0, 0, view.width, view.height), 1)
-        spots = picture_of(spots_texture(view), light_to_texture(), cv2.BORDER_CONSTANT)
-        veil = (0 if veil is None else veil) + spots.astype(np.float32)[..., None]
-    return veil
+    """Return (h, w, 1): the brightness, of 255, that reflections lay over all. None: none do."""
+    veil = view.scenery.veil(pose, view.seed)
+    if view.glare is None:
+        return veil
+    glare = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
+    return glare if veil is None else np.asarray(glare + veil, np.float32)
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:

@@ -25,8 +25,6 @@ from companion.core.ports import Closeable, Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.pose.pose import Points, flat
-from vision.simulation.degradations import flickering
-from vision.simulation.ground_truth import Label, Print, prints_of
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
@@ -282,24 +280,22 @@ class SimulatedTable:
         seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
         return hand_px(self.staged(), *board.centre_mm(self._hand), seat)
 
-    def prints(self) -> tuple[Print, ...]:
-        """Where the picture shows which marker, those of the board first: what there is to read."""
+    def standing(self) -> list[tuple[RenderedBlock, Piece]]:
+        """Return what is drawn, in the order of drawing, with the pieces."""
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
-            blocks: list[tuple[RenderedBlock, Label]] = []
-            for block in self._blocks():
-                piece = lying[block.piece]
-                if piece.top.marker is not None:
-                    label = Label(piece.top.marker, piece.top.name, self._things.squares_of(piece))
-                    blocks.append((block, label))
-            return prints_of(self.staged(), blocks, self.hand_px())
+            return [(block, lying[block.piece]) for block in self._blocks()]
 
     def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The picture, or the same with bands that are elsewhere in every picture."""
         view = self._view
         if not view.flicker:
             return picture
-        return flickering(picture, view.flicker, _BAND * view.height, float(self._rng.random()))
+        rows = np.arange(len(picture), dtype=np.float32) / (_BAND * view.height)
+        waves = np.sin(2 * math.pi * (rows + float(self._rng.random())))
+        bands = 1 - view.flicker * (0.5 + 0.5 * waves)
+        bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
+        return np.asarray(picture * bands, np.uint8)
 
     def _next_noise(self) -> NDArray[np.int8] | None:
         """(height, width) of noise: one field, shifted at random from picture to picture."""

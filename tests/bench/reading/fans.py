@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bench.bars import FIRST_RATIO
 from bench.reading.card_scenes import share_outside, views
+from bench.reading.ground_truth import prints_of
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
@@ -233,7 +234,7 @@ def _shown_corners(table: SimulatedTable, outlines: Sequence[Points]) -> int:
     """How many corner markers of the board are in the picture with no card on them."""
     board = table.kit.board
     side = board.corner_mm + 2 * _WHITE_MM
-    in_picture = {print_.marker for print_ in table.prints() if print_.shown == 1}
+    in_picture = {print_.marker for print_ in prints_of(table) if print_.shown == 1}
     places = {
         marker: board.corner_centres_mm[marker] for marker in board.corners if marker in in_picture
     }
