@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView
-from vision.cards.fans import Lying, zones_of
+from vision.cards.fans import OpenCard, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, boxes_mm
 
@@ -61,7 +61,7 @@ class ZoneCover:
             [boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4), boxes_mm(corners, side, side)]
         )
 
-    def covered(self, view: CardView, cards: Sequence[Lying]) -> set[Square]:
+    def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
         small, bold = _halved(view.even), _above(_halved(view.bold), 127)
         glare = view.glare[::_SHRINK, ::_SHRINK]
@@ -94,7 +94,7 @@ class ZoneCover:
         dark = np.count_nonzero(small[here] < _PRINTED * PAPER)
         return bool(dark >= _LEAST_SIGN_MM2 * (maps.scale / _SHRINK) ** 2)
 
-    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[Lying]) -> Luma:
+    def _known(self, shape: tuple[int, ...], maps: Maps, cards: Sequence[OpenCard]) -> Luma:
         """Mark with 255 where the board has art, and cards with what is close to them."""
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)

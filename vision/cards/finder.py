@@ -15,7 +15,7 @@ from companion.core.kit import CARD_DICTIONARY, Deck
 from vision.cards.card_view import CardView
 from vision.cards.fans import (
     UNREAD,
-    Lying,
+    OpenCard,
     cards_of_marks,
     marker_places,
     on_cards,
@@ -56,7 +56,7 @@ class CardFinder:
         self._names = {card.marker: card.name for card in deck.cards}
         self._finder = MarkerFinder(CARD_DICTIONARY, close=True, only=tuple(self._names))
 
-    def find(self, view: CardView) -> tuple[list[Lying], set[int]]:
+    def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.maps.scale
         sharp = sharpened(view.even)
@@ -76,7 +76,7 @@ class CardFinder:
         cards, twins = self._cards(view, _fitted(view.even, marks, side_px))
         return [*cards, *self._unread(view, cards, quads)], twins
 
-    def _cards(self, view: CardView, marks: _Marks) -> tuple[list[Lying], set[int]]:
+    def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that markers belong to, and ids that are there twice.
 
         These are strangers, and their cards are unread.
@@ -92,8 +92,8 @@ class CardFinder:
         return cards, {marker for marker, name in self._names.items() if name in twins}
 
     def _unread(
-        self, view: CardView, cards: Sequence[Lying], quads: Iterable[Points]
-    ) -> list[Lying]:
+        self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
+    ) -> list[OpenCard]:
         """Return cards of which a whole marker is seen that does not decode."""
         read = [card for card in cards if card.name != UNREAD]
         hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)

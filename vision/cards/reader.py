@@ -19,7 +19,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from vision.cards.card_view import SCALE, card_view, shown_by
 from vision.cards.covered_zones import ZoneCover
-from vision.cards.fans import UNREAD, Lying, fan_order, zones_of
+from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, Pose, boxes_mm, flat
@@ -95,11 +95,11 @@ class CardReader:
     # ---- zones ----
 
     def _in_zones(
-        self, cards: Iterable[Lying], pose: Pose
-    ) -> tuple[dict[Square, list[Lying]], set[Square], list[str]]:
+        self, cards: Iterable[OpenCard], pose: Pose
+    ) -> tuple[dict[Square, list[OpenCard]], set[Square], list[str]]:
         """The cards of each zone; the zones between which one lies; the names of those beside."""
         board = self.kit.board
-        by_zone: dict[Square, list[Lying]] = defaultdict(list)
+        by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
         doubtful: set[Square] = set()
         beside = []
         every = list(cards)
@@ -136,7 +136,7 @@ class CardReader:
         is_cut = ((seen < 0) | (seen > high)).any(axis=(1, 2))
         return {self.zones[number] for number in np.flatnonzero(is_cut)}
 
-    def _order(self, zone: Square, lying: Sequence[Lying]) -> tuple[str, ...]:
+    def _order(self, zone: Square, lying: Sequence[OpenCard]) -> tuple[str, ...]:
         """The names of a zone's open cards from the bottom to the top."""
         return fan_order(lying, self._up[zone.rank], _WIDEST_STEP * self._deck.step_mm)
 

@@ -31,7 +31,7 @@ from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.printing.printed_kit import printed_table
-from vision.cards.fans import UNREAD, Lying, marker_places, on_cards
+from vision.cards.fans import UNREAD, OpenCard, marker_places, on_cards
 from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
@@ -215,7 +215,7 @@ def _told(table: SimulatedTable, deck: Deck, fans: Layout, habits: dict[Square, 
     whole = set[str]()
     for number, piece in enumerate(pieces):
         above = outlines[number + 1 :]
-        card = Lying(
+        card = OpenCard(
             piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number]
         )
         marks = on_cards([card], marker_places(deck))[0]
