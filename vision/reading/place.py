@@ -17,7 +17,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
-from vision.cards.reader import card_reader
+from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
 from vision.pieces.snapshots import Sheet
@@ -54,7 +54,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, replace(memory, last=None)
     if memory.kit is not kit:
         sheet = None if kit.deck else Sheet(kit.board)
-        cards = card_reader(kit) if kit.deck else None
+        cards = CardReader(kit, kit.deck) if kit.deck else None
         memory = replace(memory, kit=kit, sheet=sheet, bare_looks={}, cards=cards)
     if memory.cards is not None:
         cards_open = memory.cards.read(look.luma, pose, look.moving_px)
