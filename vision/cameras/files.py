@@ -39,12 +39,15 @@ FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 
 def load_luma(path: Path) -> Luma:
-    """The brightness of a picture file, (height, width); raises `CameraError`."""
+    """Return the brightness of a picture file, (height, width). Raises `CameraError`."""
     return load_picture(path)[0]
 
 
 def load_picture(path: Path) -> tuple[Luma, Colours | None]:
-    """The brightness of a picture file, (height, width), and its colours; raises `CameraError`."""
+    """Return the brightness of a picture file, (height, width), and its colours.
+
+    Raises `CameraError`.
+    """
     try:
         content = read_file(path, MAX_PICTURE)
     except OSError as error:
@@ -159,8 +162,10 @@ def _taken(path: Path) -> Taken:
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be
-    read."""
+    """Return the picture files of a folder, sorted by name.
+
+    Raises `CameraError` when it cannot be read.
+    """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
@@ -184,7 +189,7 @@ def pictures_in(folder: Path) -> list[Path]:
 
 
 class FilmCamera(Source):
-    """A film to its end; then its last picture for ever."""
+    """A film to its end, then its last picture for ever."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
@@ -227,8 +232,9 @@ class FilmCamera(Source):
 
 
 def _begins_as_film(path: Path) -> bool:
-    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS,
-    ffconcat) is none.
+    """Tell whether this is an ordinary file with the beginning of a film.
+
+    A list of other files' names (HLS, ffconcat) is none.
 
     Raises `CameraError` for a file that cannot be read.
     """
@@ -247,8 +253,10 @@ def _begins_as_film(path: Path) -> bool:
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
-    """Files as they are, folders as the pictures in them; raises `CameraError` for an empty
-    folder."""
+    """Return files as they are, folders as the pictures in them.
+
+    Raises `CameraError` for an empty folder.
+    """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():

@@ -46,8 +46,12 @@ _SMALL_PX = (1280, 720)
 
 
 def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
-    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V;
-    None: there are none."""
+    """Return the colours below the brightness of a YUV420 buffer.
+
+    None: there are none.
+
+    A row of the buffer holds two of U or V.
+    """
     rest = plane[height : height * 3 // 2]
     if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
         return None
@@ -203,13 +207,15 @@ class PiCamera(Device):
 
     @property
     def zoom(self) -> float:
-        """How much of the sensor's width the picture leaves out; known from the first picture
-        on."""
+        """How much of the sensor's width the picture leaves out.
+
+        Known from the first picture on.
+        """
         return self._zoom or 1.0
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure stand still; fixed lenses have no focus to lock."""
+        """Whether focus and exposure stand still. Fixed lenses have no focus to lock."""
         return None if self._locks == (None, None) else self._locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
@@ -238,7 +244,7 @@ class PiCamera(Device):
         return True
 
     def _rhythm(self) -> dict[str, Any]:
-        """How long automatic exposure may expose."""
+        """Return how long automatic exposure may expose."""
         longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
         flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._mains_hz}
         return {
@@ -275,8 +281,10 @@ class PiCamera(Device):
         due.clear()
 
     def _hold_exposure(self, exposure_us: int, gain: float) -> None:
-        """In whole periods of the lamps' flicker unless it is much shorter, the gain making up for
-        the rest."""
+        """Hold the exposure in whole periods of the lamps' flicker unless it is much shorter.
+
+        The gain makes up for the rest.
+        """
         period_us = 500_000 / self._mains_hz
         periods = max(1, int(exposure_us / period_us))
         held_us = round(periods * period_us) if exposure_us >= period_us / 2 else exposure_us
@@ -284,7 +292,7 @@ class PiCamera(Device):
         self._set(AeEnable=False, ExposureTime=held_us, AnalogueGain=gain)
 
     def _set(self, **controls: Any) -> None:
-        """Those controls that this camera has."""
+        """Set those controls that this camera has."""
         known = self.device.camera_controls
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:

@@ -21,7 +21,7 @@ _OLDEST_S = 2.0
 
 
 class Locks(NamedTuple):
-    """Whether focus and exposure stand still; None: this camera cannot be told to."""
+    """Whether focus and exposure stand still. None: this camera cannot be told to."""
 
     focus: bool | None
     exposure: bool | None
@@ -62,7 +62,7 @@ class Source(Closeable):
         return Frame(luma, at_s, next(self._numbers), taken.colours)
 
     def close(self) -> None:
-        """Give the device back; a second time does nothing."""
+        """Give the device back. A second time does nothing."""
         if not self._closed:
             self._closed = True
             self._release()
@@ -72,10 +72,10 @@ class Source(Closeable):
         raise NotImplementedError
 
     def _release(self) -> None:
-        """Nothing is held."""
+        """Give back what is held. Here it is nothing."""
 
     def _checked(self, luma: Any) -> Luma:
-        """The picture, if it is one: (height, width) uint8 with something in it."""
+        """Return the picture, if it is one: (height, width) uint8 with something in it."""
         if (
             not isinstance(luma, np.ndarray)
             or luma.dtype != np.uint8
@@ -108,7 +108,7 @@ class Device(Source):
 
     @property
     def locks(self) -> Locks | None:
-        """What stands still; None when nothing of it can be told."""
+        """What stands still. None when nothing of it can be told."""
         return None
 
     @property
@@ -117,11 +117,12 @@ class Device(Source):
         return 1.0
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold focus or exposure as they are (True), or let them follow the picture (False); None:
-        as it is."""
+        """Hold focus or exposure as they are (True), or let them follow (False). None: as it is."""
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:  # noqa: ARG002 - for those who can
-        """Measure the light anew and hold the exposure then; answers whether this camera can.
+        """Measure the light anew and hold the exposure then.
+
+        Returns whether this camera can.
 
         `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole
         periods of lamps on such mains, which flicker twice a period; None: as the settings say.
@@ -134,7 +135,7 @@ class Device(Source):
 
 
 def shape_of(picture: Any) -> str:
-    """What a camera sent, as words."""
+    """Return what a camera sent, as words."""
     if not isinstance(picture, np.ndarray):
         return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
     return say(

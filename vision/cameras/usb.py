@@ -37,8 +37,10 @@ _UNITS_PER_S = 10_000
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """A camera that is plugged in: /dev/videoN with N = `number`; `identity` stays when the number
-    changes."""
+    """A camera that is plugged in, /dev/videoN with N = `number`.
+
+    `identity` stays when the number changes.
+    """
 
     number: int
     name: str
@@ -46,8 +48,10 @@ class UsbDevice:
 
 
 def usb_devices() -> tuple[UsbDevice, ...]:
-    """The cameras that the kernel knows, by number; none is opened. Decoders and the Pi's own
-    sensors are left out."""
+    """Return the cameras that the kernel knows, by number.
+
+    None is opened. Decoders and the Pi's own sensors are left out.
+    """
     found = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, place = entry.name.removeprefix("video"), str(entry.resolve())
@@ -67,7 +71,7 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
-    """The number that `usb:…` of the settings means: a number, or words out of the camera's
+    """Return the number that `usb:…` of the settings means: a number, or words out of the camera's
     name."""
     if words.isdecimal():
         return int(words)
@@ -179,7 +183,10 @@ class UsbCamera(Device):
         )
 
     def _plane(self, sent: Any) -> Luma | None:
-        """The brightness of what the camera sent, whatever its format; None when it is damaged."""
+        """Return the brightness of what the camera sent, whatever its format.
+
+        None when it is damaged.
+        """
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
         width, height = self._size
@@ -220,7 +227,10 @@ class UsbCamera(Device):
         return colours.of_jpeg(data.rstrip(b"\0")) if data.startswith(b"\xff\xd8") else None
 
     def _decoded(self, data: Any) -> Luma | None:
-        """The brightness of a JPEG; None when it has no end: a decoder would fill up with grey."""
+        """Return the brightness of a JPEG.
+
+        None when it has no end: a decoder would fill up with grey.
+        """
         sent = data.tobytes().rstrip(b"\0")  # buffers are longer than the pictures in them
         if not sent.startswith(b"\xff\xd8"):
             if self._fourcc in ("MJPG", "JPEG"):
@@ -285,8 +295,10 @@ class UsbCamera(Device):
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        """Automatic exposure again; held where it is to be `slow` (as the frame rate allows) or
-        steady."""
+        """Let the exposure follow the light again.
+
+        It is held where it is to be `slow` (as the frame rate allows) or steady.
+        """
         here = self.locks
         if here is None or here.exposure is None:
             return False

@@ -50,7 +50,10 @@ _LENGTH = re.compile(rb"content-length:\s*(\d{1,8})", re.IGNORECASE)
 
 
 class NetworkCamera(Device):
-    """A camera at an address. Must be overridden: `_receive`, `_decoded`; may be: `_hang_up`."""
+    """A camera at an address.
+
+    Must be overridden: `_receive`, `_decoded`. May be overridden: `_hang_up`.
+    """
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
@@ -214,8 +217,10 @@ class MjpegCamera(NetworkCamera):
 
 
 class RtspCamera(NetworkCamera):
-    """A video by RTSP. FFmpeg receives and decodes it, in OpenCV; no JPEG decoder of OpenCV is
-    asked."""
+    """A video by RTSP.
+
+    FFmpeg receives and decodes it, in OpenCV, and no JPEG decoder of OpenCV is asked.
+    """
 
     def _receive(self) -> None:
         with socket.create_connection((self._host, self._port or 554), ANSWER_TIMEOUT_S):
@@ -277,8 +282,10 @@ def _credentials(address: SplitResult) -> dict[str, str]:
 
 
 def _cut_part(held: bytearray, boundary: bytes) -> bytes | None:
-    """Take the first whole part off: without its head. Return None while there is none; empty: what
-    was no part."""
+    """Take the first whole part off, without its head.
+
+    Returns None while there is none, and nothing for what was no part.
+    """
     begin = held.find(boundary)
     if begin < 0:
         return None

@@ -39,7 +39,7 @@ EACH = Budget()
 
 @dataclass(frozen=True)
 class Vote:
-    """What a single picture says; the fields are those of `companion.core.ports.Reading`."""
+    """What a single picture says. The fields are those of `companion.core.ports.Reading`."""
 
     game: str | None
     seen: Mapping[Square, str]
