@@ -82,7 +82,7 @@ def time_turns(companion: Companion, turn_s: float) -> Timing:
         raise RuntimeError("the bench runs in simulation")
     set_alarms: list[Alarm] = []
     table.connect(on_alarms=set_alarms.extend)
-    table.new_game("binmat", {"way": "clock", "seconds": turn_s, "turns": TURNS})
+    table.new_game("binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS})
     time.sleep(_SETTLE_S)  # the first pictures of the board, and everybody's first page
     table.resume("host")
     first_s = next(alarm.at_s for alarm in set_alarms if alarm.signal.cue is Cue.TIME_OUT)
