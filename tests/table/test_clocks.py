@@ -247,7 +247,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
     assert (left(played), played.table.view().time.clock) == (110, None)
-    assert played.table.view().sign.text == "Combat: the clock is stopped"
+    assert played.table.view().sign.text == "Both: fan your cards face up"
 
 
 def test_holding_ready_does_nothing_to_an_older_turn(played: Played) -> None:
@@ -423,7 +423,7 @@ def test_a_combat_comes_back_as_a_combat(tmp_path: Path) -> None:
         begin(played)
         act(played, "c")
     with playing(tmp_path) as again:
-        assert again.table.view().sign.text == "Combat: the clock is stopped"
+        assert again.table.view().sign.text == "Both: fan your cards face up"
         act(again, ".")
         assert left(again) == 109
 
