@@ -69,7 +69,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         until("the key", lambda: south.find_elements(By.CSS_SELECTOR, ".key.large.go"))
         shows(wall, 106)
         tap(wall, ".keysets.right .key")
-        says(wall, "Combat: the clock is stopped")
+        says(wall, "Both: fan your cards face up")
         tap(wall, ".keysets.left [data-post$='/back']")
         says(wall, "Jonas wants the last move back")
         tap(south, ".act [data-post$='/ask-back']")
