@@ -105,7 +105,9 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
 
 @pytest.mark.parametrize(("language", "unwanted"), [("es", "tablas"), ("fr", "nulles?")])
 def test_a_draw_has_one_word_in_every_language(language: str, unwanted: str) -> None:
-    words = [text for message in read_catalogue(LOCALE / f"{language}.po") for text in message.words]
+    words = [
+        text for message in read_catalogue(LOCALE / f"{language}.po") for text in message.words
+    ]
     assert not [text for text in words if re.search(rf"\b{unwanted}\b", text, re.IGNORECASE)]
 
 

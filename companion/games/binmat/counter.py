@@ -2,8 +2,9 @@
 
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
 and stops the clock. Then the open cards are wanted: the attacker's, a stroke, the defender's, each stack from its
-oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people have worked the combat out. The lane may be left out. `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
-`3: / 4^ ?#`. `!` says that the attacker has won.
+oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people have worked the combat out. The lane may be left out.
+`u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!`
+says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -161,7 +162,9 @@ class CounterPad(PadGrammar):
 
 
 _TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL)
-_COMBAT_PAD = CounterPad((Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1)
+_COMBAT_PAD = CounterPad(
+    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1
+)
 
 
 class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):

@@ -113,9 +113,7 @@ def discards(role: str, card: str, lane: int) -> str:
             role=role,
             card=SHOWN[card],
         )
-    return say(
-        "{role!c} discards {card} to lane {lane}.", role=role, card=SHOWN[card], lane=lane
-    )
+    return say("{role!c} discards {card} to lane {lane}.", role=role, card=SHOWN[card], lane=lane)
 
 
 @_remembered

@@ -230,8 +230,8 @@ _POINTS = (
     AidPoint(
         say("Face-off"),
         say(
-            "Each adds one secret card. The higher total wins; equal totals are played again. All six spent: you get them "
-            "back."
+            "Each adds one secret card. The higher total wins; equal totals are played again. All six spent: "
+            "you get them back."
         ),
     ),
 )

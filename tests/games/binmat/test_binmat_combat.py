@@ -377,10 +377,7 @@ def test_the_worked_example_of_the_rulings() -> None:
         "The lane deck owes 1 card.",
         "Attacker’s 5& 3% >+ go to the attacker discard.",
     ]
-    assert (
-        events_of(combat, "Damage")[0].why
-        == "Attacker has a BREAK: damage is the power, 3."
-    )
+    assert events_of(combat, "Damage")[0].why == "Attacker has a BREAK: damage is the power, 3."
 
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:

@@ -294,7 +294,9 @@ def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:
     """Piles keep their names."""
     with naming({"attacker": "Ann", "defender": "Ben"}):
         for state, action in random_game(edition, seed):
-            for event in GAME.apply(state, {state.seat: action}, Random(0)).events if action else ():
+            for event in (
+                GAME.apply(state, {state.seat: action}, Random(0)).events if action else ()
+            ):
                 told = f"{translate(event.text)} {translate(event.why or '')}"
                 assert not re.search(r"attacker(?! d)|defender", told, re.IGNORECASE), told
 
