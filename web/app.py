@@ -282,8 +282,14 @@ def _set_headers(answer: Response) -> None:
     answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    root, cookies = request.script_root, answer.headers.getlist("Set-Cookie")
+    if root:  # routes redirect, and set cookies, as if the pages had the whole address
+        cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]
+        if (answer.location or "").startswith("/"):
+            answer.location = root + answer.location
     if request.is_secure:
-        cookies = [f"{cookie}; Secure" for cookie in answer.headers.getlist("Set-Cookie")]
+        cookies = [f"{cookie}; Secure" for cookie in cookies]
+    if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"

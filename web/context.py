@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Request, render_template
+from flask import Request, render_template, request
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -41,6 +41,8 @@ class _Asked(NamedTuple):
     own_screen: bool
     at_table: bool
     language: str
+    root: str
+    """What addresses begin with, see `request.script_root`."""
 
 
 @dataclass
@@ -123,7 +125,7 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = _Asked(page, viewer, own_screen, at_table, spoken())
+        asked = _Asked(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
@@ -138,7 +140,9 @@ class PageContext:
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
-        return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
+        if not rule or not game:
+            return None
+        return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _names_plays(self, view: TableView) -> bool:
         """Does the page say what single plays are?"""

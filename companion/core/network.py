@@ -120,7 +120,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     own = addresses(web.host)
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == usual else f":{port}"
-    return tuple(f"{scheme}://{bracketed(host)}{end}/" for host in hosts)
+    return tuple(f"{scheme}://{bracketed(host)}{end}{web.path}/" for host in hosts)
 
 
 def bracketed(host: str) -> str:

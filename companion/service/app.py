@@ -369,7 +369,7 @@ class Companion(Closeable):
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
         self.housekeeping.tasks.append(app.extensions["presence"].look)
-        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies, path=web.path)
         self._stack.callback(server.close)
         return server
 

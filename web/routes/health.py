@@ -324,4 +324,4 @@ def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None
 def _headline(topic: str) -> Headline:
     name = TOPICS.get(topic, topic)
     text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
-    return Headline(text, *WAYS.get(topic, (say("What to do"), "#details")))
+    return Headline(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))

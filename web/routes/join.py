@@ -201,7 +201,7 @@ class Joining:
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
             has_just_sat=not request.cookies
-            and urlsplit(request.referrer or "").path == f"/join/{seat}",
+            and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
         return make_response(page, status)
 
