@@ -24,9 +24,9 @@ from companion.maintenance.own_wifi import (
     ANSWER,
     MAX_WISH_BYTES,
     WISH_FILE,
-    Answer,
     Trouble,
-    Wish,
+    WifiAnswer,
+    WifiWish,
     require_valid,
 )
 
@@ -56,18 +56,18 @@ def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
         answer = hands.carry_out(wish)
     except CompanionError as error:  # a profile that cannot be written
         print(error.message)
-        answer = Answer(wish.number, trouble="refused")
+        answer = WifiAnswer(wish.number, trouble="refused")
     replace_file(answer_path, msgspec.json.encode(answer), 0o640)
     return 1 if answer.trouble else 0
 
 
-def take_wish(path: Path) -> Wish:
+def take_wish(path: Path) -> WifiWish:
     """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating it."""
     try:
         with contextlib.ExitStack() as stack:
             stack.callback(path.unlink, missing_ok=True)
             content = stack.enter_context(open_file(path, follow_link=False)).read(MAX_WISH_BYTES)
-        wish = msgspec.json.decode(content, type=Wish)
+        wish = msgspec.json.decode(content, type=WifiWish)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed("The wish cannot be read.") from None
     if wish.wifi:
@@ -89,7 +89,7 @@ class WifiHands:
     run: Run = run_command
     pause: Callable[[float], None] = time.sleep
 
-    def carry_out(self, wish: Wish) -> Answer:
+    def carry_out(self, wish: WifiWish) -> WifiAnswer:
         """Do what is wished, and return what has become of it."""
         own = wish.hotspot
         if wish.wifi is not None:
@@ -98,14 +98,14 @@ class WifiHands:
             if not trouble:
                 self._forget_own()
             is_back = bool(trouble and own) and not self._open(own)
-            return Answer(wish.number, own if is_back else None, trouble)
+            return WifiAnswer(wish.number, own if is_back else None, trouble)
         if wish.task == "close":
             if not self._knows_wifi():
-                return Answer(wish.number, own)
+                return WifiAnswer(wish.number, own)
             self._forget_own()
-            return Answer(wish.number)
+            return WifiAnswer(wish.number)
         trouble = self._open(own)
-        return Answer(wish.number, None if trouble else own, trouble)
+        return WifiAnswer(wish.number, None if trouble else own, trouble)
 
     def _readiness(self) -> Trouble:
         """Switch the radio on, and return why there is none."""

@@ -44,7 +44,7 @@ _MAX_NAME_BYTES = 32
 Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_found", "refused"]
 
 
-class Wish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What root is to do: open the own Wi-Fi, join another one, or close the own one where another one is known.
 
     `hotspot` is the own Wi-Fi that is opened or stays, or comes back when `wifi` cannot be joined.
@@ -56,7 +56,7 @@ class Wish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wifi: Wifi | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What has become of a wish: the own Wi-Fi that is open now, and why the wish failed."""
 
     number: str
@@ -110,7 +110,7 @@ class OwnWifi:
         self._addresses = addresses
         self._guests = guests
         self._lock = threading.RLock()
-        self._wish: Wish | None = None
+        self._wish: WifiWish | None = None
         self._since_s = clock.monotonic_s()
         """When the wish was left, the own Wi-Fi opened, or the wait for an address began."""
         self._waits = True
@@ -160,7 +160,7 @@ class OwnWifi:
         self, task: Literal["open", "join", "close"], hotspot: Wifi | None, wifi: Wifi | None = None
     ) -> None:
         with self._lock:
-            wish = Wish(secrets.token_hex(8), task, hotspot, wifi)
+            wish = WifiWish(secrets.token_hex(8), task, hotspot, wifi)
             self._waits, self.trouble, self._since_s = False, "", self._clock.monotonic_s()
             try:
                 replace_file(self._wish_path, msgspec.json.encode(wish))
@@ -169,7 +169,7 @@ class OwnWifi:
                 self.trouble = why_refused(error)
             self._tell_all(task)
 
-    def _hear(self, wish: Wish, waited_s: float) -> None:
+    def _hear(self, wish: WifiWish, waited_s: float) -> None:
         answer = self._read()
         if answer is not None and answer.number == wish.number:
             self.hotspot = answer.hotspot
@@ -191,10 +191,10 @@ class OwnWifi:
             sentence = say("The table is joining the Wi-Fi {name}.", name=self.trying)
         self._tell(self.hotspot is not None, sentence)
 
-    def _read(self) -> Answer | None:
+    def _read(self) -> WifiAnswer | None:
         try:
             content = read_file(self._answer_path, MAX_WISH_BYTES)
-            return msgspec.json.decode(content, type=Answer)
+            return msgspec.json.decode(content, type=WifiAnswer)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 

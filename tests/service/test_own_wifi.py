@@ -31,7 +31,7 @@ from companion.maintenance.own_wifi import (
     MAX_WISH_BYTES,
     NO_ADDRESS_S,
     OwnWifi,
-    Wish,
+    WifiWish,
 )
 from companion.service.app import Companion
 from hardware.simulated import SimulatedPanelHands, simulated_panel
@@ -256,7 +256,7 @@ def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi,
         own.join(wifi)
     assert not (machine.root / "wifi").exists()
     path = machine.root / "wifi"
-    path.write_bytes(msgspec.json.encode(Wish("1", "join", None, wifi)))
+    path.write_bytes(msgspec.json.encode(WifiWish("1", "join", None, wifi)))
     with pytest.raises(Malformed, match=why):
         take_wish(path)
 
