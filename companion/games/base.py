@@ -357,7 +357,7 @@ class Game(
     """The rules of one game, and only the rules.
 
     Must be overridden: everything abstract, and the class attributes without a value. What else stands here has a
-    default. The members of the mixins are optional: one that a game leaves out answers None, which means no, or nothing.
+    default. The members of the mixins are optional: one that a game leaves out answers None: no, or nothing.
     """
 
     name: ClassVar[str]
