@@ -320,7 +320,7 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a tie played again."""
+        """Return whether no result of this game counts: a lesson, an ended game, a draw played again."""
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property

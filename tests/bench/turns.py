@@ -83,7 +83,7 @@ def time_turns(companion: Companion, turn_s: float) -> Timing:
         raise RuntimeError("the bench runs in simulation")
     set_alarms: list[Alarm] = []
     table.connect(on_alarms=set_alarms.extend)
-    table.new_game("binmat", {"way": "clock", "seconds": turn_s, "turns": TURNS + 2})
+    table.new_game("binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS + 2})
     time.sleep(_SETTLE_S)  # the first pictures of the board, and everybody's first page
     ideal_s: list[float] = []
     woke_s: list[float] = []

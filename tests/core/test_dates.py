@@ -54,12 +54,12 @@ def test_a_table_runs_without_babel() -> None:
         "import companion.service.app, web.routes.history\n"
         "from companion.core.i18n import say, translate\n"
         "from web.routes.history import day\n"
-        "print(translate(say('A tie'), 'fr'), bool(day(1.0)))"
+        "print(translate(say('A draw'), 'fr'), bool(day(1.0)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
-    assert done.stdout == "Égalité True\n"
+    assert done.stdout == "Match nul True\n"
 
 
 def test_a_language_is_one_catalogue(tmp_path: Path) -> None:
