@@ -74,7 +74,7 @@ HEADLINES: Mapping[str, str] = {
 }
 """What is wrong, in the owner's words."""
 WAYS: Mapping[str, tuple[str, str]] = {
-    "pins": (say("See the wiring"), "#wiring"),
+    "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
 """Where it is put right, by topic; everything else is told in full among the details."""
