@@ -61,7 +61,7 @@ class CardPages:
             "hub_card.html",
             person=person,
             error=error,
-            link=f"{request.host_url}card/{person.code}",
+            link=f"{request.url_root}card/{person.code}",
             results=self._league.results.last(MOST_RESULTS, person.number),
             league=self._league,
             games=GAMES,
