@@ -122,7 +122,10 @@ class HealthPages:
 
     @get("/health", answer=HealthJson)
     def health(self) -> Response:
-        """Is the service alive? 200, or 503 when it cannot go on; nothing of any game, nothing secret."""
+        """Return whether the service is alive, with 503 when it cannot go on.
+
+        Nothing in it is secret.
+        """
         state = self._room.state()
         answer = jsonify(
             ok=state.status is not Status.FAILING,
@@ -141,7 +144,7 @@ class HealthPages:
 
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
-        """What was found, for `companion doctor`."""
+        """Return what was found, for `companion doctor`."""
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
@@ -150,7 +153,7 @@ class HealthPages:
 
     @get(PAGE, asks=host_only)
     def page(self) -> Response:
-        """The page; the host key is asked for first."""
+        """Show the page. The owner's key is asked for first."""
         if not self._page_context.guard.is_host(request):
             return ask_for_key(PAGE)
         check, eye = self._features.check, self._looks.eye
@@ -174,7 +177,7 @@ class HealthPages:
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
-        """What of the page changes, at most once a second and only when something in it has changed."""
+        """Stream what of the page changes."""
         draw: Callable[[tuple[Finding, ...]], str] = copy_current_request_context(
             lambda found: render_template("_health.html", **self._parts(found))
         )
@@ -211,7 +214,7 @@ class HealthPages:
     # ---- inside --------------------------------------------------------------------------------------------------
 
     def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
-        """What the parts of the page that change are made of."""
+        """Return the parts of the page that change."""
         look, eye = self._looks.now(), self._looks.eye
         grave_first = sorted(found, key=lambda each: list(Grade).index(each.grade), reverse=True)
         topics = list(dict.fromkeys(each.topic for each in grave_first))
@@ -229,7 +232,7 @@ class HealthPages:
         }
 
     def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
-        """The six things that an owner looks for."""
+        """Return the six things that an owner looks for."""
         bad = {
             row
             for row, topics in _GROUPS.items()
@@ -299,18 +302,18 @@ class HealthPages:
 
 
 def is_grave(finding: Finding) -> bool:
-    """Does something not work, or wants to be seen to soon?"""
+    """Return whether something does not work, or will soon not."""
     return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
 def unreachable(found: tuple[Finding, ...]) -> bool:
-    """Is there no network by which phones get here? The first finding about the network says so."""
+    """Return whether there is no network by which phones get here."""
     first = next((each for each in found if each.topic == "network"), None)
     return first is not None and first.grade is not Grade.OK
 
 
 def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None:
-    """The first thing that is wrong: what does not work, then what will soon not; then what the camera wants."""
+    """Return what is wrong first, else what the camera wants, else None."""
     grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
     if grave:
         return _headline(grave[0].topic)

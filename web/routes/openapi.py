@@ -85,7 +85,7 @@ class Description:
 
     @get(PATH)
     def document(self) -> Response:
-        """This description."""
+        """Return this description."""
         routes, guard = current_app.extensions["routes"], current_app.extensions["guard"]
         return jsonify(describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]})
 
@@ -165,7 +165,7 @@ def _operation(declared: Declared) -> dict[str, Any]:
 
 
 def _parameters(path: str) -> Iterator[dict[str, Any]]:
-    """What stands in the path: a number, a word of a list, or any text without a slash."""
+    """Yield what stands in the path: a number, a word of a list, or any text without a slash."""
     for converter, words, name in sorted(_PARAMETER.findall(path), key=lambda found: found[2]):
         schema: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
         if converter == "int":

@@ -45,7 +45,7 @@ def sitting(values: dict[str, Any]) -> None:
 
 
 def at_table(_: dict[str, Any]) -> None:
-    """Let whoever is at the table ask; anybody where no code is asked for."""
+    """Let whoever is at the table ask. It is anybody if no code is asked for."""
     current_app.extensions["page_context"].require_at_table(request)
 
 
@@ -130,7 +130,7 @@ def add_routes(app: Flask, room: RouteGroup) -> None:
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer a request as its route declares; a method that returns nothing answers an empty object."""
+    """Answer a request as its route declares. None becomes an empty object."""
     if route.guard:
         route.guard(values)
     if route.body:
@@ -142,7 +142,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
 
 
 def _read_body(asked: Request, kind: type[T]) -> T:
-    """The body of a request; raises `Malformed` or 415, and never repeats what was sent."""
+    """Read the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
     if asked.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:

@@ -24,7 +24,9 @@ _MAX_HEADER = 300
 
 @lru_cache(maxsize=64)
 def asked_host(header: str) -> str:
-    """The name or number in a `Host` header, without its port and brackets; empty for what is none.
+    """Return the name or number in a `Host` header, without port and brackets.
+
+    Empty for what is none.
 
     RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port, nothing percent-encoded but a zone, and what ends
     like a number is one, as browsers have it. Two headers come joined by a comma, which no name has.
@@ -84,7 +86,7 @@ class Names:
 
 
 def _machine() -> tuple[str, ...]:
-    """What this machine calls itself now, alone and as mDNS tells it."""
+    """Return what this machine calls itself now, alone and as mDNS tells it."""
     full = _plain(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)

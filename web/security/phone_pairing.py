@@ -49,7 +49,10 @@ class PhonePairing:
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
-        """Make a phone the camera in the place of any other. Return its mark; raise `Illegal` for a wrong code."""
+        """Make a phone the camera in the place of any other and return its mark.
+
+        Raises `Illegal`.
+        """
         with self._lock:
             is_right = self._guesses.check(address, lambda: self._fits(plain_code(typed)))
             if is_right is None:

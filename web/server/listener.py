@@ -85,7 +85,7 @@ class Listener(socket.socket):
             return True
 
     def release_upload(self, connection: Connection) -> None:
-        """Count the bytes of a large request out: it is answered, or its connection closed."""
+        """Count the bytes of a large request out, as it is answered or its connection closed."""
         with self._lock:
             self.uploads_bytes -= connection.reserved_bytes
             connection.reserved_bytes = 0
@@ -153,7 +153,7 @@ class Connection(socket.socket):
         return super().send(data, flags)
 
     def hang_up(self) -> None:
-        """End the connection from any thread; the web server then closes it."""
+        """End the connection from any thread. The web server then closes it."""
         with contextlib.suppress(OSError):  # it is closed already
             self.shutdown(socket.SHUT_RDWR)
 

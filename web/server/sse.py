@@ -97,7 +97,7 @@ class Streams:
         self.closing.set()
 
     def renew(self) -> None:
-        """Let every stream end; pages open theirs anew by themselves, and only where they still may."""
+        """End every stream. Pages open theirs anew where they still may."""
         self._round += 1
 
     def follow(
@@ -128,7 +128,7 @@ class Streams:
         audience: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = _nothing,
     ) -> Response:
-        """Answer with a stream of what `news` returns, asked again and again with a pause in between.
+        """Answer with a stream of what `news` returns, with a pause after each call.
 
         `when_over` is called at the end. Raises `TooManyViewers` if all places are taken.
         """
@@ -202,7 +202,7 @@ def _once(call: Callable[[], None]) -> Callable[[], None]:
 
 @lru_cache(maxsize=16)
 def message(text: str, event: str = "") -> str:
-    """Return one server-sent event; every line of `text` becomes a data line. Many viewers get the same text."""
+    """Return one server-sent event. Every line of `text` becomes a data line."""
     head = f"event: {event}\n" if event else ""
     body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
     return f"{head}{body}\n\n"

@@ -31,7 +31,7 @@ class Worker(Closeable):
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the thread; otherwise it starts with the first work."""
+        """Start the thread. Otherwise it starts with the first work."""
         self._thread.submit(int).result()
 
     def make(self, work: Callable[[], T]) -> T:

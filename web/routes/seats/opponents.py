@@ -79,7 +79,7 @@ class Opponents:
 
     @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
     def coach(self, seat: Seat, body: Question) -> Response:
-        """What the coach would do here, or thinks of the last action, or why the machine did what it did."""
+        """Ask the coach what to do, what the last action was worth, or why the machine acted."""
         coach = self._page_context.features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
@@ -115,24 +115,27 @@ class Lessons:
 
     @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
     def begin(self, seat: Seat, body: Learn) -> None:
-        """Begin the lesson of a game; the machine plays a seat that is free."""
+        """Begin the lesson of a game. The machine plays a seat that is free."""
         begin_lesson(self._page_context, body.game)
 
     @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
     def skip(self, seat: Seat) -> None:
-        """The guide leaves, says a seat."""
+        """End the lesson's guide, as a seat."""
         self._table.skip_lesson(seat)
 
     @post("/api/table/lesson", body=Learn, guard=at_table)
     def table_begin(self, body: Learn) -> None:
-        """Begin the lesson of a game for those who sit here; the machine plays a seat that is free."""
+        """Begin the lesson of a game for those who sit here.
+
+        The machine plays a seat that is free.
+        """
         if not self._page_context.has_sitters:
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
 
     @post("/api/table/skip-lesson", guard=at_table)
     def table_skip(self) -> None:
-        """The guide leaves, says somebody before the table's screen."""
+        """End the lesson's guide, at the table screen."""
         self._table.skip_lesson("table")
 
 
