@@ -174,7 +174,7 @@ def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Fl
 
 
 class SpokenJson(DefaultJSONProvider):
-    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+    """JSON with every sentence in the language of the request, for answers and `|tojson`."""
 
     sort_keys = False
 
@@ -205,9 +205,9 @@ def bare_app(compiled: Path | None) -> Flask:
 
 
 AT_TABLE = ("/api/seat/", "/api/table/")
-"""What answers people at the table, with the names of those who play."""
+"""Paths whose answers say the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
-"""The pages of a screen that everybody looks at: it has a language of its own."""
+"""Paths of the screen that everybody looks at, which has a language of its own."""
 
 
 def watch_requests(
@@ -272,7 +272,7 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
 
 
 _TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""What a page gives along with its wish for something long."""
+"""Word that a page gives along with its wish for something long."""
 
 
 def _set_headers(answer: Response) -> None:

@@ -41,7 +41,7 @@ class _Asked(NamedTuple):
     at_table: bool
     language: str
     root: str
-    """What addresses begin with, see `request.script_root`."""
+    """Beginning of all addresses, see `request.script_root`."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class PageContext:
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
-    """What whoever sits down must know; None: anybody may."""
+    """Code that whoever sits down must know. None: anybody may."""
     features: Features
     presence: Presence
     """Whose phone is gone."""

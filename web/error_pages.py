@@ -1,4 +1,4 @@
-"""Errors as people and programs see them: a friendly page or `{"error": {kind, message, rule}}`; never a trace."""
+"""Errors as people and programs see them: a page or `{"error": {kind, message, rule}}`, never a trace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ADVICE = {
     503: say("Wait a moment and load the page again."),
 }
 AGAIN_S = 5
-"""So soon a browser asks again for what the table could not answer."""
+"""Seconds after which a browser asks again for what the table could not answer."""
 
 
 def register(app: Flask) -> None:

@@ -45,7 +45,7 @@ class Site:
     compiled: Path | None = None
     key_command: str = "companion host-key"
     is_key_used: Callable[[], bool] = lambda: True
-    """Has anybody become the host by the key? Until then the machine's own screen tells it."""
+    """Whether anybody has become the host by the key. Until then the own screen tells it."""
     note_key_used: Callable[[], None] = lambda: None
 
 
@@ -160,7 +160,7 @@ class HubSeat(Protocol):
 
 @dataclass(frozen=True)
 class Features:
-    """What an installation has beside its table; most of it has pages of its own, and None means that there are none.
+    """What an installation has beside its table. None: it has no such pages.
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.

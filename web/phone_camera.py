@@ -35,9 +35,9 @@ from web.security.phone_pairing import CODE_LENGTH
 from web.server.sse import Audience, Streams, message
 
 LOOK_S = 1.0
-"""How often the owner's page looks whether the phone is there, in seconds."""
+"""Seconds between two looks of the owner's page whether the phone is there."""
 DRAW_S = 0.4
-"""How often what is read is drawn for the phone, in seconds."""
+"""Seconds between two drawings of what is read, for the phone."""
 
 
 class PairBody(Body, frozen=True):

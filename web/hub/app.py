@@ -40,7 +40,7 @@ class HubSite:
     signing_key: bytes
     host_key: str
     language: str = "auto"
-    """Of the wall; `auto`: its browser's."""
+    """Language of the wall. `auto` is its browser's."""
     compiled: Path | None = None
 
 

@@ -1,4 +1,4 @@
-"""Players' cards on the hub's pages: make one, open it, be forgotten; and the door by which tables ask whose it is."""
+"""Players' cards on the hub's pages: make one, open it, be forgotten, and show it at a table."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_grou
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
-"""So many cards of one address at once, and then in an hour."""
+"""Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""The same of all addresses, a second: a card has more than an hour to be played with before strangers push it out."""
+"""Cards that all addresses may make. So strangers need an hour to push a new card out."""
 MOST_RESULTS = 20
 
 

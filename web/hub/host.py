@@ -73,7 +73,7 @@ class SettingsWanted(Body, frozen=True):
 
 
 class Delay(Body, frozen=True):
-    """Spectators see everything so many seconds later."""
+    """The delay of spectators, in seconds."""
 
     seconds: Annotated[float, Meta(ge=0, le=MOST_DELAY_S)]
 
@@ -87,7 +87,7 @@ class Joined(NamedTuple):
 
 
 class HubHost(Protocol):
-    """What the pages ask the hub to do; everything raises a `CompanionError` where it cannot be done."""
+    """What the pages ask the hub to do. Everything raises a `CompanionError` if it cannot be done."""
 
     def join(self, name: str, key: str) -> Joined:
         """Add a table."""

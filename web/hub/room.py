@@ -17,14 +17,14 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
 SILENT_S = 30.0
-"""A table that has said nothing for so long is called lost: it says something every ten seconds."""
+"""Seconds of silence after which a table counts as lost. It says something every ten."""
 CLOCK_OFF_S = 120.0
-"""A table whose clock is off by more is told so."""
+"""Seconds by which a table's clock may be off before that is said."""
 WALL_S = 0.25
-"""The wall is drawn at most so often, however much happens in the room."""
+"""Least time between two drawings of the wall, in seconds."""
 MOST_DELAY_S = 3600
 MOST_RECENT = 16
-"""So many records of a table are there for a spectator who is late; if he is later still, he misses some."""
+"""Maximum number of a table's records for spectators who are late. Later ones miss some."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Bytes of a table's records that wait for a delay to be over.
 
@@ -62,12 +62,12 @@ class RoomTable:
     shut: bool = False
     closed: bool = False
     waits: bool = False
-    """Has the host not let it in yet?"""
+    """Whether the host has not let it in yet."""
     asked: bool = False
     answer: Any = ""
     contests: int = 0
     is_shared: bool = False
-    """Have two machines tried to be this table?"""
+    """Whether two machines have tried to be this table."""
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether it has been silent for long."""
@@ -103,7 +103,7 @@ class RoomTable:
 
 
 class Notifier:
-    """What pages follow: a number that changes with it. Any thread may wait; `when_changed` calls must be quick."""
+    """A version that pages follow. Any thread may wait. Calls of `when_changed` must be quick."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -151,7 +151,7 @@ def _opened(packed: Waiting) -> Shown:
 
 
 class Delayed(Notifier):
-    """A table as spectators may see it by now; `waiting` are the records that are too young.
+    """A table as spectators may see it by now. `waiting` are the records that are too young.
 
     The last ones are kept, so that a spectator who is late sees each of them.
     """
@@ -162,7 +162,7 @@ class Delayed(Notifier):
         self.waiting: deque[Waiting] = deque()
         self._waiting_bytes = 0
         self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MOST_RECENT)
-        """The last records as they were sent: few spectators are late, and ask for them."""
+        """The last records as they were sent, for spectators who are late."""
 
     def take(self, shown: Shown, delay_s: float) -> None:
         """Show a record at once, or keep it until it is old enough."""
@@ -212,7 +212,7 @@ class Delayed(Notifier):
 
 
 class Room(Notifier):
-    """All tables; every method may be called from any thread.
+    """All tables. Every method may be called from any thread.
 
     What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has to be called every
     now and then: it shows what has become old enough, and who has fallen silent.
@@ -223,7 +223,7 @@ class Room(Notifier):
         self.name = name
         self.delay_s = delay_s
         self.trouble = ""
-        """What is wrong with the hub itself, as a sentence."""
+        """Trouble of the hub itself, as a sentence."""
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}

@@ -1,4 +1,4 @@
-"""Ratings of a game and season for everybody, as a page, CSV and JSON; and what the hub's host does about people."""
+"""Ratings as a page, CSV and JSON, and what the hub's owner does about people."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class TournamentWords:
 
 
 class TournamentPages:
-    """The routes under `/tournament`; `all` and `plain` are also what the director is answered."""
+    """The routes under `/tournament`. The director is answered by `all` and `plain` as well."""
 
     name = "tournaments"
 

@@ -1,4 +1,4 @@
-"""The wall of a room: every table, who needs somebody, and how to watch; for a screen that everybody looks at."""
+"""The wall of a room: every table, who needs somebody, and how to watch."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ class WallPages:
 
 
 MOST_CALLS = 4
-"""So many tables in need are named, so that the wall keeps its room when the network is gone: their tiles say it."""
+"""Maximum number of tables in need that are named. The tiles of all of them say it."""
 MOST_STANDINGS = 128
-"""So many rows of the standings; the page shows those for which it has room, then the others."""
+"""Maximum number of rows of the standings. The page shows those for which it has room in turn."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
-"""What stands for a table that has told nothing yet."""
+"""Stands for a table that has told nothing yet."""
 
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:

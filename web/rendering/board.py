@@ -28,10 +28,10 @@ Point = tuple[float, float]
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
 _GOAL = 36.0
-"""How deep the goals are drawn."""
+"""Depth of the goals."""
 _FRAME = 6.0
 _LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
-"""How far from the middle of a square its labels begin or end, and their lines lie above and below it."""
+"""Distances of labels from the middle of a square: beside, above and below it."""
 
 
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:

@@ -29,16 +29,16 @@ class BoardPicture:
     wrong: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
     target: Layout = field(default_factory=dict)
-    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    """The board when hands are done, which tells the squares that a big piece will cover."""
     came_from: frozenset[Square] = frozenset()
-    """Where pieces were that hands have moved already."""
+    """Squares of pieces that hands have moved already."""
     breaks: Square | None = None
-    """What breaks the rule on a board that is wrong."""
+    """Square of what breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
-    """From where to where pieces have gone that lie in their new places already."""
+    """Ways of pieces that lie in their new places already."""
     hit: Square | None = None
-    """Where somebody is hit, as the sign tells."""
+    """Square where somebody is hit, as the sign tells."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:

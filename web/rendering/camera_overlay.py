@@ -20,7 +20,7 @@ _LINE_PX, _CASE_PX = 5.0, 9.0
 _PIECE = 0.77
 """Width of a piece's face in parts of its square."""
 _SURE = 0.95
-"""What is read at least so surely needs no figure."""
+"""Sureness from which on no figure is shown."""
 
 
 def seen_svg(seen: BoardSeen) -> Markup:

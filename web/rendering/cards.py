@@ -18,11 +18,11 @@ from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lan
 from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
-"""A longer count is drawn in so many ticks: more of them would run together."""
+"""Maximum number of ticks. More of them would run together."""
 MOST_BEATS = 30
-"""A limit of more seconds is cut into twelve parts instead of seconds."""
+"""Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
 ROOM = 4
-"""So many cards of a stack are drawn below each other; twice as many fit in two columns."""
+"""Maximum number of cards below each other. Twice as many fit in two columns."""
 _SWEEP = 292
 
 
@@ -146,7 +146,7 @@ class Stack:
     cards: tuple[StackCard, ...]
     more: int
     wide: bool
-    """Two columns."""
+    """Whether it has two columns."""
 
 
 def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stack:

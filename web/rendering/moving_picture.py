@@ -25,11 +25,11 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture
 
 MOST_FRAMES = 60
-"""A picture takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
+"""Maximum number of frames. One takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
-"""How long all scenes of a game last together, each at least and at most, and the last one."""
+"""Duration of all scenes of a game together, of each at least and at most, and of the last."""
 _TURN_MS = 1_200
-"""How long a scene lasts where only one turn is shown."""
+"""Duration of a scene where only one turn is shown."""
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
@@ -42,7 +42,7 @@ _FOR_SCRIPTS = re.compile(r' data-[a-z]+(="[^"]*")?')
 _USE = re.compile(r'<use href="#([\w-]+)"([^>]*)class="([^"]*?)(side-\w+)([^"]*)"')
 
 Photographer = Callable[[str], bytes | None]
-"""Return the photograph of a moment as JPEG; None: there is none."""
+"""Return the photograph of a moment as JPEG. None: there is none."""
 
 
 def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> bytes:

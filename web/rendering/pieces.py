@@ -16,7 +16,7 @@ from companion.games.screen import Badge
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
 """Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
 _STEP = 12.0
-"""How far up and right a piece lies that stands on another one."""
+"""Distance up and right of a piece that stands on another one."""
 
 
 def use(

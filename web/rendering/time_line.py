@@ -18,11 +18,11 @@ from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
 
 _KEY_PX = 52
-"""No two keys stand nearer to each other."""
+"""Least distance of two keys."""
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-"""How wide the line is at least on a phone, a tablet and beyond, and the class of keys shown from there on."""
+"""Least width of the line on a phone, a tablet and beyond, and the class of keys shown there."""
 _TURNING, _END = 9, 8
-"""The turning point and the end are shown before anything else."""
+"""Weights of the turning point and the end, which come before anything else."""
 _HEIGHT = 100.0
 
 

@@ -23,16 +23,16 @@ POWER: Mapping[int, str] = {
     39: "GND",
 }  # fmt: skip
 RESISTOR_OHM = 330
-"""In series with a lamp: some 4 mA through a red one, less than a pin may give."""
+"""Resistor in series with a lamp: some 4 mA through a red one, less than a pin may give."""
 GROUND_PINS = {"left": 9, "right": 6}
 _ROW, _TOP, _MIDDLE = 34, 96, 562
 _PIN, _EDGE, _NAME, _BEGIN, _END, _GROUND, _SUPPLY, _LABEL = 22, 46, 54, 124, 262, 292, 314, 330
-"""How far from the middle, px: pins, the header's edge, the GPIO's name, the part, both rails, and what it is."""
+"""Distances from the middle in px: pins, header's edge, GPIO's name, part, both rails, label."""
 
 
 @dataclass(frozen=True)
 class Wire:
-    """One part and its wire. `kind` is key, lamp or buzzer; `to` the pin of the header where its other end goes."""
+    """One part and its wire. `kind` is key, lamp or buzzer."""
 
     name: str
     title: str

@@ -24,12 +24,12 @@ from web.routes.route import get, host_only, post
 from web.templating.phrases import clock_words
 
 MEASURE_S = 1.5
-"""The board is measured at most so often, however many look."""
+"""Least time between two measurements of the board, in seconds."""
 MAX_NAMED = 4
-"""So many squares that are not read are named; of more only the number is told."""
+"""Maximum number of squares that are named as not read. Of more the number is told."""
 SMALL_PX, LARGE_PX = 240, 1920
 FRAME_PX = (960, 540)
-"""The room that a page keeps for the live picture until the first one comes."""
+"""Room that a page keeps for the live picture until the first one comes."""
 
 
 class LockBody(Body, frozen=True):
@@ -47,7 +47,7 @@ class ChooseBody(Body, frozen=True):
 
 @dataclass(frozen=True)
 class CameraLook:
-    """How the camera sees now, as pages say it. `per_s`: pictures a second; 0: nobody knows yet."""
+    """How the camera sees now, as pages say it. `per_s` is pictures a second, 0 if unknown."""
 
     state: CameraState
     is_well: bool

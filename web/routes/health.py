@@ -36,11 +36,11 @@ from web.templating.phrases import tenths
 
 PAGE = "/host/health"
 LOOK_S = 1.0
-"""How often a stream looks at what the camera sees, in seconds."""
+"""Seconds between two looks of a stream at what the camera sees."""
 EXAMINE_S = 20.0
-"""How often a page that is open has the whole machine looked at, in seconds: commands are run for it."""
+"""Seconds between two examinations of the machine for an open page. They run commands."""
 OLD_BACKUP_S = 60 * 86400.0
-"""A backup older than that is told as one that is missing."""
+"""Age in seconds from which on a backup counts as missing."""
 
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
@@ -59,7 +59,7 @@ TOPICS: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-"""What the topics of findings are called."""
+"""Names of the topics of findings."""
 HEADLINES: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
@@ -72,12 +72,12 @@ HEADLINES: Mapping[str, str] = {
     "https": say("The certificate needs attention"),
     "wifi": say("The Wi-Fi is weak"),
 }
-"""What is wrong, in the owner's words."""
+"""Troubles by topic, in the owner's words."""
 WAYS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
-"""Where it is put right, by topic; everything else is told in full among the details."""
+"""Ways to put it right, by topic. All else is told in full among the details."""
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "camera": ("camera", "lens"),
     "phones": ("network", "wifi", "https"),
@@ -89,7 +89,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Headline:
-    """The first thing that is wrong; `href` leads to where it is put right, empty: it is done at the table."""
+    """The first thing that is wrong. `href` leads to where it is put right. Empty: at the table."""
 
     text: str
     way: str = ""

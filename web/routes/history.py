@@ -37,9 +37,9 @@ from web.routes.route import form, get, host_only, post
 
 _MOST_ADVICES = 200
 PAGE = 50
-"""So many games stand on a page of the list."""
+"""Number of games on a page of the list."""
 _FORM_BYTES = 4096
-"""What a form adds around its file."""
+"""Bytes that a form adds around its file."""
 
 
 class Remove(Body, frozen=True):
@@ -55,7 +55,7 @@ class Forget(Body, frozen=True):
 
 
 class HistoryPages:
-    """The routes under `/history`. Whoever comes may look; only the host changes anything."""
+    """The routes under `/history`. Everybody may look. Only the owner changes anything."""
 
     name = "history"
 

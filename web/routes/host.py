@@ -19,7 +19,7 @@ from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
 OWN = "own"
-"""What the choice of an own text is called in a form."""
+"""Name of the choice of an own text in a form."""
 BACK = (
     "/host",
     "/settings",

@@ -27,7 +27,7 @@ PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 class JoinHub(Body, frozen=True):
-    """Join the hub at this address by the code on its screen; `names`: people's names are told there.
+    """Join the hub at this address by the code on its screen. With `names` it is told people's names.
 
     `ca` is a file on this machine with the certificate that the hub's is signed by.
     """
@@ -50,7 +50,7 @@ class OfferGame(Body, frozen=True):
 
 
 class TakeGame(Body, frozen=True):
-    """Play the game that another table offers under this code; `name` is told to that table."""
+    """Play the game that another table offers under this code. `name` is told to that table."""
 
     code: Text
     name: PlayerName = ""

@@ -19,7 +19,7 @@ from web.routes.seats.opponents import begin_lesson
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
-"""What a page may hold that shows two of our own side by side."""
+"""Policy of a page that shows two of our own side by side."""
 
 
 class Joining:

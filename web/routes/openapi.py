@@ -49,7 +49,7 @@ _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     own_seat: _OF_SEAT,
     sitting: _OF_SEAT,
 }
-"""What whoever may ask carries along, by the guard of the route."""
+"""Security schemes of a route, by its guard."""
 _COOKIES = {
     "host": ("host", "Set by POST /host with the host key"),
     "south": ("seat_south", "Set by taking the seat"),

@@ -23,7 +23,7 @@ from web.templating.icons import small_board
 from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
-"""Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
+"""Countries whose printers hold Letter (Unicode CLDR, measurement data: paper sizes)."""
 _BOARD = "-board"
 
 
@@ -44,7 +44,7 @@ class Offer:
     plan: PrintPlan
     boards: tuple[BoardChoice, ...]
     own_map: OptionRow | None
-    """The option by which a board of one's own is written; None: there is none."""
+    """The option by which a board of one's own is written. None: there is none."""
     others: tuple[tuple[OptionRow, str], ...]
     """Options that add other parts to the kit, with what its address then tells."""
 

@@ -24,7 +24,7 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import Body
 
 Guard = Callable[[dict[str, Any]], None]
-"""Raises `Illegal` unless whoever asks may; may change the values of the address, such as a seat's name to the seat."""
+"""Raises `Illegal` unless whoever asks may. May turn a seat's name in the address into the seat."""
 Method = TypeVar("Method", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
 
 
 class RouteGroup(Protocol):
-    """A class with declared routes; its name is the first part of the names of its endpoints."""
+    """A class with declared routes. Its name begins the names of its endpoints."""
 
     @property
     def name(self) -> str:

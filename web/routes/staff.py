@@ -1,4 +1,4 @@
-"""The key that calls the staff: for who sits at the table, its host and its own screen; not for all in the Wi-Fi."""
+"""The key that calls the staff, for who sits at the table, its owner and its own screen."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from web.routes.route import get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
-"""How often a stream listens to the buzzer; the shortest tone lasts as long."""
+"""Seconds between two looks at the buzzer. The shortest tone lasts as long."""
 LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
@@ -55,7 +55,7 @@ class Flip(Body, frozen=True):
 
 
 class Hand(Body, frozen=True):
-    """A hand over a square; None: no hand."""
+    """A hand over a square. None: no hand."""
 
     square: Text | None
 

@@ -18,13 +18,13 @@ from companion.table.views import sitting_of
 from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
-"""As long as browsers allow: a seat is worth nothing any more once somebody else has its nonce."""
+"""Age of cookies in seconds, the longest that browsers allow."""
 COOKIE_MARK_LENGTH = 8
 """Length of what tells the cookies of several tables on one machine apart."""
 KNOWN_NAMES = 4
-"""So many names are remembered in a browser."""
+"""Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
-"""So many wrong host keys of one address in so many seconds; others may still enter the right one."""
+"""Maximum number of wrong host keys of one address in so many seconds."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -34,7 +34,7 @@ class ForeignOrigin(CompanionError, PermissionError):
 
 
 class Auth:
-    """Checks every request; holds no state but the host key and the last wrong ones.
+    """Checks every request. Its state is the host key and the last wrong ones.
 
     `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
     host key, keeps it, and answers it; None: this one is for ever.
@@ -52,9 +52,9 @@ class Auth:
         # browsers send a cookie to every port of a machine, so its name says whose it is
         self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self.host_key = host_key
-        """What a person types to become the host, for the machine's own screen and for the host."""
+        """The key that a person types to become the host."""
         self.is_key_used: Callable[[], bool] = lambda: True
-        """Has anybody become the host by the key? Where nobody knows, it is told nowhere."""
+        """Whether anybody has become the host by the key. Until then the own screen tells it."""
         self.note_key_used: Callable[[], None] = lambda: None
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key

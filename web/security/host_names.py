@@ -19,7 +19,7 @@ MAX_NAME = 254
 """Letters of the longest name of the DNS, with the dot at its end."""
 MAX_PORT = 65535
 _MAX_HEADER = 300
-"""Letters of the longest name with brackets, zone and port; longer ones are looked at by nobody."""
+"""Letters of the longest name with brackets, zone and port."""
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ EACH = Rate(5, 1 / 60)
 
 
 class JoinCode:
-    """The code that is right now. A new game and a seat that was freed make it a new one; it is never on disk."""
+    """The code of now, which changes with a new game or a freed seat and is never on disk."""
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table

@@ -31,7 +31,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PhonePairing:
-    """Knows the one phone that is the camera; kept in a file, so that it is the camera after a restart, too."""
+    """The one phone that is the camera, kept in a file over a restart."""
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
         self._path, self._now_s = path, now_s

@@ -15,7 +15,7 @@ from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
-"""The address of somebody who came through a proxy that does not say from where; they share their rates."""
+"""Address of all who came through a proxy that does not say from where."""
 SIGNS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",

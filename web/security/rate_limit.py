@@ -12,7 +12,7 @@ from flask import Request
 from werkzeug.exceptions import TooManyRequests
 
 NAMES_KEPT = 1024
-"""So many names have a bucket of their own; a table in a café sees some hundred addresses."""
+"""Maximum number of names with a bucket of their own. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 SHARED = "others"
 RETRY_AFTER_S = 2
@@ -20,7 +20,7 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Rate:
-    """So many at once, and then so many a second."""
+    """A burst, and then a number a second."""
 
     burst: float
     per_s: float
@@ -35,7 +35,7 @@ class Rate:
 
 
 class Buckets:
-    """A bucket of tokens for every name; may be used by any thread.
+    """A bucket of tokens for every name, for any thread.
 
     A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes newly shares one: so
     many names use no memory, and nobody gets fresh tokens by crowding his own bucket out.

@@ -75,7 +75,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
 
 
 class TlsTerminator:
-    """The thread that speaks TLS; `close` ends all connections and may be called twice."""
+    """The thread that speaks TLS. `close` ends all connections and may be called twice."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context

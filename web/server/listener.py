@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from web.security.tls import TlsTerminator
 
 REQUEST_TIMEOUT_S = 20.0
-"""Timeout in seconds for a request to come in; a larger one has longer, by `MIN_BYTES_PER_S`."""
+"""Timeout in seconds for a request to come in. `MIN_BYTES_PER_S` gives a larger one longer."""
 MIN_BYTES_PER_S = 4096
 """Bytes per second that a long upload must reach on average."""
 MAX_SMALL_BYTES = 96 * 1024
@@ -30,7 +30,7 @@ MAX_UPLOADS_BYTES = 96 * 1024 * 1024
 CROWDED_AFTER_S = 2.0
 """Seconds for which a connection is left alone while others cannot come in at all."""
 TLS_GREETING = 0x16
-"""First byte of a TLS handshake (RFC 8446, 5.1); no HTTP request begins with it."""
+"""First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
 
 class Listener(socket.socket):

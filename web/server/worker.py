@@ -17,9 +17,9 @@ from web.security.rate_limit import address_group
 
 T = TypeVar("T")
 MAX_WAITING = 8
-"""Maximum number of requests that wait for the worker; each holds a thread of the web server."""
+"""Maximum number of requests that wait. Each holds a thread of the web server."""
 MAX_WAITING_EACH = 3
-"""Of one address."""
+"""Maximum number of them from one address."""
 
 
 class Worker(Closeable):

@@ -24,7 +24,7 @@ from web.rendering.cards import lanes_sign
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
-"""The notices by which somebody asks for something; the others say what is wrong."""
+"""The notices by which somebody asks for something. All others say what is wrong."""
 
 
 def icon(drawing: str, classes: str = "") -> Markup:

@@ -14,7 +14,7 @@ _DIGEST_BYTES = 32
 
 
 class CompiledTemplates(BytecodeCache):
-    """A file for each template in a folder of the service's own; what is not whole, or cannot be written, is done anew.
+    """A file for each template in a folder of the service's own. One that is not whole is made anew.
 
     Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the digest.
     """

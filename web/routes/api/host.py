@@ -24,14 +24,14 @@ class NewGame(Body, frozen=True):
 
 
 class FreeSeat(Body, frozen=True):
-    """Make a seat free; `sitting`, where it is given, says who is meant, as the host’s page names it."""
+    """Make a seat free. `sitting` says who is meant, as the owner’s page names it."""
 
     seat: Seat
     sitting: Text | None = None
 
 
 class SwapSeats(Body, frozen=True):
-    """Let both sides change places; `sittings`, where it is given, says who is meant, seat by seat."""
+    """Let both sides change places. `sittings` says who is meant, seat by seat."""
 
     sittings: dict[Seat, Text] = msgspec.field(default_factory=dict)
 

@@ -20,14 +20,14 @@ from web.routes.route import get, own_seat, post, sitting
 
 
 class Take(Body, frozen=True):
-    """Sit down; `code` is what the table's own screen shows, where one is asked for."""
+    """Sit down. `code` is what the table's own screen shows, where one is asked for."""
 
     name: Text = ""
     code: Text = ""
 
 
 class HandIn(Body, frozen=True):
-    """An order; `salt` keeps its receipt from being guessed."""
+    """An order. `salt` keeps its receipt from being guessed."""
 
     moment: Text
     action: Long

@@ -75,7 +75,7 @@ class PlayCue(Body, frozen=True):
 
 
 class PanelTrials:
-    """The routes by which the panel is tried out; for the host alone, because keys may be secrets."""
+    """The routes by which the panel is tried out. They are the owner's, as keys may be secrets."""
 
     name = "check"
 

@@ -30,7 +30,7 @@ from web.server.sse import Audience, message
 
 PAGES = ("language", "camera", "print", "seats")
 LOOK_S = 1.0
-"""How often a stream looks at what the camera sees, in seconds."""
+"""Seconds between two looks of a stream at what the camera sees."""
 
 
 class FirstEvening:

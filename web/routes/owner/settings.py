@@ -40,7 +40,7 @@ from web.server.server import MAX_UPLOAD_BYTES
 UPLOAD_CHUNK_BYTES = 1_000_000
 """Maximum bytes of an upload that are in memory at once."""
 SOFT = 0.6
-"""The voice is soft up to this volume."""
+"""Volume up to which the voice counts as soft."""
 _PINS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
@@ -69,7 +69,7 @@ class Change(Body, frozen=True):
 
 
 class Reset(Body, frozen=True):
-    """Everything as delivered; `games`: they go, too."""
+    """Everything as delivered. With `games` all games are deleted."""
 
     games: bool = False
 
@@ -94,7 +94,7 @@ class SettingField:
 
 
 class SettingsPage:
-    """The routes under `/settings`; for the host alone."""
+    """The routes under `/settings`, for the owner alone."""
 
     name = "settings"
 

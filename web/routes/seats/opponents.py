@@ -16,14 +16,14 @@ from web.routes.route import at_table, own_seat, post, sitting
 
 
 class Ask(Body, frozen=True):
-    """One of the characters is to play; `code` as for sitting down."""
+    """One of the characters is to play. `code` is as for sitting down."""
 
     name: Text
     code: Text = ""
 
 
 class Leave(Body, frozen=True):
-    """The machine is to leave; `code` as for sitting down."""
+    """The machine is to leave. `code` is as for sitting down."""
 
     code: Text = ""
 
@@ -44,7 +44,7 @@ class Learn(Body, frozen=True):
 
 
 class Opponents:
-    """The doors under `/api/seat`; whoever may sit down may ask the machine to."""
+    """The doors under `/api/seat` for whoever may sit down."""
 
     name = "opponents"
 
@@ -105,7 +105,7 @@ class Opponents:
 
 
 class Lessons:
-    """The doors under `/api`; whoever sits at the table or stands before its screen may use them."""
+    """The doors of lessons, for those who sit at the table or stand before its screen."""
 
     name = "lessons"
 
