@@ -37,6 +37,7 @@ from web.routes.openapi import Description
 from web.routes.owner.check import PanelTrials
 from web.routes.owner.first_evening import FirstEvening
 from web.routes.owner.settings import SettingsPage
+from web.routes.owner.wifi import WifiPage
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
@@ -139,6 +140,7 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
+        (WifiPage, features.own_wifi),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:

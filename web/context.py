@@ -17,6 +17,7 @@ from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
 from companion.games.base import Game
+from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -25,7 +26,7 @@ from web.features import Features
 from web.presence import Presence
 from web.rendering import cards
 from web.rendering.finale import end_words
-from web.security.auth import Auth
+from web.security.auth import Auth, is_own_screen
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
@@ -93,6 +94,12 @@ class PageContext:
         ):
             return False
         return features.past is None or features.past.count() == 0
+
+    def is_newcomer(self, asked: Request) -> bool:
+        """Is this the machine's own screen, or a phone in the Wi-Fi it has opened, before the table has an owner?"""
+        own, address = self.features.own_wifi, asked.remote_addr or ""
+        is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
+        return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
 
     def needs_code(self, asked: Request) -> bool:
         """Return whether whoever asks must know the code to sit down."""
@@ -223,7 +230,7 @@ class PageContext:
         features = self.features
         given: dict[str, Any] = {
             "host_key": self.guard.host_key if asked.page == "host" else "",
-            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
+            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"), None),
             "pads": {},
         }
         if asked.page in ("host", "seat"):
@@ -234,6 +241,7 @@ class PageContext:
         elif asked.page == "table":
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
+            given["own_wifi"] = is_lobby and features.own_wifi and features.own_wifi.hotspot
             given["voice"] = features.welcome.voice
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}

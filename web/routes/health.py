@@ -269,6 +269,8 @@ class HealthPages:
         urls = self._page_context.join_urls()
         if unreachable(found) or not urls:
             return HealthRow("phones", say("Phones"), say("No network"), False)
+        if self._features.own_wifi and self._features.own_wifi.hotspot:
+            return HealthRow("phones", say("Phones"), say("In the table’s own Wi-Fi"), None)
         return HealthRow("phones", say("Phones"), shown(urls[0]))
 
     def _pads(self) -> HealthRow:

@@ -35,7 +35,9 @@ class Joining:
     @get("/join")
     def choose_seat(self) -> str:
         """Show which sides are free, and ask for a name."""
-        return self._page("join.html", own=self._guard.seats_of(request))
+        own_wifi = self._page_context.features.own_wifi
+        is_open = own_wifi is not None and own_wifi.hotspot is not None
+        return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
