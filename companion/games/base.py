@@ -103,7 +103,7 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end: the winning seats (none: a tie) and why, as a sentence."""
+    """The end: the winning seats (none: a draw) and why, as a sentence."""
 
     winners: frozenset[Seat]
     reason: str
@@ -378,7 +378,7 @@ class Game(
     drawings: ClassVar[Mapping[str, str]] = {}
     """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
     replays_ties: ClassVar[bool] = False
-    """True when a tie is played again from the beginning. The match keeps the count."""
+    """True when a draw is played again from the beginning. The match keeps the count."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
         """Return the game's options from plain JSON. Raises `Malformed` naming the option."""
