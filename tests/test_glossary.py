@@ -77,7 +77,7 @@ TOURNAMENTS = (
 AROUND = ("go round", "Round {number}: {south}", "round’s game")
 SHAPES = ("Round",)
 """What goes around, and two sentences about a round of a tournament."""
-TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+"
+TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+|south, north, tie or \*"
 """Parts of sentences, addresses, commands and settings."""
 
 
@@ -103,6 +103,14 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize(("language", "unwanted"), [("es", "tablas"), ("fr", "nulles?")])
+def test_a_draw_has_one_word_in_every_language(language: str, unwanted: str) -> None:
+    words = [
+        text for message in read_catalogue(LOCALE / f"{language}.po") for text in message.words
+    ]
+    assert not [text for text in words if re.search(rf"\b{unwanted}\b", text, re.IGNORECASE)]
+
+
 def test_no_two_classes_of_different_packages_have_one_name() -> None:
     """Each game and each opponent has the same names for the same things; a request is called as what it leads to."""
     homes: dict[str, set[str]] = {}
@@ -122,6 +130,4 @@ ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
 how an event looks and what the camera looked at."""
 OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
 """The modules of one game or of its opponent, and of benches."""
-SHARED = frozenset(
-    f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen")
-)
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "pads", "screen"))

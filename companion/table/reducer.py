@@ -13,7 +13,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
-from companion.games.base import Drawn, Outcome, TimedGame
+from companion.games.base import Drawn, Outcome
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -435,7 +435,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
                 say("{side!c} has no time left.", side=game.sides[seat].name),
             ),
         )
-    action = game.on_timeout(session.state, seat) if isinstance(game, TimedGame) else None
+    action = game.on_timeout(session.state, seat)
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
     text = game.format(action)
@@ -456,9 +456,13 @@ def _pause(session: Session, record: Pause) -> Advance:
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (
-        Signal(Cue.RESUMED, BOTH),
+    running = replace(
+        session,
+        countdown=session.countdown.started(record.now_s),
+        paused="",
+        turns_before_resume=len(session.turns),
     )
+    return running, (Signal(Cue.RESUMED, BOTH),)
 
 
 # ---- ends --------------------------------------------------------------------------------------------------------

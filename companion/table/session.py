@@ -138,6 +138,8 @@ class Session:
     """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
     paused: str = ""
     """Who has stopped the clock; empty: nobody."""
+    turns_before_resume: int = 0
+    """How many turns had been taken when the clock last went on after a stop."""
     has_reverted: bool = False
     """Was the action of this turn taken back once already?"""
     remote: RemoteGame | None = None
@@ -209,7 +211,8 @@ class Session:
     @property
     def draws(self) -> Drawn:
         """Return since when the game on the table draws something from its seed."""
-        return self.game.drawn(self.options) if self.game else Drawn.NEVER
+        drawn = self.game.drawn(self.options) if self.game else None
+        return drawn or Drawn.NEVER
 
     @property
     def rng(self) -> Random:
@@ -286,7 +289,7 @@ class Session:
 
         None: somebody plays.
         """
-        last = self.turns[-IDLE_TURNS:]
+        last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
         is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
@@ -318,7 +321,7 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a tie played again."""
+        """Return whether no result of this game counts: a lesson, an ended game, a draw played again."""
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
@@ -449,9 +452,8 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
 
     Empty: nothing, or nothing is drawn in it.
     """
-    return game.chosen(options) or (
-        game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else ""
-    )
+    is_drawn = (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
+    return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:
