@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import cv2
 import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY, Deck
@@ -41,6 +42,8 @@ _SAME, _APART = 0.25, 0.5
 lies nearer than the second."""
 _HIDDEN = 0.6
 """Share of its side round a marker of a known card in which another print may be that marker."""
+_GAP_MM = 2.0
+"""Width of the white modules of a marker, at most. The white between two markers is wider."""
 _LEAST_SIDE = 0.5
 """Share of a marker's side from which on quadrangles are looked at."""
 
@@ -68,8 +71,10 @@ class CardFinder:
                 if _is_whole(sighting.corners_px, side_px):
                     _note(marks, self._names[sighting.marker], sighting.corners_px, side_px)
             quads += [quad for quad in hits.rejected if _is_whole(quad, side_px)]
+        # What touches a marker joins its outline, but not its bold print.
+        blobs = fitted_squares(view.even, _bold_squares(view, side_px), side_px)
         # What is too soft to decode is told by its likeness in the sharpened view.
-        for quad in _apart_from(quads, marks, _APART * side_px):
+        for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
             guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
             if guess is not None:
                 _note(marks, self._names[guess.marker], guess.corners_px, side_px)
@@ -106,6 +111,18 @@ class CardFinder:
                 known.append(mark)
                 found.append(unread_card(mark))
         return found
+
+
+def _bold_squares(view: CardView, side_px: float) -> list[Points]:
+    """Return the smallest rectangles (4, 2) px round bold print that are as large as a marker."""
+    gap = np.ones((round(_GAP_MM * view.maps.scale),) * 2, np.uint8)
+    whole = cv2.morphologyEx(view.bold, cv2.MORPH_CLOSE, gap)
+    squares = []
+    for outline in cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]:
+        square = np.asarray(cv2.boxPoints(cv2.minAreaRect(outline)), np.float64)
+        if _is_whole(square, side_px):
+            squares.append(square)
+    return squares
 
 
 def _is_whole(quad: Points, side_px: float) -> bool:
