@@ -7,7 +7,7 @@ decode and clearly like that of one card only. A card that is there and not read
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import cv2
 import numpy as np
@@ -22,9 +22,7 @@ from vision.cards.fans import (
     on_cards,
     unread_card,
 )
-from vision.cards.marker_fit import fitted_squares
 from vision.detection.markers import (
-    Luma,
     MarkerFinder,
     best_guess,
     resembles_marker,
@@ -72,13 +70,13 @@ class CardFinder:
                     _note(marks, self._names[sighting.marker], sighting.corners_px, side_px)
             quads += [quad for quad in hits.rejected if _is_whole(quad, side_px)]
         # What touches a marker joins its outline, but not its bold print.
-        blobs = fitted_squares(view.even, _bold_squares(view, side_px), side_px)
+        blobs = _bold_squares(view, side_px)
         # What is too soft to decode is told by its likeness in the sharpened view.
         for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
             guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
             if guess is not None:
                 _note(marks, self._names[guess.marker], guess.corners_px, side_px)
-        cards, twins = self._cards(view, _fitted(view.even, marks, side_px))
+        cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
@@ -147,10 +145,3 @@ def _apart_from(quads: Iterable[Points], marks: _Marks, reach: float) -> list[Po
     """Return the quadrangles that are none of the markers."""
     known = [mark for places in marks.values() for mark in places]
     return [quad for quad in quads if not _is_near(quad, known, reach)]
-
-
-def _fitted(view: Luma, marks: Mapping[str, Sequence[Points]], side_px: float) -> _Marks:
-    """Return the markers where all of their rims say that they lie."""
-    rough = [mark for places in marks.values() for mark in places]
-    fitted = iter(fitted_squares(view, rough, side_px))
-    return {name: [next(fitted) for _ in places] for name, places in marks.items()}
