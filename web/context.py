@@ -233,6 +233,8 @@ class PageContext:
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
             given["voice"] = features.welcome.voice
+        elif asked.page == "pass":
+            given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given
