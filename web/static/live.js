@@ -238,10 +238,10 @@ else addEventListener('DOMContentLoaded', open);
   // The time for a whole game: tenths when little is left, and a plate that turns over once a second at the very end.
   const TENTHS_S = 30;
   const HURRY_S = 10;
-  const POINT = document.documentElement.lang === 'en' ? '.' : ',';
+  const tenths = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 1 });
 
   function whole(rest) {
-    if (rest < TENTHS_S) return (Math.floor(rest * 10) / 10).toFixed(1).replace('.', POINT);
+    if (rest < TENTHS_S) return tenths.format(Math.floor(rest * 10) / 10);
     return `${Math.floor(rest / 60)}:${String(Math.floor(rest % 60)).padStart(2, '0')}`;
   }
 

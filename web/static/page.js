@@ -18,9 +18,12 @@ export function say(pattern, parts = {}) {
   return (words[pattern] || pattern).replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 }
 
+const plural = new Intl.PluralRules(language);
+
 // A sentence about n things; in French none is one too.
 export function sayN(one, many, n, parts = {}) {
-  return say(n === 1 || (n === 0 && language === 'fr') ? one : many, { ...parts, n });
+  const isOne = plural.select(n) === 'one';
+  return say(isOne ? one : many, { ...parts, n });
 }
 
 // ---- requests ----
