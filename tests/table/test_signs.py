@@ -89,9 +89,7 @@ def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
     with playing(tmp_path / "a") as played:
         both_seats(played)
         played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        assert signs(played) == ("Start the clock",) * 3, (
-            "the table screen’s sign is that key"
-        )
+        assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
         played.table.resume("south")
         assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
         assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
