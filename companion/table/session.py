@@ -211,7 +211,8 @@ class Session:
     @property
     def draws(self) -> Drawn:
         """Return since when the game on the table draws something from its seed."""
-        return self.game.drawn(self.options) if self.game else Drawn.NEVER
+        drawn = self.game.drawn(self.options) if self.game else None
+        return drawn or Drawn.NEVER
 
     @property
     def rng(self) -> Random:
@@ -451,9 +452,8 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
 
     Empty: nothing, or nothing is drawn in it.
     """
-    return game.chosen(options) or (
-        game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else ""
-    )
+    is_drawn = (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
+    return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:

@@ -37,9 +37,9 @@ from web.routes.route import form, get, host_only, post
 
 _MOST_ADVICES = 200
 PAGE = 50
-"""So many games stand on a page of the list."""
+"""Number of games on a page of the list."""
 _FORM_BYTES = 4096
-"""What a form adds around its file."""
+"""Bytes that a form adds around its file."""
 
 
 class Remove(Body, frozen=True):
@@ -55,7 +55,7 @@ class Forget(Body, frozen=True):
 
 
 class HistoryPages:
-    """The routes under `/history`. Whoever comes may look; only the host changes anything."""
+    """The routes under `/history`. Everybody may look. Only the owner changes anything."""
 
     name = "history"
 
@@ -68,7 +68,7 @@ class HistoryPages:
 
     @get("/history")
     def games(self) -> str:
-        """All games, the newest first, fifty a page."""
+        """Show all games, the newest first, fifty a page."""
         return self._list()
 
     def _list(self, refused: str = "", number: int = 0) -> str:
@@ -98,7 +98,7 @@ class HistoryPages:
 
     @get("/api/history", answer=GamesJson)
     def api_games(self) -> Response:
-        """The list for programs; `page` as on the page."""
+        """Return the list for programs, with `page` as on the page."""
         page = max(request.args.get("page", 1, type=int), 1)
         lines = self._past.lines((page - 1) * PAGE, PAGE)
         plain = [msgspec.to_builtins(line, enc_hook=plain_words) for line in lines]
@@ -106,7 +106,7 @@ class HistoryPages:
 
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
-        """Keep a game from a file, the host's word; what is wrong with it is said on the list."""
+        """Keep a game from a file. What is wrong with it is said on the list."""
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -124,19 +124,19 @@ class HistoryPages:
 
     @post("/api/history/remove", body=Remove, guard=host_only)
     def remove(self, body: Remove) -> None:
-        """Remove a game with its photographs, the host's word."""
+        """Remove a game with its photographs."""
         self._past.remove(body.number)
 
     @post("/api/history/forget", body=Forget, guard=host_only, answer=NameForgotten)
     def forget(self, body: Forget) -> Response:
-        """Take a name out of all games, the host's word."""
+        """Remove a name from all games."""
         return jsonify(games=self._past.forget(body.name))
 
     # ---- one game ----
 
     @get("/history/<int:number>")
     def game(self, number: int) -> Any:
-        """The replay of a game that is over, at the scene `at`; of any other game only that it is not over."""
+        """Show the replay of a game that is over at the scene `at`, or that it is not over."""
         line = self._line(number)
         told: dict[str, Any] = {
             "line": line,
@@ -158,7 +158,7 @@ class HistoryPages:
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
-        """One scene of a replay, to be put into its page."""
+        """Return one scene of a replay, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
         if place >= replay.places:
             raise NotFound
@@ -169,7 +169,7 @@ class HistoryPages:
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
-        """What the coach thinks of a turn of a game that is over, from the views of then, to be put into its page."""
+        """Return what the coach thinks of a turn of a game that is over, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
         coach = self._page_context.features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
@@ -180,7 +180,10 @@ class HistoryPages:
         return render_template("_better.html", advices=advices, replay=replay)
 
     def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
-        """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
+        """Return the coach's judgement of a seat's action, asked for once.
+
+        None: the seat did nothing.
+        """
         known = replay.known(turn, seat)
         if known is None:
             return None
@@ -226,14 +229,14 @@ class HistoryPages:
 
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
-        """The game as a file."""
+        """Return the game as a file."""
         return _file(
             self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json"
         )
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
-        """The game in notation."""
+        """Return the game in notation."""
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
@@ -267,13 +270,13 @@ def _file(content: bytes, kind: str, name: str) -> Response:
 
 
 def _name_of(line: GameLine, game: Game[Any, Any] | None, seat: Seat) -> str:
-    """Who played a seat in the end, or its side."""
+    """Return who played a seat in the end, or its side."""
     last = line.players[seat][-1].name if line.players.get(seat) else ""
     return last or (say("{side!c}", side=game.sides[seat].name) if game else str(seat).capitalize())
 
 
 def day(at: float) -> str:
-    """Unix time as date and time of day, as the language spoken now writes them; empty for 0."""
+    """Return a Unix time as date and time of day in the language spoken now. Empty for 0."""
     if not at:
         return ""
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
@@ -281,7 +284,7 @@ def day(at: float) -> str:
 
 
 def length(length_s: float) -> str:
-    """How long a game took; empty for 0."""
+    """Return how long a game took. Empty for 0."""
     if not length_s:
         return ""
     minutes = round(length_s / 60)
@@ -293,14 +296,14 @@ def length(length_s: float) -> str:
 
 
 def seconds(median_s: float | None) -> str:
-    """How long a turn took."""
+    """Return how long a turn took."""
     if median_s is None:
         return ""
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
 def commands(tendency: Tendency) -> str:
-    """The favourite commands with how often each was given."""
+    """Return the favourite commands with how often each was given."""
     return joined(
         ", ",
         [
@@ -311,7 +314,7 @@ def commands(tendency: Tendency) -> str:
 
 
 def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
-    """The board of a scene, with what bounced and shot in it."""
+    """Draw the board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(
         replay.kit,
@@ -325,12 +328,12 @@ def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
 
 
 def moves_of(scene: ReplayStep) -> str:
-    """The ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
+    """Return the ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
     return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
 
 
 def bar(tendency: Tendency, most: int) -> Markup:
-    """A player's games as a bar: won, drawn, lost; the longest is 100 wide."""
+    """Draw a player's games as a bar: won, drawn, lost. The longest is 100 wide."""
     lost = tendency.games - tendency.wins - tendency.ties
     parts, x = [], 0.0
     for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
@@ -345,7 +348,7 @@ def bar(tendency: Tendency, most: int) -> Markup:
 
 
 def result(line: GameLine) -> str:
-    """How a game stands, in a few words."""
+    """Return how a game stands, in a few words."""
     return {
         Ending.ON: say("Still on"),
         Ending.TIE: say("A draw"),
