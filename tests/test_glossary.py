@@ -130,6 +130,4 @@ ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
 how an event looks and what the camera looked at."""
 OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
 """The modules of one game or of its opponent, and of benches."""
-SHARED = frozenset(
-    f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen")
-)
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "pads", "screen"))

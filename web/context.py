@@ -241,8 +241,11 @@ class PageContext:
         elif asked.page == "table":
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
-            given["own_wifi"] = is_lobby and features.own_wifi and features.own_wifi.hotspot
+            own = features.own_wifi if is_lobby else None
+            given["own_wifi"] = own if own and own.hotspot else None
             given["voice"] = features.welcome.voice
+        elif asked.page == "pass":
+            given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given

@@ -174,7 +174,7 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     game = game_named(played.game)
     options = game.options(played.options)
     chosen = chosen_words(game, options, played.is_chosen)
-    if game.drawn(options) is Drawn.NEVER and not chosen:
+    if (game.drawn(options) or Drawn.NEVER) is Drawn.NEVER and not chosen:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)

@@ -138,7 +138,7 @@ class Retelling:
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
             return None
-        hidden = self._game.hidden_options(self._options)
+        hidden = self._game.hidden_options(self._options) or ()
         told = MachineTurn(
             seat=seat,
             name="",
@@ -221,7 +221,7 @@ class Retelling:
 
     def _sheets(self, played: _Played, index: int) -> Mapping[Seat, tuple[UnitOrder, ...]]:
         actions = {proof.seat: self._game.parse(proof.action) for proof in played.turn.proofs}
-        return self._game.opened(played.state, actions, played.step.stages, index)
+        return self._game.opened(played.state, actions, played.step.stages, index) or {}
 
     def _before(self, played: _Played, index: int) -> Layout:
         """Return how the board lay before a stage."""

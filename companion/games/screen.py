@@ -101,6 +101,8 @@ class Play:
     A square beyond the last rank is the goal there.
     """
     meets: tuple[Square, ...] = ()
+    is_by_hand: bool = True
+    """False for what the board does not show, such as the end of a turn."""
 
     @property
     def touches(self) -> tuple[Square, ...]:

@@ -75,7 +75,7 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
 def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpeltOrder]:
     stages = (Stage("", {}, (), None),)  # the last one: all is open
     opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
-    for unit in opened.get(seat, ()):
+    for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
             yield SpeltOrder(unit.drawing, unit.unit, unit.words, is_units=True)
 
@@ -116,7 +116,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     its first order."""
     if play := play_of(game, state, seat, text):
         return () if len(play.touches) == 1 else tuple(pairwise(play.squares))
-    ends = game.plan(state, seat, text)
+    ends = game.plan(state, seat, text) or ()
     standing = game.standing(state, seat)
     if standing and standing.sheet:
         return tuple(zip((unit.square for unit in standing.sheet.units), ends, strict=False))

@@ -14,7 +14,6 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
-from companion.games.base import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
@@ -341,9 +340,8 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
             continue
         action = game.parse(play.text)
         step = game.apply(session.state, {seat: action}, session.rng)
-        laid = game.as_laid(session.state, seat, action, step)
-        after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
-        yield action, tuple(layout for layout in after if layout is not None)
+        layouts = game.layouts_by_hand(session.state, seat, action, step)
+        yield action, layouts if play.is_by_hand else ()
 
 
 def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
@@ -357,7 +355,7 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
     state, found = session.state, {}
     for seat in filter(session.is_here, session.awaited):
         action = None
-        if isinstance(game, CardGame) and live.has_cards:
+        if live.has_cards:
             action = game.laid_open(state, reading.fans, live.fans_before)
         elif len(game.to_act(state)) > 1:
             action = game.laid_out(state, seat, reading.seen)

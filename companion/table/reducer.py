@@ -13,7 +13,7 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
-from companion.games.base import Drawn, Outcome, TimedGame
+from companion.games.base import Drawn, Outcome
 from companion.games.spelling import asked_again
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -435,7 +435,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
                 say("{side!c} has no time left.", side=game.sides[seat].name),
             ),
         )
-    action = game.on_timeout(session.state, seat) if isinstance(game, TimedGame) else None
+    action = game.on_timeout(session.state, seat)
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
     text = game.format(action)

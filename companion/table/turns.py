@@ -169,7 +169,8 @@ class Turns:
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
         """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
 
-        `force` overrules a camera that has disagreed for a while; the owner’s overrules it at once.
+        `force` overrules a camera that has disagreed for a while. The owner’s page waits as long and names what it
+        overrules; only the owner's own programs need not wait.
         """
         live, now_s = self._store.live, self._store.now_s()
         if live.session.target is None or live.reading is None or live.agrees:

@@ -207,7 +207,7 @@ def _examples(session: Session, viewer: Seat) -> tuple[str, ...]:
     if viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
         return ()
     game = session.playing
-    return tuple(game.format(action) for action in game.examples(session.state, viewer))
+    return tuple(game.format(action) for action in game.examples(session.state, viewer) or ())
 
 
 def _match_view(live: TableState) -> MatchView:
@@ -417,7 +417,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
     actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
-    return game.opened(session.before.state, actions, session.stages, session.stage)
+    return game.opened(session.before.state, actions, session.stages, session.stage) or {}
 
 
 def _log(session: Session) -> tuple[str, ...]:

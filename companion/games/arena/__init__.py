@@ -29,7 +29,7 @@ from companion.games.arena.screen import opened_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
-from companion.games.base import Game, Outcome, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Stage, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
@@ -80,7 +80,7 @@ class Arena(Game[State, Orders]):
         check_board(options)
         return options
 
-    def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: ArenaOptions, rng: Random) -> State:
         """Return robots on their starts."""
         return first_state(options)
 
@@ -151,7 +151,7 @@ class Arena(Game[State, Orders]):
             if code != NOTHING
         ]
 
-    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
+    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
@@ -159,13 +159,12 @@ class Arena(Game[State, Orders]):
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state: everything on the board is public. Sealed orders never reach a state."""
-        return self.dump(state)
-
-    def dump(self, state: State) -> View:
+    def view(self, state: State, seat: Seat | None) -> View:
         """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
-        outcome."""
+        outcome.
+
+        Everything on the board is public. Sealed orders never reach a state.
+        """
         texts = state.ground.texts
         robots = {
             seat: {
@@ -175,12 +174,10 @@ class Arena(Game[State, Orders]):
             for seat, side in zip(SEATS, state.robots, strict=True)
         }
         return {
-            "to_act": sorted(self.to_act(state)),
+            **self.common_view(state),
             "turn": state.turn,
             "turns": state.options.turns,
             "robots": robots,
-            "expected": plain_layout(self.expected(state)),
-            "outcome": plain_outcome(state.outcome),
         }
 
     def expected(self, state: State) -> Layout:
@@ -210,7 +207,7 @@ class Arena(Game[State, Orders]):
         """Hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 
-    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:  # noqa: ARG002
+    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
         """Return nothing: orders are written on the sheet."""
         return ()
 

@@ -115,8 +115,6 @@ def _beside_or_behind(state: State, carrier: int, came_from: int) -> int:
 def as_laid(state: State, action: Action) -> Layout | None:
     """Return how the board lies when a hand has made a play as if every face-off were won.
 
-    None: by no hand.
-
     Tacklers lie on top of the carrier, the first one below the second.
     """
     if not isinstance(action, Run | Pass | Kick | Tackle):

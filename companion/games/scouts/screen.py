@@ -149,7 +149,7 @@ def plays(position: Position) -> Iterator[Play]:
             )
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
-        yield Play(END, (), say("End turn"), END_KEY)
+        yield Play(END, (), say("End turn"), END_KEY, is_by_hand=False)
 
 
 @cache

@@ -450,13 +450,13 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """Return how the clock is started.
 
-    Where anybody may press it, the table screen has the key as well.
+    Where anybody may press it, the table screen's sign is the key.
     """
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to resume")
     key = say("Start the clock") if is_start else say("Resume")
-    return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
+    return key if viewer or live.session.is_open else _tap(key, viewer)
 
 
 def _unseen(live: TableState) -> str:

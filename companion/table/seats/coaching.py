@@ -195,7 +195,7 @@ class Coaching:
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return where the orders that a seat has entered so far would lead."""
         session = self._due(seat, moment, entered)
-        return session.playing.plan(session.state, seat, entered) if session else ()
+        return session.playing.plan(session.state, seat, entered) or () if session else ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after what it has entered."""

@@ -142,7 +142,7 @@ def plain(value: Any) -> Any:
 
 def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
     game = session.playing
-    hidden = game.hidden_options(session.options)
+    hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
     return MachineTurn(
