@@ -22,7 +22,7 @@ OLD_MODULES = {
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling",
 }  # fmt: skip
 OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
 

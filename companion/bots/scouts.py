@@ -20,10 +20,10 @@ from companion.bots.scouts_rules import WIN, Ground, Node, bits, position_of, ra
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
-from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
+from companion.games.scouts.moves import chain_text, dashes, rock_placings, shortest
 from companion.games.scouts.screen import dash_label, jump_label
-from companion.games.scouts.state import Position, handed_over, masks_after, with_rock
-from companion.games.scouts.state import moved as after_play
+from companion.games.scouts.state import Position, lay_rock, masks_after, pass_turn
+from companion.games.scouts.state import move_scout as after_play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
@@ -149,7 +149,7 @@ class ScoutsBot(Bot):
             position = after_play(position, origin, target)
         if rock is not None and not position.is_won:
             self._plan[position] = _rock_text(*rock)
-            position = with_rock(position, *rock)
+            position = lay_rock(position, *rock)
         self._plan[position] = "."
 
 
@@ -326,7 +326,7 @@ class _Search:
         zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
         best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
         # only rocks beside a scout with intel can stop it
-        near = [laid for laid in rocks_laid(position) if laid[1] & zone]
+        near = [laid for laid in rock_placings(position) if laid[1] & zone]
         for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[
             :_ROCKS_TRIED
         ]:
@@ -392,7 +392,7 @@ class _Search:
         if abs(worth) >= _SURE:
             return ()
         after = reduce(lambda at, play: after_play(at, *play), plays, position)
-        after = handed_over(after if rock is None else with_rock(after, *rock))
+        after = pass_turn(after if rock is None else lay_rock(after, *rock))
         ground = self.ground if rock is None else self.ground.with_stone(rock[1])
         widths = strength.widths[-1][1:] if strength.widths else ()
         answer = _Search(ground, after.seat, {}).best(

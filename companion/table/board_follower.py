@@ -20,7 +20,7 @@ from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.reducer import advance
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import TableState, is_in_hand, problems_of, tell_of
+from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
@@ -157,7 +157,7 @@ class BoardFollower:
     def _is_followed(self) -> bool:
         """Return whether hands have done the stage that is shown, or a later one of a lone seat's turn."""
         live, session = self._store.live, self._store.live.session
-        if tell_of(live):
+        if headline_of(live):
             return False  # what has happened is read before the board moves on
         if live.agrees:
             return True

@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
-from companion.games.screen import Tell
+from companion.games.screen import Headline
 from companion.table import board_check
 from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
@@ -84,11 +84,11 @@ class TableState:
     version: int = 0
     stage_since_s: float = 0.0
     """Since when what is shown is shown, a monotonic time."""
-    told: int = 0
-    """How many of the stage's tells have been read."""
-    tell_due_s: float = math.inf
+    headlines_read: int = 0
+    """How many of the stage's headlines have been read."""
+    headline_due_s: float = math.inf
     """Until when the next of them is to be read, a monotonic time; never: until somebody taps."""
-    tell_lasts_s: float = 0.0
+    headline_lasts_s: float = 0.0
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
@@ -232,7 +232,11 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
         live = replace(
-            live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0
+            live,
+            stage_since_s=now_s,
+            problems=problems_of(live),
+            touched=frozenset(),
+            headlines_read=0,
         )
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
     if session.kit != before.kit:
@@ -240,21 +244,21 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     return live
 
 
-def tells_of(session: Session) -> tuple[Tell, ...]:
-    """Return what is told of the stage that is shown: all of it where hands have nothing to do, else its scenes."""
+def headlines_of(session: Session) -> tuple[Headline, ...]:
+    """Return the headlines of the stage that is shown: all where hands have nothing to do, else its scenes."""
     if session.phase is not Phase.STAGES:
         return ()
     stage = session.stages[session.stage]
     if session.has_moves:
-        return tuple(tell for tell in stage.tells if tell.scene)
-    return stage.tells or (
-        Tell(next((event.text for event in reversed(stage.events)), stage.title)),
+        return tuple(headline for headline in stage.headlines if headline.scene)
+    return stage.headlines or (
+        Headline(next((event.text for event in reversed(stage.events)), stage.title)),
     )
 
 
-def tell_of(live: TableState) -> Tell | None:
-    """Return what is told now. None: hands are at work, or nothing is shown."""
-    return next(iter(tells_of(live.session)[live.told :]), None)
+def headline_of(live: TableState) -> Headline | None:
+    """Return the headline that is shown now. None: hands are at work, or nothing is shown."""
+    return next(iter(headlines_of(live.session)[live.headlines_read :]), None)
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:

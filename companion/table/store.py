@@ -25,7 +25,7 @@ from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Phase, Session
-from companion.table.state import TableState, tell_of, with_session
+from companion.table.state import TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class TableStore:
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
-        self.live = self.telling(self.live)
+        self.live = self.time_headline(self.live)
 
     @property
     def session(self) -> Session:
@@ -230,7 +230,7 @@ class TableStore:
             before.stage,
         ) and session.phase is before.phase
         has_news = session.phase is Phase.STAGES and not is_shown
-        self.live = self.telling(live) if has_news else live
+        self.live = self.time_headline(live) if has_news else live
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)
@@ -285,21 +285,23 @@ class TableStore:
         """Return whether something is wrong that the lamps should say."""
         return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
 
-    def telling(self, live: TableState) -> TableState:
-        """Return the table as it tells its next sentence from now on, for so long as that takes to be read.
+    def time_headline(self, live: TableState) -> TableState:
+        """Return the table as it shows its next headline from now on, until that can be read.
 
         A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all takes longer.
         """
-        tell = tell_of(live)
-        if tell is None:
+        headline = headline_of(live)
+        if headline is None:
             return live
         scale = self.settings.reading_time_s / USUAL_READING_S
-        times = LESSON_READS if live.session.lesson_step else 2 if tell.scene else 1
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(tell.text.split()))
+        times = LESSON_READS if live.session.lesson_step else 2 if headline.scene else 1
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
         if self.settings.reading_time_s >= UNTIL_TAPPED_S:
-            return replace(live, tell_due_s=math.inf, tell_lasts_s=0.0)
-        moves_s = scale * MOVES_S if tell.scene and not live.told else 0.0
-        return replace(live, tell_due_s=self.now_s() + moves_s + lasts_s, tell_lasts_s=lasts_s)
+            return replace(live, headline_due_s=math.inf, headline_lasts_s=0.0)
+        moves_s = scale * MOVES_S if headline.scene and not live.headlines_read else 0.0
+        return replace(
+            live, headline_due_s=self.now_s() + moves_s + lasts_s, headline_lasts_s=lasts_s
+        )
 
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 

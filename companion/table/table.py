@@ -42,7 +42,7 @@ from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session
-from companion.table.state import tell_of
+from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
@@ -226,7 +226,11 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
-            if tell_of(store.live) and now_s >= store.live.tell_due_s and not store.live.problems:
+            if (
+                headline_of(store.live)
+                and now_s >= store.live.headline_due_s
+                and not store.live.problems
+            ):
                 self._turns.read_on("clock")
         elif (
             session.phase is Phase.OVER
@@ -420,10 +424,10 @@ class Table(Closeable):
         with self._store.alone():
             self._turns.confirm(by, moment, stage, force)
 
-    def read(self, by: str, moment: str, stage: int, told: int) -> None:
-        """Say that what is told has been read: the tell of a stage, counted from 0. Raises `Stale` for another."""
+    def read(self, by: str, moment: str, stage: int, number: int) -> None:
+        """Say that the headline of a stage has been read, counted from 0. Raises `Stale` for another."""
         with self._store.alone():
-            self._turns.read(by, moment, stage, told)
+            self._turns.read(by, moment, stage, number)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""

@@ -18,12 +18,12 @@ from companion.table.state import (
     NO_TILES,
     EarlyPress,
     TileState,
+    headline_of,
+    headlines_of,
     instructions,
     last_explained,
     must_wait,
     no_reasons,
-    tell_of,
-    tells_of,
 )
 from companion.table.store import TableStore
 
@@ -128,14 +128,14 @@ class Turns:
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
-    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+    def read(self, by: str, moment: str, stage: int, number: int) -> None:
         """Say that what is told has been read.
 
         Raises `Stale` where something else is told by now.
         """
         live = self._store.live
-        now = (live.session.moment, live.session.stage, live.told)
-        if (moment, stage, told) != now or tell_of(live) is None:
+        now = (live.session.moment, live.session.stage, live.headlines_read)
+        if (moment, stage, number) != now or headline_of(live) is None:
             raise Stale(say("That step is already done"))
         if live.session.remote is None or not live.session.is_shown_here:
             self.read_on(by)
@@ -143,8 +143,10 @@ class Turns:
     def read_on(self, by: str) -> None:
         """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
         live, session = self._store.live, self._store.session
-        if session.has_moves or live.told + 1 < len(tells_of(session)):
-            self._store.publish(self._store.telling(replace(live, told=live.told + 1)))
+        if session.has_moves or live.headlines_read + 1 < len(headlines_of(session)):
+            self._store.publish(
+                self._store.time_headline(replace(live, headlines_read=live.headlines_read + 1))
+            )
         else:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 

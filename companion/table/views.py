@@ -25,10 +25,10 @@ from companion.table.session import Phase, Sealed, Session
 from companion.table.state import (
     NO_DRAFT,
     TableState,
+    headline_of,
+    headlines_of,
     instructions,
     last_explained,
-    tell_of,
-    tells_of,
 )
 from companion.table.table_view import (
     BoardView,
@@ -42,7 +42,7 @@ from companion.table.table_view import (
     Progress,
     SeatView,
     TableView,
-    Telling,
+    TimedHeadline,
     TimeView,
     TurnView,
 )
@@ -124,14 +124,18 @@ def _turn_view(live: TableState) -> TurnView:
         opened=_opened(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
-        telling=_telling(live) if in_stages else None,
+        headline=_timed_headline(live) if in_stages else None,
         past=_past(session),
     )
 
 
-def _telling(live: TableState) -> Telling | None:
-    tell = tell_of(live)
-    return Telling(tell, live.told, live.tell_lasts_s, live.tell_due_s) if tell else None
+def _timed_headline(live: TableState) -> TimedHeadline | None:
+    headline = headline_of(live)
+    return (
+        TimedHeadline(headline, live.headlines_read, live.headline_lasts_s, live.headline_due_s)
+        if headline
+        else None
+    )
 
 
 def _last_layout(session: Session) -> Layout:
@@ -300,10 +304,10 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
             **(stages[stage - 1].badges if stage else standing.badges if standing else {}),
             **badges,
         }
-    for tell in reversed(tells_of(live.session)[live.told + 1 :]):
-        if tell.square and tell.most:
-            badges[tell.square] = Badge(
-                str(tell.left + tell.lost), (tell.left + tell.lost) / tell.most
+    for headline in reversed(headlines_of(live.session)[live.headlines_read + 1 :]):
+        if headline.square and headline.most:
+            badges[headline.square] = Badge(
+                str(headline.left + headline.lost), (headline.left + headline.lost) / headline.most
             )
     return badges
 

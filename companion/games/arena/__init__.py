@@ -25,7 +25,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import open_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -197,7 +197,7 @@ class Arena(Game[State, Orders]):
         At the end all are open.
         """
         shown = {str(each.title) for each in stages[: stage + 1]}
-        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""

@@ -85,7 +85,7 @@ def _sheet(state: State, side: int) -> OrderSheet:
     return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
 
 
-def opened_orders(
+def open_orders(
     state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of every robot by seat, those of stages that were not shown yet closed."""
@@ -93,7 +93,7 @@ def opened_orders(
     for side, seat in enumerate(SEATS):
         codes = dict(actions[seat].given)
         opened[seat] = tuple(
-            _opened(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
+            _open_order(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
             for robot in state.robots[side]
         )
     return opened
@@ -102,11 +102,13 @@ def opened_orders(
 def order_words(number: int, code: str) -> str:
     """Return a robot's order in words."""
     return say(
-        "{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words
+        "{unit}: {order}",
+        unit=str(number),
+        order=_open_order(str(number), code, (), is_all=True).words,
     )
 
 
-def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
+def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):
         return UnitOrder(unit)

@@ -18,7 +18,7 @@ from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHI
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
-from companion.games.screen import Badge, Tell
+from companion.games.screen import Badge, Headline
 
 
 class Failure(Enum):
@@ -104,7 +104,7 @@ class _Turn:
                 for robot in state.robots[side]
             ]
         self.events: list[Event] = []
-        self.tells: list[Tell] = []
+        self.headlines: list[Headline] = []
         """What is told of the stage that is carried out."""
         self.stages: list[Stage] = []
         self.outcome: Outcome | None = None
@@ -119,11 +119,11 @@ class _Turn:
             self._at = {robot.place: robot for robot in self.robots}
         return self._at
 
-    def changed(self) -> None:
+    def forget_layout(self) -> None:
         """Note that robots have moved, come or gone."""
         self._layout = self._at = None
 
-    def tell(
+    def add_event(
         self,
         kind: EventKind,
         robot: _Robot,
@@ -156,9 +156,9 @@ class _Turn:
         }
         told = tuple(self.events[self._told :])
         self.stages.append(
-            Stage(title, {}, told, self._layout, tells=tuple(self.tells), badges=badges)
+            Stage(title, {}, told, self._layout, headlines=tuple(self.headlines), badges=badges)
         )
-        self._told, self.tells = len(self.events), []
+        self._told, self.headlines = len(self.events), []
 
 
 _MOST_BUMPS = 3
@@ -169,28 +169,28 @@ def _shelter(turn: _Turn) -> None:
     """Shelter those who defend, for the whole turn."""
     for robot in turn.robots:
         if robot.code == DEFEND:
-            turn.tell(
+            turn.add_event(
                 ArenaEvent.DEFEND,
                 robot,
                 sentences.shelters(robot.name, turn.ground.texts[robot.place]),
                 "defending",
             )
     if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
-        turn.tells.append(Tell(sentences.take_shelter(sheltered)))
+        turn.headlines.append(Headline(sentences.take_shelter(sheltered)))
 
 
 def _arm(turn: _Turn) -> None:
     """Arm the self-destructs. Nothing stops them."""
     for robot in turn.robots:
         if robot.code == DESTRUCT:
-            turn.tell(
+            turn.add_event(
                 ArenaEvent.ARMED,
                 robot,
                 sentences.arms(robot.name, turn.ground.texts[robot.place]),
                 "self-destruct",
             )
     if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
-        turn.tells.append(Tell(sentences.are_armed(armed)))
+        turn.headlines.append(Headline(sentences.are_armed(armed)))
 
 
 def _move(turn: _Turn) -> None:
@@ -204,13 +204,13 @@ def _move(turn: _Turn) -> None:
     if not tries:
         return
     failed = failures([robot.place for robot in turn.robots], tries)
-    turn.tells += _bumps(turn, failed, tries)
+    turn.headlines += _bumps(turn, failed, tries)
     for index, target in tries.items():
         robot = turn.robots[index]
         direction, here = MOVES[robot.code], texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
-            turn.tell(
+            turn.add_event(
                 CommonEvent.BOUNCE,
                 robot,
                 sentences.bounces(robot.name, here),
@@ -220,30 +220,30 @@ def _move(turn: _Turn) -> None:
             )
         elif target is not None:
             text = sentences.moves(robot.name, direction, here, texts[target])
-            turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
+            turn.add_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
-    turn.changed()
+    turn.forget_layout()
 
 
 def _bumps(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
-) -> list[Tell]:
+) -> list[Headline]:
     """What is told of moves that fail: of those to one square together."""
     if len(failed) > _MOST_BUMPS:
         names = [turn.robots[index].name for index in failed]
-        return [Tell(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
+        return [Headline(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
     of_square: dict[int, list[int]] = {}
     for index in failed:
         place = tries[index]
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
-    tells = []
+    headlines = []
     for place, indexes in of_square.items():
         robot, names = turn.robots[indexes[0]], [turn.robots[index].name for index in indexes]
         if len(indexes) > 1:
-            tells.append(
-                Tell(
+            headlines.append(
+                Headline(
                     sentences.all_want(len(indexes), turn.ground.texts[place]),
                     "bump",
                     tuple(names[:2]),
@@ -252,8 +252,10 @@ def _bumps(
             continue
         if standing := turn.at.get(place):
             names.append(standing.name)
-        tells.append(Tell(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names)))
-    return tells
+        headlines.append(
+            Headline(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names))
+        )
+    return headlines
 
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
@@ -299,7 +301,7 @@ def _spawn(turn: _Turn) -> None:
                     side, number, place, options.hit_points, NOTHING, ROBOTS[side][number]
                 )
                 turn.robots.append(robot)
-                turn.tell(
+                turn.add_event(
                     ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning"
                 )
                 continue
@@ -307,7 +309,7 @@ def _spawn(turn: _Turn) -> None:
             turn.events.append(
                 Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning")
             )
-        turn.changed()
+        turn.forget_layout()
 
 
 def _attack(turn: _Turn) -> None:
@@ -327,7 +329,7 @@ def _attack(turn: _Turn) -> None:
             if target is None
             else sentences.is_empty(ground.texts[target])
         )
-        turn.tell(
+        turn.add_event(
             CommonEvent.MISS,
             robot,
             sentences.misses(robot.name, direction),
@@ -335,10 +337,10 @@ def _attack(turn: _Turn) -> None:
             why=why,
             to=target,
         )
-    turn.tells.sort(key=lambda tell: tell.lost)
+    turn.headlines.sort(key=lambda headline: headline.lost)
     attacks = sum(robot.code in ATTACKS for robot in turn.robots)
-    if attacks and not turn.tells:
-        turn.tells.append(Tell(sentences.hit_nothing(attacks)))
+    if attacks and not turn.headlines:
+        turn.headlines.append(Headline(sentences.hit_nothing(attacks)))
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
@@ -348,16 +350,18 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     why = sentences.hit_reason(is_friend, victim.code == DEFEND)
     square = turn.ground.texts[victim.place]
     text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
-    turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    turn.add_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
     told = sentences.takes(robot.side, victim.side, victim.number, damage)
-    turn.tells.append(_hit_told(turn, told, (robot, victim), damage))
+    turn.headlines.append(_hit_headline(turn, told, (robot, victim), damage))
 
 
-def _hit_told(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Tell:
+def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
     """What is told of a hit: who has done it, and the robot that has lost points by it."""
     victim = robots[-1]
     faces, square = tuple(robot.name for robot in robots), turn.ground.squares[victim.place]
-    return Tell(text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points)
+    return Headline(
+        text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points
+    )
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -372,9 +376,11 @@ def _blow_up(turn: _Turn) -> None:
         hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
         text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
         why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
+        turn.add_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         told = sentences.has_blown_up(robot.side, robot.number, len(victims))
-        turn.tells.append(Tell(told, "hit", (robot.name,), lost=sum(points for _, points in hits)))
+        turn.headlines.append(
+            Headline(told, "hit", (robot.name,), lost=sum(points for _, points in hits))
+        )
     for robot in armed:
         robot.points = 0
 
@@ -397,10 +403,10 @@ def _end(turn: _Turn) -> None:
     gone = [robot for robot in turn.robots if robot.points <= 0]
     for robot in gone:
         why = sentences.BLOWN_UP if robot.code == DESTRUCT else sentences.NO_POINTS
-        turn.tell(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
+        turn.add_event(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
     if gone:
         turn.robots = [robot for robot in turn.robots if robot.points > 0]
-        turn.changed()
+        turn.forget_layout()
     turn.outcome = outcome = _outcome(turn)
     if outcome:
         winner = next(iter(outcome.winners), None)

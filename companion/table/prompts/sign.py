@@ -13,7 +13,7 @@ from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.words import remote_words
 from companion.table.session import ABANDONED, BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions, tell_of
+from companion.table.state import Instruction, TableState, headline_of, instructions
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Sign:
     """How many orders it says are to go: the page of the seat counts them down as they are entered."""
     is_elsewhere: bool = False
     """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
-    tells: bool = False
+    is_headline: bool = False
     """Does it tell what happened, while nobody has to do anything?"""
 
 
@@ -250,8 +250,8 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     When all is done, what the camera or the table still waits for.
     """
     session = live.session
-    if tell := tell_of(live):
-        return Sign(tell.text, tells=True)
+    if headline := headline_of(live):
+        return Sign(headline.text, is_headline=True)
     asked = instructions(live)
     if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)
