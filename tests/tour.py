@@ -33,6 +33,7 @@ from companion.table.session import Phase
 SIZES: Mapping[str, tuple[int, int]] = {
     "phone": (390, 844),
     "tablet": (768, 1024),
+    "display": (800, 480),
     "laptop": (1366, 768),
     "screen": (1920, 1080),
 }
