@@ -181,14 +181,29 @@ return over;
 SLACK_PX = 4
 """Ascenders and descenders reach beyond a line."""
 UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
+DISPLAY = SIZES["display"]
 TABLE_SCREENS = {
-    "outbuffered": {"fr": (UPRIGHT, TABLET)},
-    "scouts": {"en": (UPRIGHT,)},
-    "kahmate": {"de": (TABLET, LAPTOP)},
-    "binmat": {"fr": (UPRIGHT, TABLET, LAPTOP)},
-    "lobby": {"fr": (UPRIGHT, TABLET, LAPTOP)},
+    "outbuffered": {"fr": (UPRIGHT, TABLET, DISPLAY)},
+    "scouts": {"en": (UPRIGHT,), "fr": (DISPLAY,)},
+    "arena": {"fr": (DISPLAY,)},
+    "kahmate": {"de": (TABLET, LAPTOP, DISPLAY)},
+    "binmat": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},
+    "lobby": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},
+    "chosen": {"fr": (DISPLAY,)},
 }
 """Sizes and languages in which no part of the table screen lies on another one or outside."""
+_SMALL_LETTERS = """
+const found = innerHeight < document.scrollingElement.scrollHeight ? ['scrolls'] : [];
+for (const each of document.querySelectorAll('main *')) {
+  if (![...each.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue;
+  if (!each.checkVisibility({ visibilityProperty: true }) || each.closest('.vh, .picture, .piece')) continue;
+  const matrix = each.ownerSVGElement ? each.getScreenCTM() : { a: 1, b: 0 };
+  const size = parseFloat(getComputedStyle(each).fontSize) * Math.hypot(matrix.a, matrix.b);
+  if (size < 11.9) found.push(`${size.toFixed(1)} px: ${each.textContent.trim().slice(0, 40)}`);
+}
+return found;
+"""
+"""Words under 12 px, outside of pictures, and a page that scrolls."""
 _LAID = """
 const board = document.querySelector('.phone > .view .board, .phone > .shutter, .hold > .lanes, .clockwork > .dial');
 const tall = document.scrollingElement.scrollHeight;
@@ -288,6 +303,13 @@ def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> 
                 yield from (
                     (each, f"{size} {language}") for each in window.execute_script(script, SLACK_PX)
                 )
+            if size == DISPLAY:
+                small = [
+                    each
+                    for script in (_SMALL_LETTERS, _BROKEN, _CUT)
+                    for each in window.execute_script(script)
+                ]
+                yield from ((each, f"{size} {language}") for each in small)
     if (
         stop.name.startswith(game)
         and stop.name.endswith("south")
