@@ -503,7 +503,7 @@ def test_the_tables_own_screen_shows_name_password_and_address(
         assert "The table’s own Wi-Fi" in page
         assert wifi.name in page
         assert f"Password: {FIRST_PASSWORD}" in page
-        assert table.companion.network.wifi() == wifi, "its code on screen, table card and terminal"
+        assert table.companion.wifi() == wifi, "its code on screen, table card and terminal"
 
 
 def test_the_lamps_say_it_while_nobody_plays(
