@@ -64,6 +64,12 @@ class Sighting:
         """Square root of its area."""
         return float(np.sqrt(cv2.contourArea(self.corners_px.astype(np.float32))))
 
+    def is_same(self, other: Sighting) -> bool:
+        """Tell whether another one shows the same marker in the same place."""
+        if self.marker != other.marker:
+            return False
+        return bool(np.abs(self.centre_px - other.centre_px).max() < other.side_px / 2)
+
 
 @dataclass(frozen=True, eq=False)
 class Found:

@@ -29,10 +29,7 @@ def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return the sightings without those that show the same marker in the same place again."""
     found: list[Sighting] = []
     for sighting in sightings:
-        same = (s for s in found if s.marker == sighting.marker)
-        if not any(
-            np.abs(s.centre_px - sighting.centre_px).max() < _NEAR * s.side_px for s in same
-        ):
+        if not any(sighting.is_same(other) for other in found):
             found.append(sighting)
     return tuple(found)
 

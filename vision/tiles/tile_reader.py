@@ -85,7 +85,7 @@ class TileReader:
         """Return the markers of rows and tiles, each of them once."""
         kept: list[Sighting] = []
         for each in sightings:
-            if each.marker in self._own and not any(_same(each, other) for other in kept):
+            if each.marker in self._own and not any(each.is_same(other) for other in kept):
                 kept.append(each)
         return kept
 
@@ -247,9 +247,3 @@ def _turned_deg(corners: Points) -> float:
 def _is_as_large(corners: Points, spec: OrderTiles) -> bool:
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1) / spec.marker_mm
     return bool((sides >= _SIZE[0]).all() and (sides <= _SIZE[1]).all())
-
-
-def _same(one: Sighting, other: Sighting) -> bool:
-    return one.marker == other.marker and bool(
-        np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2
-    )
