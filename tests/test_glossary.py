@@ -77,7 +77,7 @@ TOURNAMENTS = (
 AROUND = ("go round", "Round {number}: {south}", "round’s game")
 SHAPES = ("Round",)
 """What goes around, and two sentences about a round of a tournament."""
-TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+"
+TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+|south, north, tie or \*"
 """Parts of sentences, addresses, commands and settings."""
 
 
@@ -101,6 +101,14 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
             ):
                 found.append(f"{hit[1]}: {sentence}")
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(("language", "unwanted"), [("es", "tablas"), ("fr", "nulles?")])
+def test_a_draw_has_one_word_in_every_language(language: str, unwanted: str) -> None:
+    words = [
+        text for message in read_catalogue(LOCALE / f"{language}.po") for text in message.words
+    ]
+    assert not [text for text in words if re.search(rf"\b{unwanted}\b", text, re.IGNORECASE)]
 
 
 def test_no_two_classes_of_different_packages_have_one_name() -> None:

@@ -37,6 +37,7 @@ from web.routes.openapi import Description
 from web.routes.owner.check import PanelTrials
 from web.routes.owner.first_evening import FirstEvening
 from web.routes.owner.settings import SettingsPage
+from web.routes.owner.wifi import WifiPage
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
@@ -139,6 +140,7 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
+        (WifiPage, features.own_wifi),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:
@@ -280,8 +282,14 @@ def _set_headers(answer: Response) -> None:
     answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    root, cookies = request.script_root, answer.headers.getlist("Set-Cookie")
+    if root:  # routes redirect, and set cookies, as if the pages had the whole address
+        cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]
+        if (answer.location or "").startswith("/"):
+            answer.location = root + answer.location
     if request.is_secure:
-        cookies = [f"{cookie}; Secure" for cookie in answer.headers.getlist("Set-Cookie")]
+        cookies = [f"{cookie}; Secure" for cookie in cookies]
+    if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"

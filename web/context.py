@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Request, render_template
+from flask import Request, render_template, request
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -17,6 +17,7 @@ from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
 from companion.games.base import Game
+from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -25,7 +26,7 @@ from web.features import Features
 from web.presence import Presence
 from web.rendering import cards
 from web.rendering.finale import end_words
-from web.security.auth import Auth
+from web.security.auth import Auth, is_own_screen
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
@@ -40,6 +41,8 @@ class _Asked(NamedTuple):
     own_screen: bool
     at_table: bool
     language: str
+    root: str
+    """What addresses begin with, see `request.script_root`."""
 
 
 @dataclass
@@ -92,6 +95,12 @@ class PageContext:
             return False
         return features.past is None or features.past.count() == 0
 
+    def is_newcomer(self, asked: Request) -> bool:
+        """Is this the machine's own screen, or a phone in the Wi-Fi it has opened, before the table has an owner?"""
+        own, address = self.features.own_wifi, asked.remote_addr or ""
+        is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
+        return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
+
     def needs_code(self, asked: Request) -> bool:
         """Must whoever asks know the code to sit down?"""
         is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
@@ -116,7 +125,7 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = _Asked(page, viewer, own_screen, at_table, spoken())
+        asked = _Asked(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
@@ -131,7 +140,9 @@ class PageContext:
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
         """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
-        return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
+        if not rule or not game:
+            return None
+        return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _names_plays(self, view: TableView) -> bool:
         """Does the page say what single plays are?"""
@@ -217,7 +228,7 @@ class PageContext:
         features = self.features
         given: dict[str, Any] = {
             "host_key": self.guard.host_key if asked.page == "host" else "",
-            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
+            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"), None),
             "pads": {},
         }
         if asked.page in ("host", "seat"):
@@ -228,6 +239,7 @@ class PageContext:
         elif asked.page == "table":
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
+            given["own_wifi"] = is_lobby and features.own_wifi and features.own_wifi.hotspot
             given["voice"] = features.welcome.voice
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}

@@ -17,6 +17,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import CameraStatus, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
+from companion.maintenance.own_wifi import OwnWifi
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
@@ -156,7 +157,7 @@ class Features:
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
     `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a
-    room of many tables.
+    room of many tables, `own_wifi` changes the machine's Wi-Fi.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -171,5 +172,6 @@ class Features:
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
     hub: HubSeat | None = None
+    own_wifi: OwnWifi | None = None
     has_first_evening: bool = False
     """Whether a new owner is asked four questions first."""

@@ -94,12 +94,12 @@ def _words(line: GameLine) -> str:
 
 
 def _record_words(record: PlayerRecord) -> str:
-    """Return a player: games won, tied and lost against people, then against each of the machine's
+    """Return a player: games won, drawn and lost against people, then against each of the machine's
     characters."""
 
     def counted(games: int, wins: int, ties: int) -> str:
         word = "game" if games == 1 else "games"
-        return f"{games} {word}, {wins} won, {ties} tied, {games - wins - ties} lost"
+        return f"{games} {word}, {wins} won, {ties} drawn, {games - wins - ties} lost"
 
     total = record.total
     lines = [f"{record.name}: against people {counted(total.games, total.wins, total.ties)}"]

@@ -22,6 +22,7 @@ from companion.cli.hub.tables import add_hub
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
 from companion.cli.running import add_host_key
+from companion.cli.wifi import add_wifi
 from companion.core.config import BotsSettings, Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
@@ -89,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     _add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_lamp(commands, _add_settings, _settings_of)
+    add_wifi(commands)
     return parser
 
 

@@ -120,7 +120,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     own = addresses(web.host)
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == usual else f":{port}"
-    return tuple(f"{scheme}://{bracketed(host)}{end}/" for host in hosts)
+    return tuple(f"{scheme}://{bracketed(host)}{end}{web.path}/" for host in hosts)
 
 
 def bracketed(host: str) -> str:
@@ -236,6 +236,8 @@ class Network:
         run: Callable[[Sequence[str]], str] | None = None,
     ) -> None:
         self.settings = settings
+        self.own: Callable[[], Wifi | None] = lambda: None
+        """The Wi-Fi that the table has opened by itself; it comes before all others."""
         self._clock = clock
         self._when_changed = when_changed
         self._run = run or partial(output_of, timeout_s=NMCLI_S)
@@ -247,7 +249,9 @@ class Network:
 
     def wifi(self) -> Wifi | None:
         """Return what is known of it now, without waiting."""
-        settings = self.settings
+        settings, own = self.settings, self.own()
+        if own is not None:
+            return own
         if settings.name:
             return Wifi(settings.name, settings.password, settings.hidden)
         now_s = self._clock.monotonic_s()

@@ -103,7 +103,7 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end: the winning seats (none: a tie) and why, as a sentence."""
+    """The end: the winning seats (none: a draw) and why, as a sentence."""
 
     winners: frozenset[Seat]
     reason: str
@@ -231,7 +231,7 @@ class Game(ABC, Generic[S, A]):
     lesson: ClassVar[Lesson | None] = None
     """The first game with a guide. None: there is none."""
     replays_ties: ClassVar[bool] = False
-    """True when a tie is played again from the beginning. The match keeps the count."""
+    """True when a draw is played again from the beginning. The match keeps the count."""
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """What everybody is told when the host has chosen the seed."""
 

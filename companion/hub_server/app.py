@@ -121,7 +121,9 @@ class Hub(Closeable):
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
         self.listener.when_round = self.door.step
-        self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
+        self.server: Server = serve(
+            app, web.host, web.port, tls, proxies=web.proxies, path=web.path
+        )
         self._stack.callback(self.server.close)
         self.store.start(self.listener)
         address = (

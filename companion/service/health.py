@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from companion.core.config import Settings
     from companion.core.network import Network
     from companion.diagnostics.certificate import Validity
+    from companion.maintenance.own_wifi import OwnWifi
     from companion.mqtt.adapter import MqttAdapter
     from companion.storage.journal import Journal
     from companion.table.table import Table
@@ -66,6 +67,7 @@ class Examined(Protocol):
     broker: MqttAdapter
     network: Network
     certificate: Validity | None
+    own_wifi: OwnWifi | None
 
     @property
     def watcher(self) -> Watcher | None:
@@ -259,6 +261,8 @@ class ServiceHealth(Closeable):
         yield from network.reach(
             [shown(url) for url in companion.urls()], "" if found is None else found.name
         )
+        if companion.own_wifi and companion.own_wifi.trouble:
+            yield Finding("network", Grade.NOTE, companion.own_wifi.trouble)
         yield network.name(machine)
         yield from self._certificate()
         yield from network.wifi(machine)

@@ -185,7 +185,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
             frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
         )
         return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
-    return SeatLamps()
+    return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
 
 
 def _lamp(number: int) -> int:

@@ -456,9 +456,13 @@ def _pause(session: Session, record: Pause) -> Advance:
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (
-        Signal(Cue.RESUMED, BOTH),
+    running = replace(
+        session,
+        countdown=session.countdown.started(record.now_s),
+        paused="",
+        turns_before_resume=len(session.turns),
     )
+    return running, (Signal(Cue.RESUMED, BOTH),)
 
 
 # ---- ends --------------------------------------------------------------------------------------------------------

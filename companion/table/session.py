@@ -138,6 +138,8 @@ class Session:
     """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
     paused: str = ""
     """Who has stopped the clock; empty: nobody."""
+    turns_before_resume: int = 0
+    """How many turns had been taken when the clock last went on after a stop."""
     has_reverted: bool = False
     """Was the action of this turn taken back once already?"""
     remote: RemoteGame | None = None
@@ -286,7 +288,7 @@ class Session:
 
         None: somebody plays.
         """
-        last = self.turns[-IDLE_TURNS:]
+        last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
         is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
@@ -318,7 +320,7 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a tie played again."""
+        """Return whether no result of this game counts: a lesson, an ended game, a draw played again."""
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property

@@ -118,6 +118,8 @@ class TableState:
     tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
+    has_own_wifi: bool = False
+    """Whether the table has opened its own Wi-Fi, which the lamps say while nobody plays."""
     round: str = ""
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
 

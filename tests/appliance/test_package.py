@@ -95,6 +95,7 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
         ("companion.service", "enabled"),
         ("companion-lamp.service", "enabled"),
         ("companion-poweroff.path", "enabled"),
+        ("companion-wifi.path", "enabled"),
         ("companion-kiosk.service", "disabled"),
     ):
         assert machine(f"systemctl is-enabled {unit} || true").strip() == state

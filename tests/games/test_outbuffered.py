@@ -225,7 +225,7 @@ def test_turn_limit_is_a_tie_and_a_win_in_the_last_turn_is_a_win() -> None:
 def test_turns_in_a_row_in_which_nothing_happens_are_a_tie_where_agreed() -> None:
     step = play(play(start(quiet_limit=2), "III", "UUS").state, "III", "III")
     assert step.state.outcome is not None
-    assert step.state.outcome.reason == "2 turns without a flag taken or a robot hit: a tie."
+    assert step.state.outcome.reason == "2 turns without a flag taken or a robot hit: a draw."
     taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
     assert (taken.stirred, taken.quiet) == (1, 0)
     quiet = play(taken, "III", "III").state

@@ -309,7 +309,7 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     assert page.count('<section class="player">') == 2
     assert re.search(r"<h2>Ann &amp; Co</h2><p>2 games, 0 won", page)
     assert '<rect class="lost" x="0.00" y="1" width="100.00" height="10"/>' in page
-    cells = zip(("Games", "Wins", "Ties", "A turn"), ("1", "0", "0", "3.0 s"), strict=True)
+    cells = zip(("Games", "Wins", "Draws", "A turn"), ("1", "0", "0", "3.0 s"), strict=True)
     row = "".join(f'<td data-of="{of}">{figure}</td>' for of, figure in cells)
     assert f"Outbuffered</th>{row}" in page, "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from flask import Response, copy_current_request_context, redirect, render_template
+from flask import Response, copy_current_request_context, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
@@ -27,7 +27,7 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], str]] = {}
+        self._kept: dict[tuple[str, str, str, str], dict[tuple[int, int], str]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -90,7 +90,7 @@ class SpectatorPages:
 
     def _found(self, page: str, table: RoomTable, version: int) -> str | None:
         """Return a page as it was drawn at this version. The last ones are kept, for many ask."""
-        kept = self._kept.get((page, table.id, spoken()))
+        kept = self._kept.get((page, table.id, spoken(), request.script_root))
         return kept.get((version, round(self._room.delay_s))) if kept else None
 
     def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
@@ -98,7 +98,7 @@ class SpectatorPages:
         if found is None:
             found = self._draw(page, table, shown)
             with self._lock:
-                kept = self._kept.setdefault((page, table.id, spoken()), {})
+                kept = self._kept.setdefault((page, table.id, spoken(), request.script_root), {})
                 kept[version, round(self._room.delay_s)] = found
                 if len(kept) > MOST_RECENT:
                     del kept[min(kept)]

@@ -61,7 +61,7 @@ class WallPages:
         self._watch = watch
         self._league = league
         self._words = TournamentWords(league, room)
-        self._drawn: dict[tuple[bool, str], tuple[int, str]] = {}
+        self._drawn: dict[tuple[bool, str, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
     @get("/")
@@ -79,7 +79,7 @@ class WallPages:
         return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
 
     def _fragment(self, own: bool) -> str:
-        key = (own, spoken())
+        key = (own, spoken(), request.script_root)
         self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, None))

@@ -148,7 +148,7 @@ class ReasonJson(TypedDict):
 
 
 class OutcomeJson(TypedDict):
-    """How a game ended; no winner: a tie."""
+    """How a game ended; no winner: a draw."""
 
     winners: list[Seat]
     reason: str

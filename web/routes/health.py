@@ -266,6 +266,8 @@ class HealthPages:
         urls = self._page_context.join_urls()
         if unreachable(found) or not urls:
             return HealthRow("phones", say("Phones"), say("No network"), False)
+        if self._features.own_wifi and self._features.own_wifi.hotspot:
+            return HealthRow("phones", say("Phones"), say("In the table’s own Wi-Fi"), None)
         return HealthRow("phones", say("Phones"), shown(urls[0]))
 
     def _pads(self) -> HealthRow:
@@ -322,4 +324,4 @@ def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None
 def _headline(topic: str) -> Headline:
     name = TOPICS.get(topic, topic)
     text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
-    return Headline(text, *WAYS.get(topic, (say("What to do"), "#details")))
+    return Headline(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))

@@ -330,7 +330,7 @@ def moves_of(scene: ReplayStep) -> str:
 
 
 def bar(tendency: Tendency, most: int) -> Markup:
-    """A player's games as a bar: won, tied, lost; the longest is 100 wide."""
+    """A player's games as a bar: won, drawn, lost; the longest is 100 wide."""
     lost = tendency.games - tendency.wins - tendency.ties
     parts, x = [], 0.0
     for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
@@ -348,7 +348,7 @@ def result(line: GameLine) -> str:
     """How a game stands, in a few words."""
     return {
         Ending.ON: say("Still on"),
-        Ending.TIE: say("Tie"),
+        Ending.TIE: say("A draw"),
         Ending.ABANDONED: say("Ended early"),
         Ending.UNFINISHED: say("Never finished"),
         Ending.BROKEN: say("Cannot be read"),

@@ -15,7 +15,6 @@ from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.routes.route import form, get, host_only
-from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
 OWN = "own"
@@ -24,6 +23,7 @@ BACK = (
     "/host",
     "/settings",
     "/host/health",
+    "/wifi",
     "/camera/phone",
     "/history",
     "/kit",
@@ -66,8 +66,8 @@ class HostPages:
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. The machine's own screen tells the host key until somebody has used it."""
-        if not is_own_screen(request) or self._guard.is_key_used():
+        """Lead the owner in. Who is at the machine is told the host key until somebody has used it."""
+        if not self._page_context.is_newcomer(request):
             return redirect("/host")
         urls = self._page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"

@@ -35,7 +35,9 @@ class Joining:
     @get("/join")
     def choose_seat(self) -> str:
         """Which side is free, and which name?"""
-        return self._page("join.html", own=self._guard.seats_of(request))
+        own_wifi = self._page_context.features.own_wifi
+        is_open = own_wifi is not None and own_wifi.hotspot is not None
+        return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
@@ -199,7 +201,7 @@ class Joining:
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
             has_just_sat=not request.cookies
-            and urlsplit(request.referrer or "").path == f"/join/{seat}",
+            and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
         return make_response(page, status)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from flask import Response, current_app, jsonify
+from flask import Response, current_app, jsonify, request
 
 from companion import __version__
 from web.rendering.answers import Nothing
@@ -86,7 +86,8 @@ class Description:
     @get(PATH)
     def document(self) -> Response:
         """This description."""
-        return jsonify(describe(current_app.extensions["routes"], current_app.extensions["guard"]))
+        routes, guard = current_app.extensions["routes"], current_app.extensions["guard"]
+        return jsonify(describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]})
 
 
 def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import logging
 import resource
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ class Server(Closeable):
         self,
         app: Flask,
         listener: Listener,
-        proxies: Iterable[str],
+        front: Front,
         max_connections: int,
         threads: int,
     ) -> None:
@@ -70,7 +70,7 @@ class Server(Closeable):
         self._worker: Worker | None = app.extensions.get("worker")
         self._sockets: dict[int, Any] = {}
         self._waitress = create_server(
-            Front(app, Proxies(proxies), "https" if listener.tls else "http"),
+            front,
             map=self._sockets,
             sockets=[listener],
             threads=threads,
@@ -149,12 +149,13 @@ def serve(
     tls: ssl.SSLContext | None = None,
     *,
     proxies: tuple[str, ...] = (),
+    path: str = "",
     has_streams: bool = True,
 ) -> Server:
     """Return a server of the application on a port (0: any free one), not yet started.
 
-    With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Without streams a few
-    threads and connections are enough. Raises `PortInUse`.
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path` is the one under
+    which they show the pages. Without streams a few threads and connections are enough. Raises `PortInUse`.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -190,7 +191,8 @@ def serve(
 
         terminator = TlsTerminator(tls)
     listener = Listener(bound.detach(), max_each, max_connections, terminator)
-    return Server(app, listener, proxies, max_connections, max_streams + SPARE_THREADS)
+    front = Front(app, Proxies(proxies), "https" if tls else "http", path)
+    return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
 
 
 def _allow_files(number: int) -> None:

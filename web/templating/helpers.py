@@ -6,8 +6,9 @@ from collections import deque
 from functools import lru_cache, partial
 from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from markupsafe import Markup
+from werkzeug.local import LocalProxy
 
 from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
 from companion.core.i18n import (
@@ -64,7 +65,8 @@ def register_template_helpers(app: Flask) -> None:
         ),
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
-        asset=(f"/static/{version}/" + "{}").format,
+        root=LocalProxy(lambda: request.script_root),
+        asset=partial(_asset, version),
         board=_board,
         past_board=past_board,
         words=lambda view: board_words(scene) if (scene := scene_of(view)) else "",
@@ -119,16 +121,23 @@ def _sprite(names: tuple[str, ...]) -> Markup:
     )
 
 
+def _asset(version: str, name: str) -> str:
+    """Return the address of a static file, which browsers keep for ever."""
+    return f"{request.script_root}/static/{version}/{name}"
+
+
 def _styles(version: str, *surfaces: str) -> Markup:
     """Return the links to the stylesheet of all pages and to those of some surfaces: phone, wall or owner."""
-    link = Markup('<link rel="stylesheet" href="/static/{}/{}.css">\n')
-    return Markup().join(link.format(version, name) for name in ("base", *surfaces))
+    link = Markup('<link rel="stylesheet" href="{}">\n')
+    return Markup().join(
+        link.format(_asset(version, f"{name}.css")) for name in ("base", *surfaces)
+    )
 
 
 def _scripts(version: str, *names: str) -> Markup:
     """Return the tags of some modules, in order."""
-    tag = Markup('<script type="module" src="/static/{}/{}.js"></script>\n')
-    return Markup().join(tag.format(version, name) for name in names)
+    tag = Markup('<script type="module" src="{}"></script>\n')
+    return Markup().join(tag.format(_asset(version, f"{name}.js")) for name in names)
 
 
 def _board(view: TableView, quarters: int = 0) -> Markup:

@@ -19,7 +19,7 @@ OWN_SIDE = say("It is on its own side.")
 IDLE = say("No robot does anything.")
 BLOWN_UP = say("It has blown itself up.")
 NO_POINTS = say("It has no hit points left.")
-NOBODY_LEFT = say("Neither side has a robot left: a tie.")
+NOBODY_LEFT = say("Neither side has a robot left: a draw.")
 
 # ---- robots, by their names; directions and sides by their index -----------------------------------------------------
 
@@ -196,7 +196,7 @@ def more_points(turn: int, side: int, count: int, points: Sequence[int]) -> str:
 def as_many(turn: int, count: int, points: int) -> str:
     """Return why nobody wins after the last turn."""
     return say(
-        "Turn {turn} was the last one: {robots} and {points} each, a tie.",
+        "Turn {turn} was the last one: {robots} and {points} each, a draw.",
         turn=turn,
         robots=counted_robots(count),
         points=counted_points(points),

@@ -1,6 +1,6 @@
 """How a combat ends and why: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and where each card goes.
 
-It knows two stacks and nothing else, so that the full game, the referee of real cards, the log reader and the command
+It knows two stacks and nothing else, so that the full game, the referee of real cards and the command
 line all use it: how many cards the lane deck owes is its answer, whether the deck has them is not its business.
 Source: the rulebook's sections "Combat" and "The Wild Modifier". The differences of the hackmud edition as ruled.
 """
@@ -25,7 +25,7 @@ from companion.games.events import CommonEvent
 from companion.games.screen import Tally, Tell
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
-ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
+ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
 """How a seat is called."""
 
 
@@ -221,13 +221,18 @@ class _Combat:
         opened = (
             sentences.opens(ROLES[ATTACKER], fight.attacker)
             if fight.attacker
-            else sentences.NO_ATTACKER_STACK
+            else sentences.has_no_stack(ROLES[ATTACKER])
         )
         events = [Event(BinmatEvent.REVEAL, opened, ATTACKER, rule="combat")]
         if not fight.defender:
-            events.append(Event(BinmatEvent.REVEAL, sentences.NO_STACK, DEFENDER, rule="combat"))
+            text = sentences.has_no_stack(ROLES[DEFENDER])
+            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         elif open_before:
-            text = say("Defender’s {cards} lay face up before.", cards=listed(fight.defender))
+            text = say(
+                "{role!c}’s {cards} lay face up before.",
+                role=ROLES[DEFENDER],
+                cards=listed(fight.defender),
+            )
             events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         else:
             text = sentences.opens(ROLES[DEFENDER], fight.defender)
@@ -339,7 +344,7 @@ class _Combat:
             events.append(_to_attacker_discard(DEFENDER, lost, "damage"))
         self.due = self.damage - hits
         if self.due:
-            why = sentences.DEFENDER_EMPTY
+            why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
             events.append(
                 Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage")
             )
@@ -357,7 +362,9 @@ class _Combat:
         if self.edition is Edition.RULEBOOK:
             if in_attack:
                 return mine, say(
-                    "A BREAK in the attacker stack: damage is its power, {power}.", power=mine
+                    "{role!c} has a BREAK: damage is the power, {power}.",
+                    role=ROLES[ATTACKER],
+                    power=mine,
                 )
         elif mine == 0:
             return 0, sentences.NO_POWER
@@ -370,7 +377,11 @@ class _Combat:
         """Return the sentence on a defender stack that stays."""
         if not self.defender:
             return ()
-        text = say("Defender keeps {cards}, face up.", cards=listed(tuple(self.defender)))
+        text = say(
+            "{role!c} keeps {cards}, face up.",
+            role=ROLES[DEFENDER],
+            cards=listed(tuple(self.defender)),
+        )
         return (Event(BinmatEvent.KEPT, text, DEFENDER, rule=rule),)
 
 

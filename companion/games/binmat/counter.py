@@ -1,11 +1,10 @@
-"""The clock and the referee: the cards stay on the table, the program counts turns and works
-combats out.
+"""Real cards: they stay on the table, the program counts turns and works combats out.
 
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
-and stops the clock. With the clock alone `.` says that the combat is over. The referee wants the open cards instead:
-the attacker's, a stroke, the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. The lane may
-be left out. `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
-`3: / 4^ ?#`. `!` says that the attacker has won.
+and stops the clock. Then the open cards are wanted: the attacker's, a stroke, the defender's, each stack from its
+oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people have worked the combat out. The lane may be left out.
+`u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!`
+says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -68,11 +67,6 @@ class Counter:
         """Return whose turn it is. The defender has the first one."""
         return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
 
-    @property
-    def is_referee(self) -> bool:
-        """Return whether combats are worked out here."""
-        return self.options.way == "referee"
-
 
 class OpenCards(NamedTuple):
     """Two stacks laid open, bottom first, their lane if it is known, and what lay open before.
@@ -127,7 +121,7 @@ def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
 
 
 def is_counted(text: str) -> bool:
-    """Return whether only the clock or the referee can mean such a text."""
+    """Return whether such a text is one of a game with real cards."""
     return text in (DONE, CALL, WON) or "/" in text
 
 
@@ -168,11 +162,13 @@ class CounterPad(PadGrammar):
 
 
 _TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL)
-_COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
+_COMBAT_PAD = CounterPad(
+    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1
+)
 
 
 class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
-    """The ways `clock` and `referee` of the game. An action is its notation."""
+    """The way `referee` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
@@ -200,10 +196,10 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             yield from _legal(state)
 
     def check(self, state: Counter, seat: Seat, action: str) -> None:  # noqa: ARG002
-        """Open cards are wanted by the referee in a combat, and only there."""
+        """Open cards are wanted in a combat, and only there."""
         if action in _legal(state):
             return
-        if "/" in action and state.called and state.is_referee:
+        if "/" in action and state.called:
             if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
                 return
             raise Illegal(
@@ -223,8 +219,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             )
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
-            deck_owes = say("The lane deck owes a card and has none.")
-            reason = deck_owes if state.due else say("The attacker has won the combat.")
+            reason = say("The lane deck owes a card and has none.")
             event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
             return Step(
                 replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,)
@@ -286,13 +281,13 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             sign=sign,
             hint=hint,
             pad_hint=pad_hint,
-            wants_both=state.called and state.is_referee and not state.due and not state.outcome,
+            wants_both=state.called and not state.due and not state.outcome,
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
         """Return the combat that open cards mean: one lane with open attacker cards, every card of
         it read."""
-        if not state.called or not state.is_referee:
+        if not state.called:
             return None
         changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
         shown = [
@@ -348,9 +343,7 @@ def _why_not(state: Counter, action: str) -> str:
     if state.outcome:
         return say("The game is over")
     if "/" in action:
-        if state.is_referee:
-            return say("Declare combat first")
-        return say("The clock does not work out combats: choose the referee")
+        return say("Declare combat first")
     if state.due:
         return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
     if state.called:
@@ -419,7 +412,7 @@ def _sign(state: Counter) -> tuple[str, str, str]:
     if state.outcome:
         return "", "", ""
     if state.due:
-        hints = [say("Too few cards: the attacker has won.")]
+        hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
         if state.options.edition != "rulebook":
             hints.append(say("An empty deck is first refilled from its discard pile."))
         return (
@@ -427,17 +420,14 @@ def _sign(state: Counter) -> tuple[str, str, str]:
             joined(" ", hints),
             joined(" ", (say("Then press ready."), *hints)),
         )
-    if state.called and state.is_referee:
+    if state.called:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
             sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
-        return sign, say("The oldest at your edge. Or tap them on a phone."), ""
-    if state.called:
-        hint = say("Say how it ended, and the next turn begins.")
         return (
-            say("Combat: the clock is stopped"),
-            hint,
-            say("Press ready when it is over, and the next turn begins."),
+            sign,
+            say("The oldest at your edge. Or tap them on a phone."),
+            say("The oldest at your edge. Or work it out, then press ready."),
         )
     player = player_on_turn(state.options, state.turns_left)
     hint = say("“Turn done” ends it, “Combat” declares combat.")
@@ -452,21 +442,23 @@ def _draw_sign(due: int, lane: int | None) -> str:
     """Return what the attacker draws, from a deck that may not be known."""
     if lane is None:
         return say_n(
-            "Attacker: draw {n} card from the lane deck",
-            "Attacker: draw {n} cards from the lane deck",
+            "{side!c}: draw {n} card from the lane deck",
+            "{side!c}: draw {n} cards from the lane deck",
             due,
+            side=ROLES[ATTACKER],
         )
     return say_n(
-        "Attacker: draw {n} card from lane deck {lane}",
-        "Attacker: draw {n} cards from lane deck {lane}",
+        "{side!c}: draw {n} card from lane deck {lane}",
+        "{side!c}: draw {n} cards from lane deck {lane}",
         due,
+        side=ROLES[ATTACKER],
         lane=lane,
     )
 
 
 _READY = ChoiceKey("done", say("Turn done"), is_main=True)
 _COMBAT = ChoiceKey("combat", say("Combat"))
-_ENDS = ChoiceKey("won", say("Attacker wins the game"), is_final=True)
+_ENDS = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
 
 
 def _acting(state: Counter) -> str:
@@ -482,8 +474,7 @@ def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     if state.due:
         return (ChoiceKey("done", say("All drawn"), is_main=True), _ENDS)
     if state.called:
-        label = say("Worked out by hand") if state.is_referee else say("Combat over")
-        return (ChoiceKey("done", label, is_main=not state.is_referee), _ENDS)
+        return (ChoiceKey("done", say("Worked out by hand")), _ENDS)
     return (_READY, _COMBAT)
 
 
@@ -494,8 +485,8 @@ def _choices(state: Counter) -> tuple[CardChoice, ...]:
 
 
 def _entry(state: Counter) -> CardEntry | None:
-    """Return the cards of both stacks, where the referee waits for them."""
-    if not state.called or not state.is_referee:
+    """Return the cards of both stacks, where a combat waits for them."""
+    if not state.called:
         return None
     zones: dict[Seat, Any] = {}
     if state.lane is not None:

@@ -94,12 +94,12 @@ _KEYS = {
 }
 _FACE_UP_HINTS = {
     Edition.RULEBOOK: {
-        ATTACKER: say("Face up: only ? and >"),
-        DEFENDER: say("Face up: on open stacks, and >"),
+        ATTACKER: say("Face up: only BOUNCE (?) and BREAK (>)"),
+        DEFENDER: say("Face up: only on open stacks, or a BREAK (>)"),
     },
     Edition.HACKMUD: {
-        ATTACKER: say("Face up: ? on empty stacks only"),
-        DEFENDER: say("Face up: on open and empty stacks, and >"),
+        ATTACKER: say("Face up: BOUNCE (?) only on empty stacks"),
+        DEFENDER: say("Face up: only on open or empty stacks, or a BREAK (>)"),
     },
 }
 
@@ -166,7 +166,7 @@ def sign(state: State) -> str:
         with_play = say("{role!c}: draw, play or declare combat", role=role)
         return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
     if can_play and state.is_hackmud and seat is DEFENDER:
-        return say("Defender: draw, play or discard")
+        return say("{role!c}: draw, play or discard", role=role)
     return (
         say("{role!c}: draw or play", role=role)
         if can_play

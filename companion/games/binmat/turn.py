@@ -163,11 +163,11 @@ class _Turn:
             self.tell(BinmatEvent.DRAW, sentences.FROM_ATTACKER_DECK, rule="drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
-            text = say("Attacker draws from lane {lane}, which is empty.", lane=lane)
-            self.tell(BinmatEvent.DRAW, text, rule="reshuffle")
-            self._end(
-                ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane)
+            text = say(
+                "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
             )
+            self.tell(BinmatEvent.DRAW, text, rule="reshuffle")
+            self._end(ATTACKER, say("Lane {lane} has no card left to draw.", lane=lane))
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)

@@ -193,15 +193,15 @@ class _Turn:
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """End in a tie when the last round is over, or the last one of those that may go by without a face-off."""
+        """End in a draw when the last round is over, or the last one of those that may go by without a face-off."""
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
             reason = say(
-                "Turn {number} was the last one, without a try: a tie.", number=state.round
+                "Turn {number} was the last one, without a try: a draw.", number=state.round
             )
         elif options.quiet_limit and quiet >= options.quiet_limit:
-            reason = say("{number} turns without a face-off: a tie.", number=quiet)
+            reason = say("{number} turns without a face-off: a draw.", number=quiet)
         else:
             return
         self.tell(CommonEvent.TIE, None, reason, "limits")

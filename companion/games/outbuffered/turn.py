@@ -118,12 +118,12 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
-    """End in a tie when the last turn is over, or the last one of those that may go by `quiet`."""
+    """End in a draw when the last turn is over, or the last one of those that may go by `quiet`."""
     options, number = turn.state.options, turn.state.turn
     if number == options.turn_limit:
-        _finish(turn, (), say("Turn {number} was the last one: a tie.", number=number), "ties")
+        _finish(turn, (), say("Turn {number} was the last one: a draw.", number=number), "ties")
     elif options.quiet_limit and quiet >= options.quiet_limit:
-        text = say("{number} turns without a flag taken or a robot hit: a tie.", number=quiet)
+        text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
         _finish(turn, (), text, "ties")
 
 
@@ -281,7 +281,7 @@ def _homecoming(turn: _Turn) -> None:
     bases = turn.state.ground.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        _finish(turn, (), say("Both bring the flag home in the same step: a tie."), "ties")
+        _finish(turn, (), say("Both bring the flag home in the same step: a draw."), "ties")
     elif home:
         seat = home[0]
         _finish(turn, (seat,), sentences.brings_home(seat, bases[seat]), "winning")
@@ -399,11 +399,11 @@ def _end_told(turn: _Turn, outcome: Outcome) -> Tell:
 
 
 def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
-    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a tie."""
+    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a draw."""
     turn.off_board = True
     if len(shut_out) == 2:
         _finish(
-            turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked"
+            turn, (), say("Neither robot can return to its start tile: a draw."), "start-blocked"
         )
         return
     loser = shut_out[0]

@@ -325,6 +325,13 @@ WORDS: Mapping[str, Words] = {
             "Whoever comes through one is not at this machine’s own screen."
         ),
     ),
+    "web.path": Words(
+        say("Path"),
+        say(
+            "What a proxy has before the address of every page, such as /table. "
+            "Empty: the pages have an address of their own."
+        ),
+    ),
     "web.certificate": Words(
         say("Certificate"),
         say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP."),

@@ -329,13 +329,9 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             pen.rectangle(
                 x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale
             )
-        for (
-            x,
-            y,
-        ) in (
-            kit.board.corner_centres_mm.values()
-        ):  # plain squares: a camera must not take this for a board
-            side = kit.board.corner_mm
+        side = kit.board.corner_mm
+        # plain squares: a camera must not take this for a board
+        for x, y in kit.board.corner_centres_mm.values():
             pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
         for cut in tiling.cuts_x:
             pen.line((cut, whole.bottom), (cut, whole.top), width=1.0 / scale, colour=WHITE)

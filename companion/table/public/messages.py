@@ -111,7 +111,7 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Is it over without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
+    """Is it over without a result that counts: a lesson, ended by the host, or a draw that is played again?"""
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 

@@ -58,7 +58,7 @@ class Report(msgspec.Struct, frozen=True):
             if self.winners is None
             else " and ".join(self.winners) + " won"
             if self.winners
-            else "tie"
+            else "draw"
         )
         return (
             f"Game {self.seed}: {who} after {self.turns} turns. {self.reason} {self.frames} frames, "

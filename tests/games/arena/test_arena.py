@@ -284,7 +284,7 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
             {1: "a1"},
             {3: "i9"},
             set(),
-            "Turn 30 was the last one: 1 robot and 30 points each, a tie.",
+            "Turn 30 was the last one: 1 robot and 30 points each, a draw.",
         ),
     ],
 )

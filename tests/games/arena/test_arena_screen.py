@@ -113,7 +113,7 @@ def test_what_a_sheet_spells_is_legal() -> None:
 
 
 def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
-    for orders, sign in ((("1:aN", "1:-"), "Petrol wins"), (("1:X", "1:X"), "A tie")):
+    for orders, sign in ((("1:aN", "1:-"), "Petrol wins"), (("1:X", "1:X"), "A draw")):
         state = play(at({1: "c3"}, {1: ("c4", 5)}), *orders).state
         standing = GAME.standing(state, SOUTH)
         assert state.outcome is not None

@@ -281,7 +281,7 @@ def test_combat_each_damage_sends_the_most_recently_played_card_to_the_attacker_
 def test_combat_damage_beyond_the_stack_is_owed_by_the_lane_deck() -> None:
     combat = fought("a& 6&", "3^")
     assert (combat.damage, combat.due, combat.defender) == (5, 4, ())
-    assert said(combat, "Damage")[2] == "Lane deck owes the attacker 4 cards."
+    assert said(combat, "Damage")[2] == "The lane deck owes 4 cards."
 
 
 def test_combat_the_attacker_stack_is_then_sent_to_the_attacker_discard() -> None:
@@ -295,7 +295,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
         combat = fought("8&", "@^ 3^", edition)
         assert powers(combat) == (0, 0)
         assert (combat.damage, combat.due) == (0, 0)
-        assert events_of(combat, "Damage")[0].why == "TRAPs have emptied the attacker stack."
+        assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
         assert combat.defender == ("@^", "3^")
 
 
@@ -374,13 +374,10 @@ def test_the_worked_example_of_the_rulings() -> None:
     assert said(combat, "Damage") == [
         "Attacker does 3 damage.",
         "Defender’s 2# 4^ go to the attacker discard.",
-        "Lane deck owes the attacker 1 card.",
+        "The lane deck owes 1 card.",
         "Attacker’s 5& 3% >+ go to the attacker discard.",
     ]
-    assert (
-        events_of(combat, "Damage")[0].why
-        == "A BREAK in the attacker stack: damage is its power, 3."
-    )
+    assert events_of(combat, "Damage")[0].why == "Attacker has a BREAK: damage is the power, 3."
 
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:

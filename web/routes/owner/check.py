@@ -50,7 +50,7 @@ _CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
     (Cue.PAUSED, say("Paused")),
     (Cue.RESUMED, say("Resumed")),
     (Cue.WON, say("Won")),
-    (Cue.TIE, say("A tie")),
+    (Cue.TIE, say("A draw")),
     (Cue.TROUBLE, say("Trouble")),
 )
 

@@ -153,6 +153,7 @@ class SettingsPage:
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
+            changes_wifi=self._page_context.features.own_wifi is not None,
         )
         return make_response(page, status)
 
