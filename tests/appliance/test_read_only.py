@@ -12,8 +12,9 @@ import pytest
 
 from appliance import build, cuts
 from appliance.evening import Evening
-from appliance.machine import BOOT_S, Machine, copy_image, until
-from appliance.play import host_key, wait_for_pages
+from appliance.house import boot
+from appliance.machine import Machine, copy_image, until
+from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 PAGE = build.ROOT / "docs/read-only.md"
@@ -44,10 +45,7 @@ def test_a_pulled_plug_leaves_the_root_as_it_was(
     build.do("truncate", "-s", "256M", str(stick))
 
     def switched_on() -> Machine:
-        machine = Machine(prepared, prepared.image, tmp_path / str(next(starts)), stick=stick)
-        machine.ask("read", "/proc/uptime", timeout_s=BOOT_S)
-        wait_for_pages(machine, BOOT_S)
-        return machine
+        return boot(prepared, tmp_path / str(next(starts)), prepared.image, stick=stick)[0]
 
     with switched_on() as machine:
         follow(machine, PAGE.read_text())
@@ -78,4 +76,9 @@ def follow(machine: Machine, page: str) -> None:
     """Do what the page says as root; the stick has no partition here."""
     for step in re.findall(r"(?ms)^```sh\n(.*?)```", page):
         command = step.replace("sudo ", "").replace("/dev/sda1", "/dev/vdb")
-        machine.run("/bin/sh", "-ec", command.replace("reboot", "systemctl --no-block reboot"))
+        machine.run(
+            "/bin/sh",
+            "-ec",
+            command.replace("reboot", "systemctl --no-block reboot"),
+            timeout_s=300,
+        )
