@@ -22,9 +22,19 @@ OLD_MODULES = {
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground",
 }  # fmt: skip
-OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
+OLD_FUNCTIONS = {
+    "furnish",
+    "settling",
+    "handover",
+    "manners",
+    "litter",
+    "notify",
+    "described",
+    "spelt",
+    "heeding",
+}
 
 
 @cache
@@ -130,6 +140,4 @@ ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
 how an event looks and what the camera looked at."""
 OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
 """The modules of one game or of its opponent, and of benches."""
-SHARED = frozenset(
-    f"companion.games.{name}" for name in ("base", "events", "mixins", "pads", "screen")
-)
+SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "pads", "screen"))

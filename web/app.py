@@ -73,7 +73,7 @@ def create_app(
     site: Site,
     features: Features | None = None,
 ) -> Flask:
-    """The application that shows a table, with the pages of the features that are there."""
+    """Make the application that shows a table, with the pages of the features that are there."""
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
@@ -154,7 +154,10 @@ def create_app(
 
 
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
-    """The application that a table serves by its own HTTPS: the old phone's page, and nothing of the table."""
+    """Make the application that a table serves by its own HTTPS.
+
+    It has the old phone's page alone.
+    """
     app = bare_app(None)
     app.extensions |= {
         name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")
@@ -173,12 +176,12 @@ def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Fl
 
 
 class SpokenJson(DefaultJSONProvider):
-    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+    """JSON with every sentence in the language of the request, for answers and `|tojson`."""
 
     sort_keys = False
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
-        """The text of any JSON value."""
+        """Return the text of any JSON value."""
         return super().dumps(_in_words(obj), **kwargs)
 
 
@@ -191,7 +194,7 @@ def _in_words(value: Any) -> Any:
 
 
 def bare_app(compiled: Path | None) -> Flask:
-    """An application without any page: how large requests may be, how templates and JSON are made."""
+    """Make an application without any page. It sets the limit of requests, templates and JSON."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
@@ -204,9 +207,9 @@ def bare_app(compiled: Path | None) -> Flask:
 
 
 AT_TABLE = ("/api/seat/", "/api/table/")
-"""What answers people at the table, with the names of those who play."""
+"""Paths whose answers say the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
-"""The pages of a screen that everybody looks at: it has a language of its own."""
+"""Paths of the screen that everybody looks at, which has a language of its own."""
 
 
 def watch_requests(
@@ -218,7 +221,7 @@ def watch_requests(
     names: Names,
     join_urls: Callable[[], tuple[str, ...]],
 ) -> None:
-    """Check every request and its answer: time, name, language, rate, origin, and the headers of the answer.
+    """Check every request and set the headers of every answer.
 
     `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from foreign names.
     """
@@ -258,7 +261,10 @@ def watch_requests(
 
 
 def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
-    """Raise `UnknownName` unless the request is for this machine; the styles of the page that says so are for all."""
+    """Raise `UnknownName` unless the request is for this machine.
+
+    Anybody may have the static files.
+    """
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
     is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
     if not asked_host(host) or not is_path:
@@ -268,11 +274,11 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
 
 
 _TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""What a page gives along with its wish for something long."""
+"""Word that a page gives along with its wish for something long."""
 
 
 def _set_headers(answer: Response) -> None:
-    """Set the headers that every answer carries; nothing but static files is ever stored.
+    """Set the headers that every answer carries. Nothing but static files is ever stored.
 
     A page that asked for something long is told, by the word it gave, that the answer is on its way.
     """
@@ -296,7 +302,7 @@ def _set_headers(answer: Response) -> None:
 
 
 def _log_slow(seconds: float) -> None:
-    """Say in the log that a request took long: by the pattern of its address, never by itself."""
+    """Log that a request took long, by the pattern of its address."""
     route = request.url_rule.rule if request.url_rule else "none"
     method = (
         request.method if request.method in METHODS else "other"

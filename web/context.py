@@ -42,7 +42,7 @@ class _Asked(NamedTuple):
     at_table: bool
     language: str
     root: str
-    """What addresses begin with, see `request.script_root`."""
+    """Beginning of all addresses, see `request.script_root`."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class PageContext:
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
-    """What whoever sits down must know; None: anybody may."""
+    """Code that whoever sits down must know. None: anybody may."""
     features: Features
     presence: Presence
     """Whose phone is gone."""
@@ -85,7 +85,7 @@ class PageContext:
 
     @property
     def is_first_evening(self) -> bool:
-        """Is this a real table with a new owner: no game, and the first questions not yet answered?"""
+        """Return whether a new owner has answered no question and played no game."""
         features = self.features
         if (
             not features.has_first_evening
@@ -102,7 +102,7 @@ class PageContext:
         return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
 
     def needs_code(self, asked: Request) -> bool:
-        """Must whoever asks know the code to sit down?"""
+        """Return whether whoever asks must know the code to sit down."""
         is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
         return self.join_code is not None and not is_let_in
 
@@ -120,7 +120,9 @@ class PageContext:
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:
-        """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
+        """Return the live part of a page for one viewer, drawn once a change and language.
+
+        None: for everybody.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
@@ -134,18 +136,18 @@ class PageContext:
 
     @property
     def has_sitters(self) -> bool:
-        """Does anybody sit at the table?"""
+        """Return whether anybody sits at the table."""
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
-        """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
+        """Return the address and name of a paragraph of the rules, or None if there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
         if not rule or not game:
             return None
         return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _names_plays(self, view: TableView) -> bool:
-        """Does the page say what single plays are?"""
+        """Return whether the page says what single plays are."""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
     def _draw(self, asked: _Asked) -> tuple[int, str]:
@@ -170,7 +172,7 @@ class PageContext:
         return view.version, html
 
     def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
-        """What every page may say of the game that is on, or was."""
+        """Return what every page may say of the game that is on, or was."""
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
@@ -198,7 +200,7 @@ class PageContext:
         }
 
     def _about_room(self, asked: _Asked) -> dict[str, Any]:
-        """What every page may say of the installation: how one gets in, and what there is beside the table."""
+        """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
         if now_s >= addresses.until_s:
@@ -224,7 +226,7 @@ class PageContext:
         }
 
     def _for_surface(self, view: TableView, asked: _Asked) -> dict[str, Any]:
-        """What one surface alone is given; the others have nothing of it."""
+        """Return what one surface alone is given."""
         features = self.features
         given: dict[str, Any] = {
             "host_key": self.guard.host_key if asked.page == "host" else "",
@@ -239,8 +241,11 @@ class PageContext:
         elif asked.page == "table":
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
-            given["own_wifi"] = is_lobby and features.own_wifi and features.own_wifi.hotspot
+            own = features.own_wifi if is_lobby else None
+            given["own_wifi"] = own if own and own.hotspot else None
             given["voice"] = features.welcome.voice
+        elif asked.page == "pass":
+            given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given

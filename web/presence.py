@@ -22,7 +22,7 @@ class Presence:
         self._now_s = now_s
         self._open: Counter[Seat] = Counter()
         self._there: dict[Seat, tuple[str, float]] = {}
-        """Who was there last, as `SeatView.sitting` tells, and when."""
+        """The last sitting with a stream, see `SeatView.sitting`, and its time."""
         self._lock = threading.Lock()
         self.gone: frozenset[Seat] = frozenset()
 

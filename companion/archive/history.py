@@ -388,7 +388,8 @@ class History:
 def _hides(summary: Summary) -> bool:
     """Return whether anything in such a game stays hidden to its end, as cards face down do."""
     game = game_named(summary.game)
-    return game.hides(game.options(summary.options)) and not summary.is_disclosed
+    is_hidden = game.hides(game.options(summary.options))
+    return bool(is_hidden) and not summary.is_disclosed
 
 
 def _chosen(summary: Summary) -> str:

@@ -52,14 +52,14 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        wanted = {
+        services = {
             name: value
             for name, value in (("name", settings.name), ("delay_s", settings.delay_s))
             if value is not None
         }
         known = (
-            self.folder.change(lambda file: msgspec.structs.replace(file, **wanted))
-            if wanted
+            self.folder.change(lambda file: msgspec.structs.replace(file, **services))
+            if services
             else self.folder.now
         )
         self.nats = _own_nats(settings)

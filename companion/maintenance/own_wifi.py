@@ -186,10 +186,7 @@ class OwnWifi:
 
     def _tell_all(self, task: str) -> None:
         """Tell the table. A machine without Wi-Fi that wants none says so on Health alone."""
-        sentence = self.trouble if task == "join" else ""
-        if self.trying:
-            sentence = say("The table is joining the Wi-Fi {name}.", name=self.trying)
-        self._tell(self.hotspot is not None, sentence)
+        self._tell(self.hotspot is not None, self.trouble if task == "join" else "")
 
     def _read(self) -> WifiAnswer | None:
         try:

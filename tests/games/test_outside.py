@@ -112,7 +112,7 @@ with open_place(Path(mkdtemp())) as place:
         assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
     page = browser.get("/").get_data(as_text=True)
     print("drawn", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
-    print("told", page.count("Both choose 2: nobody runs."))
+    print("told", page.count("Both choose 2: nobody runs."), browser.get("/api/view").get_json()["sign"]["text"])
     place.clock.advance(2.0)
     place.table.step()
     (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
@@ -125,7 +125,7 @@ with open_place(Path(mkdtemp())) as place:
 def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
     assert python(clash, SHOWN).splitlines() == [
         "drawn 4 1",
-        "told 1",
+        "told 1 Both choose 2: nobody runs.",
         "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
         "offered A clash True",
     ]

@@ -32,8 +32,11 @@ _CONTRAST = 0.5
 
 
 def _sides() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(52, 2) each: places on the sides of a square of side 1 at the origin, the upper one first, y
-    down; the ways outwards from them."""
+    """Return (52, 2) each: places on the sides of a square of side 1 at the origin, the upper one
+    first, y down.
+
+    The ways outwards from them.
+    """
     top = np.column_stack([_ALONG, np.full(len(_ALONG), -0.5)])
     quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
     turns = [np.linalg.matrix_power(quarter, n) for n in range(4)]
@@ -49,8 +52,8 @@ _CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
 def fitted_squares(view: Luma, quads: Sequence[Points], side_px: float) -> list[Points]:
-    """Each marker, (4, 2) px of an (h, w) view from straight above, as the square of `side_px` that
-    fits its rim best.
+    """Return each marker, (4, 2) px of an (h, w) view from straight above, as the square of
+    `side_px` that fits its rim best.
 
     The corners stay in their order. A marker whose rim is not seen all around keeps its middle and
     direction.
@@ -70,7 +73,7 @@ def fitted_squares(view: Luma, quads: Sequence[Points], side_px: float) -> list[
 
 
 def _axes(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N, 2, 2): what turns offsets on a square into those in the view."""
+    """Return (N, 2, 2): what turns offsets on a square into those in the view."""
     cosine, sine = np.cos(turns), np.sin(turns)
     return np.stack([np.stack([cosine, sine], axis=1), np.stack([-sine, cosine], axis=1)], axis=1)
 
@@ -78,8 +81,8 @@ def _axes(turns: NDArray[np.float64]) -> NDArray[np.float64]:
 def _misfit(
     view: Luma, middles: Points, turns: NDArray[np.float64], side_px: float
 ) -> tuple[Points, NDArray[np.float64]]:
-    """(N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the edges
-    of the rims."""
+    """Return (N, 2) px and (N,) radians: by how much squares must be moved and turned to lie on the
+    edges of the rims."""
     axes = _axes(turns)
     is_edge, offsets = _edges(view, middles, axes, side_px)
     found = np.zeros((len(middles), 3))
@@ -112,8 +115,8 @@ def _edges(
 
 
 def _fit(counts: NDArray[np.bool_], offsets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N, 3): how to move and turn each square so that the edges (N, 52) that count lie where they
-    are seen."""
+    """Return (N, 3): how to move and turn each square so that the edges (N, 52) that count lie
+    where they are seen."""
     # With two opposite sides alone nothing says where along them it lies: it stays.
     normal = (counts[:, None] * _MODEL.T) @ _MODEL + 1e-6 * np.eye(3)
     return np.asarray(np.linalg.solve(normal, ((counts * offsets) @ _MODEL)[..., None])[..., 0])

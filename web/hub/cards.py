@@ -1,4 +1,4 @@
-"""Players' cards on the hub's pages: make one, open it, be forgotten; and the door by which tables ask whose it is."""
+"""Players' cards on the hub's pages: make one, open it, be forgotten, and show it at a table."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_grou
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
-"""So many cards of one address at once, and then in an hour."""
+"""Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""The same of all addresses, a second: a card has more than an hour to be played with before strangers push it out."""
+"""Cards that all addresses may make. So strangers need an hour to push a new card out."""
 MOST_RESULTS = 20
 
 
@@ -53,7 +53,7 @@ class CardPages:
 
     @get("/card")
     def page(self, error: str = "", status: int = 200) -> Any:
-        """The card of this browser, or how to get one."""
+        """Show the card of this browser, or how to get one."""
         person = self._mine()
         if person is None:
             return make_response(render_template("hub_card_none.html", error=error), status)
@@ -61,7 +61,7 @@ class CardPages:
             "hub_card.html",
             person=person,
             error=error,
-            link=f"{request.host_url}card/{person.code}",
+            link=f"{request.url_root}card/{person.code}",
             results=self._league.results.last(MOST_RESULTS, person.number),
             league=self._league,
             games=GAMES,
@@ -76,7 +76,7 @@ class CardPages:
 
     @get("/card/<code>")
     def open_link(self, code: str) -> Any:
-        """The address in a card's QR code."""
+        """Open a card by the address in its QR code."""
         return self._open(code)
 
     @form("/card/open")
@@ -104,7 +104,7 @@ class CardPages:
 
     @form("/card/change")
     def change(self) -> Any:
-        """Be called otherwise, or not be named any more."""
+        """Change the name on the card, and whether others see it."""
         person = self._required()
         try:
             self._league.cards.change(
@@ -116,18 +116,18 @@ class CardPages:
 
     @form("/card/close")
     def close(self) -> Any:
-        """This browser has no card any more."""
+        """Forget the card in this browser."""
         return self._without()
 
     @form("/card/forget")
     def forget(self) -> Any:
-        """Forget the name for good."""
+        """Forget the player's name for good."""
         self._league.cards.forget(self._required().number)
         return self._without()
 
     @form("/card/enter")
     def enter(self) -> Any:
-        """Take part in a tournament."""
+        """Enter a tournament."""
         person = self._required()
         try:
             self._league.tournaments.enter(
@@ -141,7 +141,7 @@ class CardPages:
 
     @post("/api/hub/card", body=ShownCard)
     def shown(self, body: ShownCard) -> Response:
-        """Somebody shows a card at a table."""
+        """Show a card at a table."""
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
         person = self._guess(body.code)
@@ -161,7 +161,10 @@ class CardPages:
         )
 
     def _guess(self, code: str) -> Person | None:
-        """Whose card this is; raises `Illegal` where too many wrong ones came from there."""
+        """Return whose card this is.
+
+        Raises `Illegal` after too many wrong codes from one address.
+        """
         found: list[Person] = []
 
         def is_right() -> bool:
@@ -200,7 +203,7 @@ class CardPages:
         return answer  # type: ignore[return-value]
 
     def _place(self, person: Person) -> dict[str, Any] | None:
-        """Where somebody plays in the round that is on; None: nowhere."""
+        """Return where somebody plays in the round that is on, or None."""
         for each in self._league.tournaments.all():
             if (
                 each.is_over

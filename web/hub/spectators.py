@@ -37,18 +37,18 @@ class SpectatorPages:
 
     @get("/watch")
     def choose(self) -> str:
-        """Every table to be followed."""
+        """Show every table that can be followed."""
         return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
 
     @get("/<int:number>")
     def short(self, number: int) -> Any:
-        """The short link of a table."""
+        """Lead on from the short link of a table."""
         self._table(number)
         return redirect(f"/watch/{number}")
 
     @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
-        """A table on a phone, or over a picture of its players."""
+        """Show a table on a phone, or over a picture of its players."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
         fragment = self._drawn(page, table, followed.version, followed.shown)
@@ -62,7 +62,7 @@ class SpectatorPages:
 
     @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
-        """The stream of such a page."""
+        """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
         draw = copy_current_request_context(self._drawn)
@@ -89,7 +89,7 @@ class SpectatorPages:
         return table
 
     def _found(self, page: str, table: RoomTable, version: int) -> str | None:
-        """Return a page as it was drawn at this version. The last ones are kept, for many ask."""
+        """Return a page as it was drawn at this version, or None."""
         kept = self._kept.get((page, table.id, spoken(), request.script_root))
         return kept.get((version, round(self._room.delay_s))) if kept else None
 

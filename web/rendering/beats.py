@@ -13,7 +13,7 @@ from companion.games.events import Reach
 
 
 def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
-    """The beat of each event, from 1; 0 for what neither is drawn nor sounds by itself."""
+    """Return the beat of each event, from 1. It is 0 for one that is neither drawn nor heard."""
     beats, last, beat = [], None, 0
     for event in events:
         if not _is_shown(event):
@@ -33,7 +33,7 @@ def _is_shown(event: Event) -> bool:
 
 
 def tones_of(events: Sequence[Event]) -> str:
-    """What sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`; the same tone once a beat."""
+    """Return what sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`."""
     heard: Iterable[str] = (
         f"{beat} {event.kind.cue.tone}"
         for event, beat in zip(events, beats_of(events), strict=True)

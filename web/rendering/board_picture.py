@@ -29,20 +29,20 @@ class BoardPicture:
     wrong: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
     target: Layout = field(default_factory=dict)
-    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    """The board when hands are done, which tells the squares that a big piece will cover."""
     came_from: frozenset[Square] = frozenset()
-    """Where pieces were that hands have moved already."""
+    """Squares of pieces that hands have moved already."""
     breaks: Square | None = None
-    """What breaks the rule on a board that is wrong."""
+    """Square of what breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
-    """From where to where pieces have gone that lie in their new places already."""
+    """Ways of pieces that lie in their new places already."""
     hit: Square | None = None
-    """Where somebody is hit, as the sign tells."""
+    """Square where somebody is hit, as the sign tells."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
-    """The picture of what a viewer may know; None when no game is on."""
+    """Return the picture of what a viewer may know, or None if no game is on."""
     if view.kit is None:
         return None
     moves = view.board.back_moves or tuple(each.move for each in view.turn.instructions)
@@ -55,7 +55,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.board.why_not.square if view.board.why_not else None
     board = view.board
-    hit = view.turn.telling.tell.square if view.turn.telling else None
+    hit = view.turn.headline.content.square if view.turn.headline else None
     events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
     return BoardPicture(
         view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,
@@ -66,7 +66,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
 
 
 def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
-    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
+    """Return the layout with big pieces that were just put down in all their squares."""
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
@@ -81,7 +81,10 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
 def _without(
     layout: Layout, todo: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
+    """Return layout and moves without the piece on a wrong square.
+
+    Its way back takes their place.
+    """
     stray = next(
         (move for move in todo if problem.face in move.faces and problem.square != problem.home),
         None,
@@ -97,7 +100,7 @@ def _without(
 
 
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
-    """The layout once some moves are carried out; what moves lands on top."""
+    """Return the layout once some moves are carried out. What moves lands on top."""
     stacks = {square: list(faces) for square, faces in layout.items()}
     landing: list[tuple[Square, str]] = []
     for move in moves:
@@ -112,7 +115,7 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
 
 
 def board_words(scene: BoardPicture) -> str:
-    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
+    """Return the board in words, such as `lime robot c4, purple robot a1`."""
     big = [
         say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
         for face, squares in covered(scene.kit, scene.layout)
@@ -132,7 +135,7 @@ def board_words(scene: BoardPicture) -> str:
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:
-    """Where the one piece lies that stands for a side; None when there is none, or several."""
+    """Return where the one piece lies that stands for a side. None if there is none, or several."""
     if view.kit is None:
         return None
     drawing = view.kit.sides[seat].drawing

@@ -20,7 +20,7 @@ _LINE_PX, _CASE_PX = 5.0, 9.0
 _PIECE = 0.77
 """Width of a piece's face in parts of its square."""
 _SURE = 0.95
-"""What is read at least so surely needs no figure."""
+"""Sureness from which on no figure is shown."""
 
 
 def seen_svg(seen: BoardSeen) -> Markup:
@@ -36,7 +36,7 @@ def seen_svg(seen: BoardSeen) -> Markup:
 
 
 def read_words(seen: BoardSeen) -> str:
-    """What is read, as a text twin: `purple robot a1, lime robot c4 (80 %)`, and what is not."""
+    """Return what is read in words, such as `purple robot a1, lime robot c4 (80 %)`."""
 
     def name(each: SquareSeen) -> str:
         return square_words(seen.kit, each)
@@ -58,7 +58,7 @@ def read_words(seen: BoardSeen) -> str:
 
 
 def square_words(kit: Kit, each: SquareSeen) -> str:
-    """A square by its name; a zone of cards by its lane and side, such as `lane 0 attacker`."""
+    """Return a square by its name, a zone of cards as `lane 0 attacker`."""
     square = each.square
     sides = (
         {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
@@ -73,7 +73,7 @@ def _percent(share: float) -> str:
 
 
 def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
-    """The shutter over what is not read, a dot on what is free, else a line around the piece and what it is."""
+    """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
     middle = _middle_px(each.corners_px)
     side = math.sqrt(_area_px(each.corners_px))
     if not each.known:
@@ -97,7 +97,7 @@ def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
 
 
 def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
-    """The names of the cards of a zone, two a line, in its middle."""
+    """Draw the names of the cards of a zone in its middle, two a line."""
     size = side * 0.17
     lines = [" ".join(each.faces[start : start + 2]) for start in range(0, len(each.faces), 2)]
     top = y - size * 1.3 * (len(lines) - 1) / 2
@@ -105,7 +105,7 @@ def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
 
 
 def _label(text: str, x: float, y: float, size: float) -> str:
-    """Words on a plate of paper, its middle given: they are read over any picture."""
+    """Draw words on a plate of paper, so that they are read over any picture."""
     wide, high = size * (0.64 * len(text) + 0.5), size * 1.25
     return (
         f'<rect class="plate" x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
@@ -115,7 +115,7 @@ def _label(text: str, x: float, y: float, size: float) -> str:
 
 
 def _cased(outline: Outline, scale: float) -> str:
-    """A line of paper between two of ink: it is seen on any table."""
+    """Draw a line of paper between two of ink, so that it is seen on any table."""
     points = _points(outline)
     case, line = round(_CASE_PX * scale, 2), round(_LINE_PX * scale, 2)
     return (
@@ -141,6 +141,6 @@ def _shrunk(outline: Outline, middle: tuple[float, float]) -> Outline:
 
 
 def _area_px(outline: Outline) -> float:
-    """The area by the shoelace formula."""
+    """Return the area by the shoelace formula."""
     after = (*outline[1:], outline[0])
     return abs(sum(x * y2 - x2 * y for (x, y), (x2, y2) in zip(outline, after, strict=True))) / 2

@@ -25,11 +25,11 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture
 
 MOST_FRAMES = 60
-"""A picture takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
+"""Maximum number of frames. One takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
-"""How long all scenes of a game last together, each at least and at most, and the last one."""
+"""Duration of all scenes of a game together, of each at least and at most, and of the last."""
 _TURN_MS = 1_200
-"""How long a scene lasts where only one turn is shown."""
+"""Duration of a scene where only one turn is shown."""
 
 _WIDTH, _BOARD_HEIGHT, _CARDS_HEIGHT = 480, 520, 228
 _HEAD, _EDGE = 44, 12
@@ -42,7 +42,7 @@ _FOR_SCRIPTS = re.compile(r' data-[a-z]+(="[^"]*")?')
 _USE = re.compile(r'<use href="#([\w-]+)"([^>]*)class="([^"]*?)(side-\w+)([^"]*)"')
 
 Photographer = Callable[[str], bytes | None]
-"""Return the photograph of a moment as JPEG; None: there is none."""
+"""Return the photograph of a moment as JPEG. None: there is none."""
 
 
 def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> bytes:
@@ -71,7 +71,7 @@ def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> byte
 
 
 def _places(told: Retelling) -> list[int]:
-    """Choose the scenes to be drawn; the first and the last are among them."""
+    """Choose the scenes to be drawn, the first and the last among them."""
     places = list(range(told.places))
     if len(places) > MOST_FRAMES:
         places = [0, *(turn.last for turn in told.turns)]
@@ -83,7 +83,7 @@ def _places(told: Retelling) -> list[int]:
 
 
 def _photographed(told: Retelling, scene: ReplayStep) -> str:
-    """Return the moment of the photograph that shows a scene, the end of its turn; empty: there is none."""
+    """Return the moment of the photograph that shows a scene. Empty: there is none."""
     is_done = not scene.turn or told.turns[scene.turn - 1].last == scene.place
     return told.photograph(scene.turn) if is_done else ""
 
@@ -97,7 +97,7 @@ class _Artist:
 
     @property
     def kit(self) -> Kit:
-        """The kit of the game."""
+        """Return the kit of the game."""
         return self.told.kit
 
     def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
@@ -116,7 +116,7 @@ class _Artist:
         )
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
-        """Draw the board, the lanes of a game of cards, or how many turns are left; and tell its height."""
+        """Draw the board, the lanes, or how many turns are left. Return the height as well."""
         x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
         if scene.lanes:
             lanes = lanes_picture(self.kit, scene.lanes)
@@ -166,7 +166,7 @@ def _placed(svg: str, x: float, y: float, width: float, height: float) -> str:
 
 
 def _beside(photograph: bytes, height: float) -> str:
-    """Draw the photograph at the right of the board; nothing before there is one."""
+    """Draw the photograph at the right of the board. Empty: there is none."""
     if not photograph:
         return ""
     side = height - 2 * _EDGE
@@ -199,7 +199,7 @@ def _tokens() -> dict[str, str]:
 
 
 def _resolved(text: str, face: str = "") -> str:
-    """Put colours in the place of variables, which the converter does not know; `face` is what is printed on a fill."""
+    """Put colours in the place of variables. `face` is the colour of what is printed on a fill."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match[1], match[2] or ""

@@ -18,11 +18,11 @@ from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
 
 _KEY_PX = 52
-"""No two keys stand nearer to each other."""
+"""Least distance of two keys."""
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-"""How wide the line is at least on a phone, a tablet and beyond, and the class of keys shown from there on."""
+"""Least width of the line on a phone, a tablet and beyond, and the class of keys shown there."""
 _TURNING, _END = 9, 8
-"""The turning point and the end are shown before anything else."""
+"""Weights of the turning point and the end, which come before anything else."""
 _HEIGHT = 100.0
 
 
@@ -42,7 +42,7 @@ class MarkedMoment:
 
 
 def marked_moments(replay: Retelling) -> list[MarkedMoment]:
-    """What people remember of a game, one key a scene, in its order; without room for all the weightiest are shown."""
+    """Return what people remember of a game, one key a scene, in its order."""
     found: dict[int, MarkedMoment] = {}
     last = replay.places - 1
 
@@ -67,7 +67,7 @@ def _titled(replay: Retelling, turn: int, text: str) -> str:
 
 
 def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
-    """The same with the narrowest line on which each has room; what is on a narrow one is on wider ones, too."""
+    """Return the moments with the narrowest line on which each has room, the weightiest first."""
     shown: dict[int, str] = {}
     for width, pixels in _WIDTHS_PX:
         room = 100 * _KEY_PX / pixels
@@ -79,7 +79,7 @@ def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
 
 
 def lead_line(replay: Retelling) -> Markup:
-    """Who stood better, turn by turn: South above the middle, North below, in their fills; empty: nobody can say."""
+    """Draw who stood better, South above the middle and North below. Empty: nobody can say."""
     leads = replay.leads
     if len(set(leads)) < 2:
         return Markup()
@@ -98,7 +98,7 @@ def lead_line(replay: Retelling) -> Markup:
 
 
 def _area(replay: Retelling, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
-    """What lies between the line and the middle on a seat's side."""
+    """Draw what lies between the line and the middle on a seat's side."""
     sign = -1 if seat is Seat.SOUTH else 1
     corners: list[tuple[float, float]] = []
     for (x0, y0), (x1, y1) in itertools.pairwise(points):

@@ -18,7 +18,7 @@ from web.routes.route import form, get, host_only
 from web.templating.phrases import whole_number
 
 OWN = "own"
-"""What the choice of an own text is called in a form."""
+"""Name of the choice of an own text in a form."""
 BACK = (
     "/host",
     "/settings",
@@ -54,12 +54,15 @@ class HostPages:
 
     @get("/host")
     def page(self) -> Any:
-        """Set-up and everything that only the host may do."""
+        """Show the set-up and everything that only the owner may do."""
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = (
-            request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+            request.args.get("game")
+            or view.game
+            or view.board.suggested
+            or self._table.remembered_game
         )
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
@@ -75,7 +78,7 @@ class HostPages:
 
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
-        """Become the host of this browser, and on to the page that asked for the key."""
+        """Let this browser be the owner's, and lead on to the page that asked for the key."""
         back = request.form.get("back", "/host")
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
@@ -126,13 +129,16 @@ class HostPages:
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
-    """The page that asks for the host key, and leads back to where it was needed."""
+    """Ask for the owner's key and lead back to where it was needed."""
     back = back if back in BACK else "/host"
     return make_response(render_template("host_key.html", error=error, back=back), 403)
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """The options as a form says: the place of the choice, or `own` and a text beside; what is missing is left out."""
+    """Return the options that a form says, by the place of a choice or as text.
+
+    Others are left out.
+    """
     options: dict[str, Any] = {}
     for row in game.option_rows:
         said = form.get(row.name, "")
@@ -147,7 +153,7 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
 def _fields(
     game: Game[Any, Any], chosen: Mapping[str, Any]
 ) -> list[tuple[str, str, list[ChosenRow]]]:
-    """The option rows by heading, with a remark to it."""
+    """Return the option rows by heading, with a remark to it."""
     plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
     page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
     remark = say("where the rulebook leaves a choice; the bar marks our default")
@@ -156,7 +162,7 @@ def _fields(
 
 
 def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
-    """An option with what was chosen last, else its default."""
+    """Return an option with what was chosen last, else its default."""
     sample = str(row.choices[-1][1]) if row.free_text else ""
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)

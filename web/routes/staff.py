@@ -1,4 +1,4 @@
-"""The key that calls the staff: for who sits at the table, its host and its own screen; not for all in the Wi-Fi."""
+"""The key that calls the staff, for who sits at the table, its owner and its own screen."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class StaffKeys:
 
     @post("/api/staff/call", answer=StaffCall)
     def call(self) -> Response:
-        """Call somebody; the bell raises where nobody would hear it."""
+        """Call the staff. The bell raises where nobody would hear it."""
         by = self._who()
         self._bell.ring(by)
         return jsonify(call=self._bell.call)
 
     @post("/api/staff/cancel", answer=StaffCall)
     def cancel(self) -> Response:
-        """Nobody needs to come any more."""
+        """Cancel the call."""
         self._who()
         self._bell.cancel()
         return jsonify(call=self._bell.call)
 
     def _who(self) -> str:
-        """Who asks; raises `Illegal` for anybody else."""
+        """Return who asks. Raises `Illegal` for anybody who may not."""
         for seat in SEATS:
             if self._guard.sits(request, seat):
                 return seat

@@ -33,7 +33,7 @@ from web.routes.route import get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
-"""How often a stream listens to the buzzer; the shortest tone lasts as long."""
+"""Seconds between two looks at the buzzer. The shortest tone lasts as long."""
 LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
@@ -55,7 +55,7 @@ class Flip(Body, frozen=True):
 
 
 class Hand(Body, frozen=True):
-    """A hand over a square; None: no hand."""
+    """A hand over a square. None: no hand."""
 
     square: Text | None
 
@@ -100,7 +100,7 @@ class Bench:
 
     @get("/workbench")
     def page(self) -> str:
-        """The page."""
+        """Show the page."""
         return render_template(
             "workbench.html",
             live="/workbench/live",
@@ -112,14 +112,14 @@ class Bench:
 
     @get("/workbench/frame.jpg")
     def frame(self) -> Response:
-        """The camera's picture now."""
+        """Return the camera's picture now."""
         picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
 
     @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
-        """Pieces, squares, hand, lamps and tone."""
+        """Return pieces, squares, hand, lamps and tone."""
         return jsonify(
             {
                 **self._world_now(),
@@ -130,12 +130,12 @@ class Bench:
 
     @get("/workbench/live")
     def live(self) -> Response:
-        """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
+        """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
         news = copy_current_request_context(partial(self._news, _Heard()))
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
     def _news(self, heard: _Heard) -> str:
-        """Everything that has changed since the last look, as messages."""
+        """Return what has changed since the last look, as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
         dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
@@ -154,7 +154,7 @@ class Bench:
         return news
 
     def _world_now(self) -> dict[str, Any]:
-        """Where everything is in the picture, px; `frame` changes with every change of the picture."""
+        """Return where everything is in the picture, in px. `frame` changes with every picture."""
         pieces = [
             {
                 "id": piece.id,
@@ -210,7 +210,7 @@ class Bench:
 
     @post("/workbench/tiles", body=Tiles)
     def tiles(self, body: Tiles) -> None:
-        """Lay order tiles behind a wall; nothing tells what lies there."""
+        """Lay order tiles behind a wall. Nothing tells what lies there."""
         self._world.lay_tiles(body.seat, body.letters.upper())
 
     @post("/workbench/press", body=Finger)

@@ -15,7 +15,7 @@ from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
-"""The address of somebody who came through a proxy that does not say from where; they share their rates."""
+"""Address of all who came through a proxy that does not say from where."""
 SIGNS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",
@@ -69,7 +69,7 @@ class Proxies:
         )
 
     def _first_stranger(self, forwarded: str) -> str:
-        """The last address that is no proxy of ours: what stands before it anybody may have written."""
+        """Return the last address that is no proxy of ours. Anybody may have written those before."""
         for each in reversed(forwarded.split(",")):
             address = _address(each)
             if not address:
@@ -87,7 +87,7 @@ class Proxies:
 
 
 def _address(text: str) -> str:
-    """An address as a proxy writes it, without brackets and port; empty for what is none."""
+    """Return an address as a proxy writes it, without brackets and port. Empty for what is none."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -100,7 +100,7 @@ def _address(text: str) -> str:
 
 
 def _last(header: str) -> str:
-    """The last value: the one that the nearest proxy has added."""
+    """Return the last value, which the nearest proxy has added."""
     return header.rpartition(",")[2].strip()
 
 

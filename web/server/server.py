@@ -32,17 +32,17 @@ SPARE_CONNECTIONS = 16
 SPARE_FILES = 128
 """Open files for everything that is no connection: the journal, cameras, pins."""
 MAX_HEADER_BYTES = 32 * 1024
-"""The longest address is that of a kit with a map of one's own."""
+"""Maximum size of headers. The longest address is that of a kit with an own map."""
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a file that the host brings; every route but those for files takes 16 KiB."""
+"""Maximum size of a file that the owner brings. Every other route takes 16 KiB."""
 IDLE_TIMEOUT_S, SWEEP_S = 60, 5
-"""Timeout in seconds for a connection on which nothing is asked; how often waitress looks."""
+"""Timeout of a silent connection, and time between two looks for one, in seconds."""
 DEAD_PHONE_MS = 20_000
 """Timeout in milliseconds for somebody who does not read or has gone without a word."""
 UNREAD_BYTES = 256 * 1024
-"""Maximum size of what waitress keeps for somebody who does not read; then a stream waits."""
+"""Maximum size of what waitress keeps for somebody who does not read. Then a stream waits."""
 UNSENT_BYTES = 64 * 1024
-"""Maximum size of what the kernel keeps beside that; without a limit it takes some 3 MB for each."""
+"""Maximum size of what the kernel keeps beside that, which otherwise is some 3 MB for each."""
 STOP_TIMEOUT_S = 5.0
 
 
@@ -53,7 +53,7 @@ class PortInUse(SystemTrouble):
 
 
 class Server(Closeable):
-    """The pages on a port; `close` may be called twice."""
+    """The pages on a port. `close` may be called twice."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ def serve(
 
 
 def _allow_files(number: int) -> None:
-    """Let this process hold so many open files, as far as the system permits that."""
+    """Let this process hold a number of open files, as far as the system permits that."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -108,7 +108,7 @@ _DRAWN_BOARDS: deque[tuple[object, Markup]] = deque(maxlen=12)
 
 @lru_cache(maxsize=1)
 def _sprite(names: tuple[str, ...]) -> Markup:
-    """Every drawing, as each page carries them: what scripts fetch or draw finds them there."""
+    """Return every drawing as each page carries them, where scripts find them."""
     text = sprite(names).replace('style="position:absolute"', 'class="sprite"')
     text = text.replace('stroke="var(--edge,var(--line))" stroke-width="5"', 'class="rim"')
     text = text.replace(
@@ -157,5 +157,5 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
 
 
 def _in_words(value: Any) -> Any:
-    """Whatever a template prints: a sentence in the viewer's language, anything else as it is."""
+    """Return a sentence in the viewer's language, anything else as it is."""
     return translate(value) if isinstance(value, Said) else value

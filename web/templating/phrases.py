@@ -14,7 +14,7 @@ from companion.table.table_view import TableView
 
 
 def side_of(view: TableView, seat: Seat) -> Side:
-    """How a seat appears: in its game's colours, or plain while no game is on."""
+    """Return how a seat appears, plain while no game is on."""
     shown = view.seats[seat].side
     if shown:
         return shown
@@ -27,22 +27,22 @@ def side_of(view: TableView, seat: Seat) -> Side:
 
 
 def clock_words(at_s: float) -> str:
-    """Unix time as the table's clock shows it."""
+    """Return a Unix time as the table's clock shows it."""
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
 def groups(receipt: str) -> list[str]:
-    """A receipt in groups of four, to be read aloud."""
+    """Return a receipt in groups of four, to be read aloud."""
     return re.findall(".{1,4}", receipt)
 
 
 def first_up(text: str) -> str:
-    """With a capital letter, the rest as it is."""
+    """Return a text with a capital letter, the rest as it is."""
     return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
-    """A paragraph of the rules by number and title."""
+    """Return a paragraph of the rules by number and title."""
     for number, paragraph in enumerate(game.rules, start=1):
         if paragraph.id == rule:
             return say("Rule {number}, {title}", number=number, title=paragraph.title)
@@ -50,7 +50,10 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
 
 
 def tip_of(view: TableView, south: str) -> str:
-    """To which side the sign's tip points on the table screen: a class, empty for the table itself."""
+    """Return to which side the sign's tip points on the table screen.
+
+    Empty: to the table itself.
+    """
     seats = view.sign.seats
     if len(seats) == 2:
         return "both"
@@ -61,7 +64,7 @@ def tip_of(view: TableView, south: str) -> str:
 
 
 def device_words(view: TableView) -> str:
-    """Camera and pads in one line; where cards are merely counted nobody needs a camera that is well."""
+    """Return how camera and pads are, in one line."""
     tableau = view.board.tableau
     is_read = (
         tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
@@ -87,7 +90,7 @@ MOST_DIGITS = 9
 
 
 def whole_number(text: str) -> int | None:
-    """A whole number from 0 on of at most nine digits; None: it is none, or a longer one, over which `int` may stumble.
+    """Return a whole number of at most nine digits, or None for anything else.
 
     >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
     [12, 7, None, None, None, None]
@@ -96,5 +99,5 @@ def whole_number(text: str) -> int | None:
 
 
 def tenths(number: float) -> str:
-    """A number to its first decimal, as the language spoken now writes it."""
+    """Return a number to its first decimal, as the language spoken now writes it."""
     return f"{number:.1f}".replace(".", decimal_mark())

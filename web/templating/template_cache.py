@@ -14,7 +14,7 @@ _DIGEST_BYTES = 32
 
 
 class CompiledTemplates(BytecodeCache):
-    """A file for each template in a folder of the service's own; what is not whole, or cannot be written, is done anew.
+    """A file for each template in a folder of the service's own. One that is not whole is made anew.
 
     Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the digest.
     """
@@ -23,7 +23,7 @@ class CompiledTemplates(BytecodeCache):
         self._folder = folder
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket with what was kept, if that is whole and belongs to the template as it is."""
+        """Fill the bucket from its file, if that is whole and belongs to the template as it is."""
         with contextlib.suppress(OSError):
             kept = self._file(bucket).read_bytes()
             digest, code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
@@ -31,7 +31,7 @@ class CompiledTemplates(BytecodeCache):
                 bucket.bytecode_from_string(code)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep it; on a full disk nothing is kept and nothing else happens."""
+        """Write the bucket to its file. On a full disk nothing is written."""
         code = bucket.bytecode_to_string()
         path = self._file(bucket)
         unfinished = path.with_suffix(f".{os.getpid()}")
@@ -44,7 +44,7 @@ class CompiledTemplates(BytecodeCache):
                 unfinished.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Delete all files."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
                 path.unlink()

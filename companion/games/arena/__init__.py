@@ -25,11 +25,11 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import open_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
-from companion.games.base import Game, Outcome, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Stage, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
@@ -80,7 +80,7 @@ class Arena(Game[State, Orders]):
         check_board(options)
         return options
 
-    def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: ArenaOptions, rng: Random) -> State:
         """Return robots on their starts."""
         return first_state(options)
 
@@ -151,7 +151,7 @@ class Arena(Game[State, Orders]):
             if code != NOTHING
         ]
 
-    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
+    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
@@ -159,14 +159,13 @@ class Arena(Game[State, Orders]):
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state: everything on the board is public. Sealed orders never reach a state."""
-        return self.dump(state)
-
-    def dump(self, state: State) -> View:
+    def view(self, state: State, seat: Seat | None) -> View:
         """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
-        outcome."""
-        texts = state.ground.texts
+        outcome.
+
+        Everything on the board is public. Sealed orders never reach a state.
+        """
+        texts = state.terrain.texts
         robots = {
             seat: {
                 str(robot.number): {"square": texts[robot.place], "points": robot.points}
@@ -175,17 +174,15 @@ class Arena(Game[State, Orders]):
             for seat, side in zip(SEATS, state.robots, strict=True)
         }
         return {
-            "to_act": sorted(self.to_act(state)),
+            **self.common_view(state),
             "turn": state.turn,
             "turns": state.options.turns,
             "robots": robots,
-            "expected": plain_layout(self.expected(state)),
-            "outcome": plain_outcome(state.outcome),
         }
 
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
-        squares = state.ground.squares
+        squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
             for side in (0, 1)
@@ -200,7 +197,7 @@ class Arena(Game[State, Orders]):
         At the end all are open.
         """
         shown = {str(each.title) for each in stages[: stage + 1]}
-        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""
@@ -210,7 +207,7 @@ class Arena(Game[State, Orders]):
         """Hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 
-    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:  # noqa: ARG002
+    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
         """Return nothing: orders are written on the sheet."""
         return ()
 

@@ -9,7 +9,7 @@ from typing import Any
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import CardGame, Drawn, Outcome, Preset, Step, TimedGame, View
+from companion.games.base import Drawn, Outcome, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
@@ -30,7 +30,7 @@ WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "referee": Cou
 """The rules of each way to play. A state knows its way by its options."""
 
 
-class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
+class Binmat(GameWithTools[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -59,7 +59,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         Preset(say("Real cards"), {"way": "referee"}),
     )
 
-    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: BinmatOptions) -> Kit:
         """Return the kit of 78 cards and six lanes."""
         return KIT
 
@@ -107,7 +107,7 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         """Return whether people deal: they play with real cards."""
         return options.way != "full"
 
-    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
+    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
         """Return the deal, and what the hands began with."""
         return frozenset({"deck", "hands"})
 

@@ -19,9 +19,9 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import CardGame, Event, Outcome, Step, TimedGame, View, plain_outcome
+from companion.games.base import Event, Game, Outcome, Step, View, plain_outcome
 from companion.games.binmat import sentences
-from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
+from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
@@ -156,28 +156,26 @@ class CounterPad(PadGrammar):
         """Return the key before ready, if there is one."""
         return {CALL: ("a",), WON: ("b",)}.get(text, ())
 
-    def is_at_once(self, draft: tuple[str, ...]) -> bool:
-        """Return whether it is a call of a combat, which is one press."""
-        return draft == ("a",)
 
-
-_TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL)
+_TURN_PAD = CounterPad(
+    (Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL, at_once="a"
+)
 _COMBAT_PAD = CounterPad(
     (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1
 )
 
 
-class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
+class CounterGame(Game[Counter, str]):
     """The way `referee` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
 
-    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: BinmatOptions) -> Kit:
         """Return cards and lanes."""
         return KIT
 
-    def setup(self, options: BinmatOptions, rng: Random) -> Counter:  # noqa: ARG002
+    def setup(self, options: BinmatOptions, rng: Random) -> Counter:
         """Return the state with all turns left."""
         return Counter(options, options.turns)
 
@@ -195,7 +193,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         if seat in self.to_act(state):
             yield from _legal(state)
 
-    def check(self, state: Counter, seat: Seat, action: str) -> None:  # noqa: ARG002
+    def check(self, state: Counter, seat: Seat, action: str) -> None:
         """Open cards are wanted in a combat, and only there."""
         if action in _legal(state):
             return
@@ -209,7 +207,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             )
         raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
 
-    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:  # noqa: ARG002
+    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:
         """Count, call, or work the combat out."""
         ((seat, action),) = actions.items()
         if action in _CALLS:
@@ -228,19 +226,18 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             return _fight(state, OpenCards.parse(action))
         return Step(
             _turn_over(state),
-            (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),),
+            (Event(BinmatEvent.DONE, _done_text(state, seat, action), seat, rule="turns"),),
         )
 
     def outcome(self, state: Counter) -> Outcome | None:
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: Counter, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state. Nothing is hidden: the cards lie on the table."""
-        return self.dump(state)
+    def view(self, state: Counter, seat: Seat | None) -> View:
+        """Return turns left, whose turn, whether a combat is on, outcome.
 
-    def dump(self, state: Counter) -> View:
-        """Return turns left, whose turn, whether a combat is on, outcome."""
+        Nothing is hidden: the cards lie on the table.
+        """
         return {
             "way": state.options.way,
             "edition": state.options.edition,
@@ -260,11 +257,11 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         """Return the seconds of a turn. A combat takes as long as it likes."""
         return None if state.called or state.due else state.options.seconds or None
 
-    def on_timeout(self, state: Counter, seat: Seat) -> str | None:  # noqa: ARG002
+    def on_timeout(self, state: Counter, seat: Seat) -> str | None:
         """Return a pass, or only the alarm."""
         return PASS if state.options.timeout == "pass" else None
 
-    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:  # noqa: ARG002
+    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:
         """Return whether it is a press. Cards that were worked out have been moved by hands."""
         return "/" not in action
 
@@ -304,19 +301,19 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
         if not attacker or "X" in (*attacker, *defender):
             return None
-        marked = [_marked(defender, before.get(theirs, ()))]
+        marked = [_mark_open(defender, before.get(theirs, ()))]
         if state.options.edition is Edition.HACKMUD:
-            marked.insert(0, _marked(attacker, before.get(mine, ())))
+            marked.insert(0, _mark_open(attacker, before.get(mine, ())))
         else:
             marked.insert(0, " ".join(attacker))
         return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
 
-    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
+    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:
         """Return the same keys for both pads: any hand may press for the side on turn."""
         return _COMBAT_PAD if state.called or state.due else _TURN_PAD
 
 
-def _marked(stack: Cards, lay_open: Cards) -> str:
+def _mark_open(stack: Cards, lay_open: Cards) -> str:
     """Return cards of a stack, those that lay open before with their mark."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
@@ -329,7 +326,7 @@ def _legal(state: Counter) -> tuple[str, ...]:
     return (DONE, PASS, *_CALLS)
 
 
-def _done(state: Counter, seat: Seat, action: str) -> str:
+def _done_text(state: Counter, seat: Seat, action: str) -> str:
     """Return what has been done, as a sentence."""
     role = ROLES[seat]
     if action == PASS:
@@ -387,7 +384,9 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     todo = []
     if cards := combat.to_attacker_discard:
         named = say(
-            "{side!c}: {cards} to the attacker discard", side=ROLES[ATTACKER], cards=listed(cards)
+            "{side!c}: {cards} to the attacker discard",
+            side=ROLES[ATTACKER],
+            cards=cards_text(cards),
         )
         number = say(
             "{side!c}: {count} cards to the attacker discard",
@@ -397,7 +396,7 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
         named = say(
-            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=listed(cards)
+            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=cards_text(cards)
         )
         number = say(
             "{side!c}: {count} cards to the lane discard", side=ROLES[DEFENDER], count=len(cards)

@@ -42,7 +42,8 @@ class PlayMatch(PieceMatch):
         play = self._choose_play(seat)
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
-        laid = self.game.as_laid(self.state, seat, action, step)
+        layouts = self.game.layouts_by_hand(self.state, seat, action, step)
+        laid = layouts[0] if play.is_by_hand and layouts else None
         before = self._place()
         is_seen = laid is not None and dict(laid) != dict(self.look().board.layout)
         if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
@@ -162,14 +163,9 @@ class PlayMatch(PieceMatch):
 
     def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:
         """Return what the board may show after a play."""
-        pictures = []
+        pictures: list[dict[Square, str]] = []
         for play in self.game.plays(self.state, seat):
             action = self.game.parse(play.text)
             step = self.game.apply(self.state, {seat: action}, self.chance())
-            for layout in (
-                self.game.as_laid(self.state, seat, action, step),
-                *(s.expected for s in step.stages),
-            ):
-                if layout is not None:
-                    pictures.append(tops(layout))
+            pictures += map(tops, self.game.layouts_by_hand(self.state, seat, action, step))
         return pictures

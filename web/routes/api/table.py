@@ -37,17 +37,17 @@ class TableDoors:
 
     @get("/api/view", answer=ViewJson)
     def view(self) -> Response:
-        """What everybody may know."""
+        """Return what everybody may know."""
         return jsonify(plain_view(self._table.view()))
 
     @post("/api/table/act", body=Act, guard=at_table)
     def table_act(self, body: Act) -> None:
-        """Act for the seat on turn; the table raises unless that is open to anybody."""
+        """Act for the seat on turn. The table raises unless that is open to anybody."""
         self._table.act(body.moment, body.action, at_s=g.at_s)
 
     @post("/api/table/back", body=Moment, guard=at_table)
     def table_back(self, body: Moment) -> None:
-        """Take the last turn back; the table raises unless that is open to anybody."""
+        """Take the last turn back. The table raises unless that is open to anybody."""
         self._table.undo(body.moment)
 
     @post("/api/table/pause", guard=at_table)
@@ -64,22 +64,22 @@ class TableDoors:
 
     @post("/api/table/read", body=Read, guard=at_table)
     def table_read(self, body: Read) -> None:
-        """What is told has been read, by a touch of the table screen."""
+        """Say at the table screen that what is told has been read."""
         self._table.read("table", body.moment, body.stage, body.told)
 
     @post("/api/table/rematch", body=Rematch, guard=at_table)
     def table_rematch(self, body: Rematch) -> None:
-        """The same once more, by the table screen."""
+        """Start the same game once more."""
         self._table.rematch(body.swap)
 
     @post("/api/table/choose", body=Choose, guard=at_table)
     def table_choose(self, body: Choose) -> None:
-        """Choose a game in the lobby; nobody sits down by that, and nothing begins."""
+        """Choose a game in the lobby. Nobody sits down by that, and nothing begins."""
         self._table.choose(body.game)
 
     @post("/api/table/home", guard=at_table)
     def table_home(self) -> None:
-        """Offer all games: instead of the one that was chosen, or after a game."""
+        """Offer all games instead of the one that was chosen, or after a game."""
         self._table.go_home()
 
     @post("/api/table/start", guard=at_table)

@@ -16,7 +16,7 @@ from web.security.auth import is_own_screen
 
 
 class GoOn(Body, frozen=True):
-    """Who takes over; `sitting` names whose phone is gone."""
+    """Who takes over. `sitting` names whose phone is gone."""
 
     by: Literal["pad", "machine", "phone"]
     sitting: Text

@@ -31,10 +31,10 @@ class TileRoutes:
 
     @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
     def laid(self, seat: Seat, body: Laid) -> None:
-        """The tiles of the seat are down, or no longer."""
+        """Say that the seat's tiles are down, or no longer."""
         self._page_context.table.lay_tiles(seat, body.moment, body.is_ready)
 
     @post("/api/table/tiles", body=LaidBy, guard=at_table)
     def table_laid(self, body: LaidBy) -> None:
-        """The same, said on the table screen."""
+        """Say on the table screen that a seat's tiles are down, or no longer."""
         self._page_context.table.lay_tiles(body.seat, body.moment, body.is_ready)
