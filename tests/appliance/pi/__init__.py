@@ -103,6 +103,7 @@ def _make(bare: Path, folder: Path) -> None:
     build.do("depmod", "-b", str(taken), modules.name)
     build.do("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
     shutil.copy(taken / "bin/kmod", root / "bin/kmod")
+    (root / "sbin/modprobe").symlink_to("/bin/kmod")  # by which the kernel loads vfat
     _add_guest(root)
     _make_initrd(taken, modules.name, folder)
     shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
