@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from arena_tools import (
     GAME,
-    GAME,
     NORTH,
     SOUTH,
     Places,
