@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from companion.core.i18n import joined, listed, say
+from companion.core.i18n import joined, listed, say, say_n
 from companion.core.kit import Layout
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
@@ -24,6 +24,7 @@ from companion.games.scouts.state import (
     placed,
     with_rock,
 )
+from companion.games.screen import Tell
 
 
 def play(state: State, decision: Decision) -> Step[State]:
@@ -117,20 +118,49 @@ def _move(state: State, decision: Decision) -> Step[State]:
     is_dash = decision.kind is Kind.DASH
     events = [_dashed(state, *squares)] if is_dash else _jumped(state, squares)
     layout, outcome = layout_of(after), None
+    tells = (Tell(_headline(before, decision)),)
+    intel = SCOUT_FACES[before.seat][1]
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
         events.append(_told(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
         outcome = Outcome(frozenset({state.seat}), reason)
+        home = say("{side!c} brings the intel home", side=_side(state))
+        tells = (Tell(home, "taken", (intel,)),)
     turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
     laid = _not_turned(layout, before, squares[-1]) if turns_over else layout
-    stages = [Stage(say("Dash") if is_dash else say("Jump"), {}, tuple(events), laid)]
+    title = say("Dash") if is_dash else say("Jump")
+    stages = [Stage(title, {}, tuple(events), laid, tells=tells)]
     if turns_over:
         text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
         why = say("A scout on the other home rank is turned over.")
         turned = _told(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
         events.append(turned)
-        stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout))
+        gathers = say("{side!c} gathers intel", side=_side(state))
+        tell = Tell(gathers, "taken", (SCOUT_FACES[before.seat][0], intel))
+        stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout, tells=(tell,)))
     return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
+
+
+def _headline(position: Position, decision: Decision) -> str:
+    """Return what the sign tells of a dash or jumps, in at most 40 letters."""
+    start, *_, end = decision.squares
+    foe = SEAT_NAMES[1 - position.seat]
+    parts = {"side": SEAT_NAMES[position.seat], "other": foe, "square": NAMES[start]}
+    if decision.kind is Kind.DASH:
+        if position.foe >> end & 1:
+            return say("{side!c} lands on {other} at {to}", **parts, to=NAMES[end])
+        return say("{side!c} dashes {square} to {to}", **parts, to=NAMES[end])
+    jumps = len(decision.squares) - 1
+    over = (start + end) // 2
+    if jumps == 1 and position.foe >> over & 1:
+        return say("{side!c} jumps over {other} to {to}", **parts, to=NAMES[end])
+    return say_n(
+        "{side!c} jumps {square} to {to}",
+        "{side!c} makes {n} jumps to {to}",
+        jumps,
+        **parts,
+        to=NAMES[end],
+    )
 
 
 def _not_turned(layout: Layout, before: Position, number: int) -> Layout:
