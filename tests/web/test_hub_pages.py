@@ -15,7 +15,7 @@ from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.table.public.messages import PublicState, PublicView, encoded, read_record
+from companion.table.public.messages import PublicState, PublicView, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.host import CODE_S
@@ -203,7 +203,7 @@ def test_what_waits_for_a_delay_takes_bounded_memory() -> None:
     room.put(RoomTable("a", 1, ""))
     (record, *_) = played_records("outbuffered", 1, 1)
     move = {"faces": ["R", "B"], "origin": "a1", "target": "b2", "turned": True}
-    told = msgspec.json.decode(encoded(record))
+    told = msgspec.json.decode(encode_public(record))
     told["view"]["moves"] = [move] * 300
     tracemalloc.start()
     for entry in range(1, 600):

@@ -25,7 +25,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import open_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -169,7 +169,7 @@ class Arena(Game[State, Orders]):
 
         Everything on the board is public. Sealed orders never reach a state.
         """
-        texts = state.ground.texts
+        texts = state.terrain.texts
         robots = {
             seat: {
                 str(robot.number): {"square": texts[robot.place], "points": robot.points}
@@ -186,7 +186,7 @@ class Arena(Game[State, Orders]):
 
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
-        squares = state.ground.squares
+        squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
             for side in (0, 1)
@@ -201,7 +201,7 @@ class Arena(Game[State, Orders]):
         At the end all are open.
         """
         shown = {str(each.title) for each in stages[: stage + 1]}
-        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""
