@@ -150,9 +150,7 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     return options
 
 
-def _fields(
-    game: Game[Any, Any], chosen: Mapping[str, Any]
-) -> list[tuple[str, list[ChosenRow]]]:
+def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
     """Return the option rows by heading."""
     plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
     own = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
