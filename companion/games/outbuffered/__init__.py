@@ -127,7 +127,7 @@ class Outbuffered(Game[State, str]):
             return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
             return say("Neither can start again.")
-        if state.robots == state.ground.bases and state.flags == (None, None):
+        if state.robots == state.terrain.bases and state.flags == (None, None):
             return say("Both flags came home.")
         if state.turn - 1 == options.turn_limit:
             return say("Turn {number} was the last.", number=options.turn_limit)
