@@ -1,4 +1,4 @@
-"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in three languages."""
+"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in every language."""
 
 from __future__ import annotations
 
@@ -160,6 +160,14 @@ def test_a_table_is_watched_by_its_number(app: Flask, room: Room) -> None:
     assert "Scan a code" not in free, "who sits elsewhere has none"
     missing = app.test_client().get("/nowhere", headers={"Accept": "text/html"})
     assert "Every page can be reached from the wall." in missing.text
+
+
+@pytest.mark.parametrize("path", ["/live/watch/1", "/live/overlay/1"])
+def test_a_watched_table_is_streamed(app: Flask, path: str) -> None:
+    with app.test_client().get(path, buffered=False) as stream:
+        chunks = iter(stream.response)
+        assert next(chunks) == b"retry: 1000\n\n"
+        assert 'class="board"' in next(chunks).decode()
 
 
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
