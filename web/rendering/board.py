@@ -391,11 +391,29 @@ class _Sketch:
     # ---- what happened ----
 
     def bounces(self) -> str:
-        """A bar at every edge that refused a move in the step that is shown."""
-        told = [(event.square, event.edge) for event in self.scene.events]
-        return "".join(
-            self._bounce(Square.parse(square), edge) for square, edge in told if square and edge
+        """A bar at every edge that refused a move, and on a square that several wanted all of them, faint and small."""
+        told = [
+            (Square.parse(event.square), event.edge)
+            for event in self.scene.events
+            if event.square and event.edge
+        ]
+        wanted = [square.shifted(*edge) for square, edge in told]
+        ghosts = [
+            self._wish(*way)
+            for way, target in zip(told, wanted, strict=True)
+            if wanted.count(target) > 1
+        ]
+        return "".join(ghosts + [self._bounce(*way) for way in told])
+
+    def _wish(self, square: Square, edge: tuple[int, int]) -> str:
+        """A piece on the side of the square beyond an edge from which it would have come."""
+        x, y = self.centre(square)
+        across, down = self.way(edge)
+        piece = self._stack(square, self.scene.layout.get(square, ())[-1:], "ghost")
+        place = (
+            f"translate({x + 82 * across:g} {y + 82 * down:g}) scale(.5) translate({-x:g} {-y:g})"
         )
+        return f'<g transform="{place}">{piece}</g>'
 
     def shots(self) -> str:
         """Lines of fire of the step that is shown; they lie under the pieces."""
