@@ -33,7 +33,7 @@ from web.server.worker import Worker
 from web.templating.phrases import device_words, rule_words, tip_of
 
 
-class _Asked(NamedTuple):
+class FragmentKey(NamedTuple):
     """What is drawn, for whom: under this a drawing is kept."""
 
     page: str
@@ -78,8 +78,8 @@ class PageContext:
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
     _addresses: _Addresses = field(default_factory=_Addresses)
-    _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
-    _drawing: dict[_Asked, threading.Lock] = field(
+    _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
+    _drawing: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
 
@@ -127,7 +127,7 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = _Asked(page, viewer, own_screen, at_table, spoken(), request.script_root)
+        asked = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
@@ -150,7 +150,7 @@ class PageContext:
         """Return whether the page says what single plays are."""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, asked: _Asked) -> tuple[int, str]:
+    def _draw(self, asked: FragmentKey) -> tuple[int, str]:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
@@ -171,7 +171,7 @@ class PageContext:
             )
         return view.version, html
 
-    def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
+    def _about_game(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the game that is on, or was."""
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
@@ -199,7 +199,7 @@ class PageContext:
             else (),
         }
 
-    def _about_room(self, asked: _Asked) -> dict[str, Any]:
+    def _about_room(self, asked: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
@@ -225,7 +225,7 @@ class PageContext:
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, view: TableView, asked: _Asked) -> dict[str, Any]:
+    def _for_surface(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
         """Return what one surface alone is given."""
         features = self.features
         given: dict[str, Any] = {
