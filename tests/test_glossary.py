@@ -22,9 +22,19 @@ OLD_MODULES = {
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground",
 }  # fmt: skip
-OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
+OLD_FUNCTIONS = {
+    "furnish",
+    "settling",
+    "handover",
+    "manners",
+    "litter",
+    "notify",
+    "described",
+    "spelt",
+    "heeding",
+}
 
 
 @cache

@@ -330,7 +330,7 @@ class Companion(Closeable):
     def _open_own_wifi(self) -> None:
         """Watch for a start without a network; the table button held meanwhile opens the own Wi-Fi at once."""
         folder = Manager().folder
-        if folder is None or self.simulation is not None:
+        if folder is None:
             return
         own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.wifi_is)
         self.own_wifi = own

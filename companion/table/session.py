@@ -244,7 +244,7 @@ class Session:
         return self.turns[-1].stages if self.turns else ()
 
     @property
-    def opened(self) -> tuple[Turn, ...]:
+    def opened_turns(self) -> tuple[Turn, ...]:
         """Return the turns of which every stage has been shown: only their orders may be told."""
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns

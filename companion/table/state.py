@@ -159,7 +159,7 @@ class TableState:
         )
 
     @property
-    def watched(self) -> bool:
+    def sees_board(self) -> bool:
         """Return whether the camera sees this game's board, so that it can tick things off."""
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
@@ -184,7 +184,7 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     if session.game.hides(session.options) and not session.is_opened:
         return {}
     told: dict[int, tuple[str, ...]] = {}
-    for place in reversed(range(len(session.opened))):
+    for place in reversed(range(len(session.opened_turns))):
         turn = session.turns[place]
         if told and turn.number != session.turns[max(told)].number:
             break
@@ -199,7 +199,7 @@ def no_reasons() -> str:
     return say("The machine has nothing to explain right now")
 
 
-def last_explained(live: TableState) -> Seat | None:
+def explaining_machine(live: TableState) -> Seat | None:
     """Return the machine whose reasons for its last action may be told.
 
     Of two, the one that acted later.
@@ -264,7 +264,7 @@ def headline_of(live: TableState) -> Headline | None:
 def must_wait(live: TableState, order: HandIn) -> bool:
     """Return whether the camera must look again before this end of a turn, after a moving hand."""
     session, reading = live.session, live.reading
-    if order.moment != session.moment or order.seat not in session.awaited or not live.watched:
+    if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
         return False
     if reading is None or order.action not in session.open_actions:
         return False
@@ -280,7 +280,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
 def problems_of(live: TableState) -> tuple[Problem, ...]:
     """Return what is wrong on the board now. While something moves, what was wrong before stays."""
     session, reading = live.session, live.reading
-    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.watched:
+    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.sees_board:
         return ()
     target = session.target
     if target is None:
@@ -341,7 +341,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     session = live.session
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
-        done = live.watched and live.agrees
+        done = live.sees_board and live.agrees
         return tuple(
             Instruction(HandMove((), None, None, done), session.hands_for(seat), text)
             for seat, text in todo
@@ -354,7 +354,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     ):
         return ()
     moves = board_check.hand_moves(
-        kit, live.before, target, live.reading if live.watched else None, live.touched
+        kit, live.before, target, live.reading if live.sees_board else None, live.touched
     )
     told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))

@@ -50,10 +50,10 @@ HUNG_S = 30.0
 class TableStore:
     """Keeps the one `TableState` of a table.
 
-    Whoever changes something holds the table (`alone`); every method but `alone`, `heeding` and those of the thread is
-    called by somebody who does. A state that is published is never changed any more, so looking at it needs no lock.
-    The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What must
-    survive a restart goes through `accept` alone.
+    Whoever changes something holds the table (`hold`). Every method but `hold`, `hold_for_device` and those of the
+    thread is called by somebody who does. A state that is published is never changed any more, so looking at it needs
+    no lock. The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What
+    must survive a restart goes through `accept` alone.
 
     `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be called again. Without
     it (tests, fast simulation) time passes after each input, and in `step`.
@@ -109,17 +109,17 @@ class TableStore:
     # ---- the lock and the thread ---------------------------------------------------------------------------------
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold the table while something is decided and done. Raises `Stale` once it is closed."""
-        with self._held():
+        with self._lock_table():
             self._require_open()
             yield
 
     @contextmanager
-    def heeding(self) -> Iterator[None]:
+    def hold_for_device(self) -> Iterator[None]:
         """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
         try:
-            with self._held():
+            with self._lock_table():
                 yield
         except Stale:
             pass  # the table closes
@@ -129,7 +129,7 @@ class TableStore:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _lock_table(self) -> Iterator[None]:
         self._waiting.append(None)
         is_held = self._lock.acquire(timeout=HUNG_S)
         self._waiting.pop()
@@ -245,7 +245,7 @@ class TableStore:
             self.accept(time_out)
         self.accept(record)
 
-    def when_accepted(self, follow: Callable[[], None]) -> None:
+    def on_accept(self, follow: Callable[[], None]) -> None:
         """Have this called after every record, for what follows from it by itself."""
         self._followers.append(follow)
 

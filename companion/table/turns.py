@@ -18,10 +18,10 @@ from companion.table.state import (
     NO_TILES,
     EarlyPress,
     TileState,
+    explaining_machine,
     headline_of,
     headlines_of,
     instructions,
-    last_explained,
     must_wait,
     no_reasons,
 )
@@ -118,7 +118,7 @@ class Turns:
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
-        if self._store.live.watched:
+        if self._store.live.sees_board:
             self._refuse_if_disagreeing(by, force)
         if session.phase is Phase.SETUP:
             self._store.accept(Begin(by, now_s))
@@ -157,7 +157,7 @@ class Turns:
             raise Illegal(
                 Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says")
             )
-        if is_wanted and reasons and last_explained(live) is None:
+        if is_wanted and reasons and explaining_machine(live) is None:
             raise Illegal(Refusal.WRONG_PHASE, no_reasons())
         wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
         asked = wanted if is_wanted else ""
@@ -209,7 +209,7 @@ class TileOrders:
         self._store = store
         self._turns = turns
         self._number = 0
-        store.when_accepted(self._ask)
+        store.on_accept(self._ask)
 
     def ready(self, seat: Seat, moment: str, is_ready: bool = True) -> None:
         """Note that a seat's tiles lie, or no longer.
@@ -243,7 +243,7 @@ class TileOrders:
         self._show(TileState(ready, faults), cue)
         self._ask()
 
-    def seen(self, answer: RowsSeen) -> None:
+    def take_answer(self, answer: RowsSeen) -> None:
         """Take in what the camera has read. An answer to an older question is passed over."""
         tiles = self._store.live.tiles
         if tiles.wanted is None or tiles.wanted.number != answer.number:
@@ -265,11 +265,11 @@ class TileOrders:
         except CompanionError:  # a disk that refuses has been told: ready once more tries again
             self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
-    def keep(self) -> None:
+    def expire(self) -> None:
         """Give up a question that the camera does not answer."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
-            self.seen(
+            self.take_answer(
                 RowsSeen(
                     wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
                 )
@@ -287,11 +287,11 @@ class TileOrders:
         self._number += 1
         wanted = RowsWanted(self._number, frozenset(people), self._store.now_s())
         self._show(replace(live.tiles, wanted=wanted))
-        if live.watched:
-            self._store.listeners.rows_wanted(wanted)
+        if live.sees_board:
+            self._store.listeners.request_rows(wanted)
         else:
             rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-            self.seen(RowsSeen(wanted.number, rows))
+            self.take_answer(RowsSeen(wanted.number, rows))
 
     def _show(self, tiles: TileState, *signals: Signal) -> None:
         self._store.publish(replace(self._store.live, tiles=tiles), signals)

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.games.base import Step
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.turn import State
-from companion.games.spelling import spelt
+from companion.games.spelling import spell_action
 
 GAME = Outbuffered()
 RNG = Random(0)
@@ -41,7 +41,7 @@ def at(
         for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)
     ]
     robots = (Square.parse(purple), Square.parse(lime))
-    return State(state.options, state.ground, robots, (flags[0], flags[1]))
+    return State(state.options, state.terrain, robots, (flags[0], flags[1]))
 
 
 def kinds(step: Step[State]) -> list[str]:
@@ -396,7 +396,7 @@ def test_plan_of_a_lone_robot_is_what_happens(south: str, north: str, entered: s
 
 
 def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
-    orders = spelt(GAME, start(), Seat.SOUTH, "URS")
+    orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
     with speaking("es"):
         assert [translate(order.letter) for order in orders] == ["A", "D", "T"]
 

@@ -460,7 +460,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
-        with store_of(table).alone():
+        with store_of(table).hold():
             asleep.set()
             gate.wait(10)
 

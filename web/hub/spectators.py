@@ -65,14 +65,15 @@ class SpectatorPages:
         """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        draw = copy_current_request_context(self._fragment)
+        draw, root = copy_current_request_context(self._fragment), request.script_root
         known = -1
 
         def messages_of(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return message(self._recall(page, now, version) or draw(page, now, version, shown))
+            drawing = self._recall(page, now, version, root)
+            return message(drawing or draw(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
@@ -88,13 +89,13 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _recall(self, page: str, table: RoomTable, version: int) -> str | None:
+    def _recall(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
         """Return a page as it was drawn at this version, or None."""
-        drawings = self._drawings.get((page, table.id, spoken(), request.script_root))
+        drawings = self._drawings.get((page, table.id, spoken(), root))
         return drawings.get((version, round(self._room.delay_s))) if drawings else None
 
     def _fragment(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
-        drawing = self._recall(page, table, version)
+        drawing = self._recall(page, table, version, request.script_root)
         if drawing is None:
             drawing = self._draw(page, table, shown)
             with self._lock:

@@ -19,8 +19,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
-from web.rendering.beats import beats_of
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]

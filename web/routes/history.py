@@ -203,7 +203,7 @@ class HistoryPages:
         key = (replay.line.number, told.moment, seat, done)
         if key not in self._advices:
             self._advices[key] = coach.review(
-                told, done, lambda *asked: replay.spelt(turn, seat, asked[-1])
+                told, done, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
             while len(self._advices) > _MOST_ADVICES:
                 self._advices.pop(next(iter(self._advices)))

@@ -59,7 +59,10 @@ class HostPages:
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = (
-            request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+            request.args.get("game")
+            or view.game
+            or view.board.suggested
+            or self._table.remembered_game
         )
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})

@@ -165,7 +165,7 @@ class Arena(Game[State, Orders]):
 
         Everything on the board is public. Sealed orders never reach a state.
         """
-        texts = state.ground.texts
+        texts = state.terrain.texts
         robots = {
             seat: {
                 str(robot.number): {"square": texts[robot.place], "points": robot.points}
@@ -182,7 +182,7 @@ class Arena(Game[State, Orders]):
 
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
-        squares = state.ground.squares
+        squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
             for side in (0, 1)

@@ -30,7 +30,7 @@ _DIRECTIONS = tuple(
 
 def standing_of(state: State, seat: Seat | None) -> BoardUi:
     """Hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
-    squares, most = state.ground.squares, state.options.hit_points
+    squares, most = state.terrain.squares, state.options.hit_points
     return BoardUi(
         sign=_sign(state, seat),
         hint=_hint(state),
@@ -62,7 +62,7 @@ def _hint(state: State) -> str:
         return state.outcome.reason
     options, turn = state.options, state.turn
     hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)
-    if not any(state.ground.spawns) or not options.spawn_every:
+    if not any(state.terrain.spawns) or not options.spawn_every:
         return hint
     if is_spawning(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
@@ -79,7 +79,7 @@ def _facts(points: list[int]) -> str:
 
 def _sheet(state: State, side: int) -> OrderSheet:
     units = tuple(
-        Unit(str(robot.number), state.ground.squares[robot.place], counted_points(robot.points))
+        Unit(str(robot.number), state.terrain.squares[robot.place], counted_points(robot.points))
         for robot in state.robots[side]
     )
     return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
@@ -136,6 +136,6 @@ def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...
         place: int | None = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
-            place = state.ground.ahead[place][direction]
-        found.append(None if place is None else state.ground.squares[place])
+            place = state.terrain.ahead[place][direction]
+        found.append(None if place is None else state.terrain.squares[place])
     return tuple(found)

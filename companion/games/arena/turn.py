@@ -12,7 +12,7 @@ from enum import Enum
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
-from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Ground
+from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Terrain
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
@@ -72,7 +72,7 @@ def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
     south, north = map(sorted, sides)
     after = State(
-        state.options, state.ground, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
+        state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
     )
     return Step(after, tuple(turn.events), tuple(turn.stages))
 
@@ -94,7 +94,7 @@ class _Turn:
 
     def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
         self.options: ArenaOptions = state.options
-        self.ground: Ground = state.ground
+        self.terrain: Terrain = state.terrain
         self.number = state.turn
         self.robots: list[_Robot] = []
         for side in (0, 1):
@@ -135,7 +135,7 @@ class _Turn:
         edge: tuple[int, int] | None = None,
     ) -> None:
         """Add an event that happens to a robot where it stands."""
-        texts = self.ground.texts
+        texts = self.terrain.texts
         there = None if to is None else texts[to]
         self.events.append(
             Event(kind, text, SEATS[robot.side], texts[robot.place], there, edge, why, rule)
@@ -146,11 +146,11 @@ class _Turn:
         if len(self.events) == self._told:
             return
         if self._layout is None:
-            squares = self.ground.squares
+            squares = self.terrain.squares
             self._layout = {
                 squares[each.place]: STACKS[each.side][each.number] for each in self.robots
             }
-        most, squares = self.options.hit_points, self.ground.squares
+        most, squares = self.options.hit_points, self.terrain.squares
         badges = {
             squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
         }
@@ -172,7 +172,7 @@ def _shelter(turn: _Turn) -> None:
             turn.add_event(
                 ArenaEvent.DEFEND,
                 robot,
-                sentences.shelters(robot.name, turn.ground.texts[robot.place]),
+                sentences.shelters(robot.name, turn.terrain.texts[robot.place]),
                 "defending",
             )
     if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
@@ -186,7 +186,7 @@ def _arm(turn: _Turn) -> None:
             turn.add_event(
                 ArenaEvent.ARMED,
                 robot,
-                sentences.arms(robot.name, turn.ground.texts[robot.place]),
+                sentences.arms(robot.name, turn.terrain.texts[robot.place]),
                 "self-destruct",
             )
     if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
@@ -195,7 +195,7 @@ def _arm(turn: _Turn) -> None:
 
 def _move(turn: _Turn) -> None:
     """Carry out all moves at once."""
-    ahead, texts = turn.ground.ahead, turn.ground.texts
+    ahead, texts = turn.terrain.ahead, turn.terrain.texts
     tries = {
         index: ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
@@ -244,7 +244,7 @@ def _bumps(
         if len(indexes) > 1:
             headlines.append(
                 Headline(
-                    sentences.all_want(len(indexes), turn.ground.texts[place]),
+                    sentences.all_want(len(indexes), turn.terrain.texts[place]),
                     "bump",
                     tuple(names[:2]),
                 )
@@ -262,8 +262,8 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     """Return why a move fails, as a sentence."""
     robot, target = turn.robots[index], tries[index]
     if target is None:
-        return _barrier(turn.ground, robot.place, MOVES[robot.code])
-    square = turn.ground.texts[target]
+        return _barrier(turn.terrain, robot.place, MOVES[robot.code])
+    square = turn.terrain.texts[target]
     if failure is Failure.HELD:
         return sentences.stays(turn.at[target].name, square)
     return sentences.contest(
@@ -271,25 +271,25 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     )
 
 
-def _barrier(ground: Ground, place: int, direction: int) -> str:
+def _barrier(terrain: Terrain, place: int, direction: int) -> str:
     """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-    square = ground.squares[place].shifted(*STEPS[direction])
+    square = terrain.squares[place].shifted(*STEPS[direction])
     return (
         sentences.into_wall(direction, str(square))
-        if square in ground.walls
+        if square in terrain.walls
         else sentences.off_board(direction)
     )
 
 
 def _spawn(turn: _Turn) -> None:
     """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
-    options, ground = turn.options, turn.ground
+    options, terrain = turn.options, turn.terrain
     if not is_spawning(options, turn.number):
         return
-    for side, spawns in enumerate(ground.spawns):
+    for side, spawns in enumerate(terrain.spawns):
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
-            square = ground.texts[place]
+            square = terrain.texts[place]
             if standing := turn.at.get(place):
                 why = sentences.is_in_the_way(standing.name)
             elif len(numbers) >= options.max_robots:
@@ -314,20 +314,20 @@ def _spawn(turn: _Turn) -> None:
 
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks at once, each at the square next to the robot."""
-    ground = turn.ground
+    terrain = turn.terrain
     for robot in turn.robots:
         if robot.code not in ATTACKS:
             continue
         direction = ATTACKS[robot.code]
-        target = ground.ahead[robot.place][direction]
+        target = terrain.ahead[robot.place][direction]
         victim = None if target is None else turn.at.get(target)
         if target is not None and victim is not None:
             _hit(turn, robot, victim)
             continue
         why = (
-            _barrier(ground, robot.place, direction)
+            _barrier(terrain, robot.place, direction)
             if target is None
-            else sentences.is_empty(ground.texts[target])
+            else sentences.is_empty(terrain.texts[target])
         )
         turn.add_event(
             CommonEvent.MISS,
@@ -348,7 +348,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
     why = sentences.hit_reason(is_friend, victim.code == DEFEND)
-    square = turn.ground.texts[victim.place]
+    square = turn.terrain.texts[victim.place]
     text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
     turn.add_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
     told = sentences.takes(robot.side, victim.side, victim.number, damage)
@@ -358,7 +358,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
     """What is told of a hit: who has done it, and the robot that has lost points by it."""
     victim = robots[-1]
-    faces, square = tuple(robot.name for robot in robots), turn.ground.squares[victim.place]
+    faces, square = tuple(robot.name for robot in robots), turn.terrain.squares[victim.place]
     return Headline(
         text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points
     )
@@ -371,10 +371,10 @@ def _blow_up(turn: _Turn) -> None:
     """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
-        places = turn.ground.around[robot.place]
+        places = turn.terrain.around[robot.place]
         victims = [turn.at[place] for place in places if place in turn.at]
         hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
-        text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
+        text = sentences.blows_up(robot.name, turn.terrain.texts[robot.place], hits)
         why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
         turn.add_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         told = sentences.has_blown_up(robot.side, robot.number, len(victims))

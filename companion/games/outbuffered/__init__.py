@@ -14,7 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Outcome, Step, View
-from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, ground_of, kit_of
+from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, kit_of, terrain_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
@@ -67,13 +67,13 @@ class Outbuffered(Game[State, str]):
     def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
         """Convert the options. Refuse a board that cannot be read."""
         options: OutbufferedOptions = super().options(raw)
-        ground_of(options.board)
+        terrain_of(options.board)
         return options
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
         """Return robots on their start tiles, flags on their bases."""
-        ground = ground_of(options.board)
-        return State(options, ground, ground.starts, ground.bases)
+        terrain = terrain_of(options.board)
+        return State(options, terrain, terrain.starts, terrain.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""
@@ -186,7 +186,7 @@ class Outbuffered(Game[State, str]):
                 say("to {square}: you take their flag", square=there),
                 squares,
             )
-        if there == state.ground.bases[index]:
+        if there == state.terrain.bases[index]:
             return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
         return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
 

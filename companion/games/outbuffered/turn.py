@@ -25,7 +25,7 @@ from companion.games.outbuffered.board import (
     SOUTH,
     STANDARD_MAP,
     STEPS,
-    Ground,
+    Terrain,
 )
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.screen import Headline
@@ -65,7 +65,7 @@ class State:
     """
 
     options: OutbufferedOptions
-    ground: Ground
+    terrain: Terrain
     robots: tuple[Square, Square]
     flags: tuple[Square | None, Square | None]
     turn: int = 1
@@ -141,7 +141,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     places: list[Square] = []
     for command in entered:
         if command in STEPS:
-            target = state.ground.neighbour(turn.robots[index], _direction(state, index, command))
+            target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
             if target is not None and _refusal(turn, index, command, target) is None:
                 turn.robots[index] = target
                 _pick_up(turn, index)
@@ -208,12 +208,12 @@ def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tup
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
-        if tried in state.ground.walls:
+        if tried in state.terrain.walls:
             return sentences.into_wall(command, tried), "wall"
         is_turned = seat == NORTH and state.options.directions == "seat"
         return sentences.off_board(command, is_turned=is_turned), "edge"
     if turn.flags[seat] == target:
-        home = target == state.ground.bases[seat] and turn.flags[1 - seat] is None
+        home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
         if not home or state.options.own_flag_blocks_base:
             return sentences.own_flag(seat, target), "flag"
     return None
@@ -221,13 +221,15 @@ def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tup
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the moves of one step, both at once."""
-    ground, state = turn.state.ground, turn.state
+    terrain, state = turn.state.terrain, turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
     why: dict[int, str] = {}
     turn.bumped = {}
     for seat in movers:
-        targets[seat] = ground.neighbour(turn.robots[seat], _direction(state, seat, commands[seat]))
+        targets[seat] = terrain.neighbour(
+            turn.robots[seat], _direction(state, seat, commands[seat])
+        )
         if reason := _refusal(turn, seat, commands[seat], targets[seat]):
             why[seat], turn.bumped[seat] = reason
     if (tried := targets[0]) is not None and tried == targets[1]:
@@ -286,7 +288,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 
 def _homecoming(turn: _Turn) -> None:
     """Make the win check after the moves."""
-    bases = turn.state.ground.bases
+    bases = turn.state.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
         _finish(turn, (), say("Both bring the flag home in the same step: a draw."), "ties")
@@ -307,7 +309,7 @@ def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> No
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the shots of one step, both at once, and the way home of whoever is hit."""
-    fire = turn.state.ground.lines_of_fire
+    fire = turn.state.terrain.lines_of_fire
     hit = []
     for seat in (SOUTH, NORTH):
         if commands[seat] != "S":
@@ -334,7 +336,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
             )
     if not hit:
         return
-    starts = turn.state.ground.starts
+    starts = turn.state.terrain.starts
     for seat in hit:
         if turn.flags[1 - seat] is None:
             turn.flags[1 - seat] = turn.robots[seat]
@@ -421,7 +423,7 @@ def _end_by_blocked_start(turn: _Turn, shut_out: list[int]) -> None:
         )
         return
     loser = shut_out[0]
-    start = turn.state.ground.starts[loser]
+    start = turn.state.terrain.starts[loser]
     reason = sentences.shut_out(1 - loser, start, by_robot=turn.robots[1 - loser] == start)
     _finish(turn, (1 - loser,), reason, "start-blocked")
 
@@ -436,7 +438,7 @@ def lead(state: State) -> float:
 
 
 def _steps_home(state: State, seat: int) -> int:
-    robot, home, flag = state.robots[seat], state.ground.bases[seat], state.flags[1 - seat]
+    robot, home, flag = state.robots[seat], state.terrain.bases[seat], state.flags[1 - seat]
     if flag is None:
-        return state.ground.distance(robot, home)
-    return state.ground.distance(robot, flag) + state.ground.distance(flag, home)
+        return state.terrain.distance(robot, home)
+    return state.terrain.distance(robot, flag) + state.terrain.distance(flag, home)
