@@ -21,7 +21,7 @@ from companion.archive.played_games import (
     ReplayStep,
     Tendency,
 )
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
@@ -187,11 +187,11 @@ class HistoryPages:
             raise NotFound
         speak(spoken(), self._names(replay.line))
         advices = {
-            seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
+            seat: advice for seat in SEATS if (advice := self._review(coach, replay, turn, seat))
         }
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
+    def _review(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """Return the coach's judgement of a seat's action, asked for once.
 
         None: the seat did nothing.
@@ -209,7 +209,7 @@ class HistoryPages:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = (
@@ -329,7 +329,7 @@ def commands(tendency: Tendency) -> str:
     )
 
 
-def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
+def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(

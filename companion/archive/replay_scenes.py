@@ -33,7 +33,7 @@ class _Played:
     turn: PastTurn
 
 
-class Retelling:
+class Replay:
     """A game that is over. Scenes are made when they are asked for, and any thread may ask.
 
     `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the moments of which

@@ -87,7 +87,7 @@ SHOWN = """
 import re
 from pathlib import Path
 from tempfile import mkdtemp
-from companion.games.outside import load_games
+from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES, event_cues
@@ -182,7 +182,7 @@ def test_broken_games_are_named_with_their_fault_and_leave_the_others_alone(clas
         install(clash, name, code, {name: value})
     told = python(
         clash,
-        "from companion.games.outside import load_games\n"
+        "from companion.games.plugins import load_games\n"
         "from companion.games import GAMES\n"
         "for each in load_games(): print(f'{each.name}|{each.package}|{each.trouble}')\n"
         "load_games()\n"
@@ -238,7 +238,7 @@ def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
 GONE = """
 import sys
 from pathlib import Path
-from companion.games.outside import load_games
+from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES
