@@ -160,7 +160,7 @@ selfplay: $(VENV)/.runs
 fuzz: $(VENV)/.tests
 	PYTHONPATH=tests $(BIN)/python -m fuzz --cases $(N) --jobs $(JOBS) $(ARGS)
 
-# Pictures of every page in every state: four sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
+# Pictures of every page in every state: five sizes, light and dark, three languages; some 2,600 files in a quarter of an hour.
 # ARGS="--sizes phone --languages fr --only over" makes fewer.
 screenshots: $(VENV)/.tests tools
 	PYTHONPATH=tests $(BIN)/python -m screenshots $(SCREENSHOTS) $(ARGS)

@@ -18,13 +18,23 @@ OLD_MODULES = {
     "house", "furnish", "seen", "beside", "plain", "described", "refusals", "guard", "gate", "limits", "passing",
     "desk", "watch", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
     "settling", "squares", "closer", "litter", "finding", "things", "trouble", "truth", "sight", "weak", "eye", "told",
-    "past", "care", "manners", "standing", "door", "hands",
+    "past", "care", "manners", "standing", "door", "hands", "outside", "retelling",
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground", "Retelling",
 }  # fmt: skip
-OLD_FUNCTIONS = {"furnish", "settling", "handover", "manners", "litter", "notify", "described"}
+OLD_FUNCTIONS = {
+    "furnish",
+    "settling",
+    "handover",
+    "manners",
+    "litter",
+    "notify",
+    "described",
+    "spelt",
+    "heeding",
+}
 
 
 @cache

@@ -244,6 +244,8 @@ class PageContext:
             own = features.own_wifi if is_lobby else None
             given["own_wifi"] = own if own and own.hotspot else None
             given["voice"] = features.welcome.voice
+        elif asked.page == "pass":
+            given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given

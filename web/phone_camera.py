@@ -152,7 +152,7 @@ class PhoneOwnerPages:
 
     @get("/camera/phone", asks=host_only)
     def code_page(self) -> Any:
-        """Show the code that an old phone scans."""
+        """Show the code that an old phone scans. `first`: the first evening asked for it."""
         if not self._guard.is_host(request):
             return ask_for_key("/camera/phone")
         try:
@@ -161,7 +161,8 @@ class PhoneOwnerPages:
             return make_response(
                 render_template("eye_code.html", **self._changing(), trouble=error.message), 503
             )
-        return render_template("eye_code.html", live="/live/camera/phone", **self._changing())
+        live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
+        return render_template("eye_code.html", live=live, **self._changing())
 
     @get("/live/camera/phone")
     def live(self) -> Response:
@@ -192,7 +193,11 @@ class PhoneOwnerPages:
     def _changing(self) -> dict[str, Any]:
         """Return what changes on the page: the code, and whether a phone has used it."""
         room = self._room
-        return {"is_camera": room.is_camera, "link": f"{room.urls()[0]}eye/{room.pairing.code()}"}
+        return {
+            "is_camera": room.is_camera,
+            "link": f"{room.urls()[0]}eye/{room.pairing.code()}",
+            "back": "/host/first/2" if "first" in request.args else "/host/health",
+        }
 
 
 def _kind_of_phone() -> Literal["android", "iphone"] | None:

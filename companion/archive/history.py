@@ -28,7 +28,7 @@ from companion.archive.played_games import (
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
-from companion.archive.retelling import OWNER_ENDED, Retelling
+from companion.archive.replay_scenes import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
@@ -44,8 +44,8 @@ from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
-"""Number of retold games that stay in memory."""
-Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
+"""Number of replays that stay in memory."""
+Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns. The last is asked for photographs by their moments."""
 
 
@@ -80,7 +80,7 @@ class History:
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
         """The pairs of people of these games, so that pages between two games need not count anew."""
-        self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
+        self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
 
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
         """How long games take, with the newest game that was counted."""
@@ -152,7 +152,7 @@ class History:
 
     # ---- telling again -----------------------------------------------------------------------------------------------
 
-    def replay(self, number: int) -> Retelling:
+    def replay(self, number: int) -> Replay:
         """Return a game told again.
 
         Raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read.
@@ -175,21 +175,21 @@ class History:
                 if line.is_closed
                 else say("This game was never finished: none of it is shown"),
             )
-        return self._told(line)
+        return self._replay_of(line)
 
-    def _told(self, line: GameLine) -> Retelling:
+    def _replay_of(self, line: GameLine) -> Replay:
         """Return a game that is over, told again. Pages may show it only where `replay` does."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
-            retold = self._retold.get(key)
-            if retold is None:
-                retold = self._retold[key] = Retelling(line, self.file(number), photographs)
-                if len(self._retold) > _REPLAYS:
-                    self._retold.popitem(last=False)
-            self._retold.move_to_end(key)
-        return retold
+            replay = self._replays.get(key)
+            if replay is None:
+                replay = self._replays[key] = Replay(line, self.file(number), photographs)
+                if len(self._replays) > _REPLAYS:
+                    self._replays.popitem(last=False)
+            self._replays.move_to_end(key)
+        return replay
 
     def finale(self, number: int) -> Finale | None:
         """Return the end of a game, also of one that may still be taken back.
@@ -200,7 +200,7 @@ class History:
         if line is None or not (line.has_replay or line.is_closed):
             return None
         try:
-            return finale_of(self._told(line), self._of_evening(line))
+            return finale_of(self._replay_of(line), self._of_evening(line))
         except CompanionError:  # its rules have changed since
             return None
 

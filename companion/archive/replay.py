@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
 from companion.table.chance.fairness import FairChance
-from companion.table.chance.game_chance import ChanceView, opened
+from companion.table.chance.game_chance import ChanceView, reveal_chance
 from companion.table.session import Phase, Session, chance, chosen_words, receipt
 
 
@@ -178,7 +178,9 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)
-    return opened(ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed)
+    return reveal_chance(
+        ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed
+    )
 
 
 def tell_chance(played: GameFile) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, ConfigError, JournalError, PanelError
-from companion.core.network import addresses, bracketed, from_here, host_key_text, hotspot
+from companion.core.network import addresses, bracketed, from_here, host_key_text
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
@@ -186,8 +186,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield from journal_finding(settings)
     yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
-    wifi = hotspot(machine.run)
-    yield from network.reach(addresses(settings.web.host), wifi.name if wifi else "")
+    yield network.reach(addresses(settings.web.host))
     yield network.name(machine)
     yield from _certificate(settings.web)
     yield from network.wifi(machine)

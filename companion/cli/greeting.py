@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 def greeting_of(companion: Companion, on_terminal: bool) -> str:
     """Return what a companion that has just begun says."""
-    network, simulated = companion.network, companion.simulation is not None
-    network.wifi()
-    network.settle()
     return greeting(
         companion.found,
         companion.urls(),
         companion.host_key if on_terminal else "",
         code=companion.join_code.now() if companion.join_code and on_terminal else "",
-        simulated=simulated,
-        wifi=network.wifi(),
+        simulated=companion.simulation is not None,
+        wifi=companion.wifi(),
         on_terminal=on_terminal,
         key_command=companion.key_command,
     )

@@ -27,7 +27,7 @@ from companion.core.config import BotsSettings, Settings, find_settings, load_se
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
-from companion.games.outside import load_games, outside_games
+from companion.games.plugins import load_games, plugin_games
 from companion.games.tools import count, tools_of
 from companion.service import logs
 
@@ -193,7 +193,7 @@ def _play(options: argparse.Namespace) -> int:
         logs.choose(settings_.log.level, options.verbose)
         return settings_
 
-    for left_out in (game for game in outside_games() if game.trouble):
+    for left_out in (game for game in plugin_games() if game.trouble):
         log.warning(
             "The game %s from %s is not loaded: %s",
             left_out.name,

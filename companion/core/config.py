@@ -195,7 +195,7 @@ class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """The network that phones join by a QR code."""
 
     name: Annotated[str, Meta(max_length=32)] = ""
-    """Name of the network. Empty is the machine's own hotspot, when it runs one."""
+    """Name of the network. The table's own hotspot needs none here."""
     password: Annotated[str, Meta(pattern=r"^([ -~]{8,63})?$")] = ""
     """Password, which the table screen shows. Empty is an open network."""
     hidden: bool = False

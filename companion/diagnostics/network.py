@@ -35,24 +35,13 @@ def port(host: str, number: int) -> Finding:
     return Finding("port", Grade.OK, say("{port} is free.", port=number))
 
 
-def reach(found: Sequence[str], hotspot: str = "") -> Iterator[Finding]:
-    """Return where phones reach the table.
-
-    `hotspot` is the name of the one that this machine runs.
-    """
+def raddress(found: Sequence[str]) -> Finding:
+    """Return where phones raddress the table."""
     if all(_LOCAL.fullmatch(address) for address in found):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
-        yield Finding("network", Grade.NOTE, text)
-    else:
-        yield Finding(
-            "network",
-            Grade.OK,
-            say("Phones reach the table at {addresses}.", addresses=", ".join(found)),
-        )
-    if hotspot:
-        yield Finding(
-            "network", Grade.OK, say("This machine runs the hotspot {name}.", name=hotspot)
-        )
+        return Finding("network", Grade.NOTE, text)
+    text = say("Phones reach the table at {addresses}.", addresses=", ".join(found))
+    return Finding("network", Grade.OK, text)
 
 
 def name(machine: Machine) -> Finding:

@@ -26,10 +26,10 @@ from companion.games.screen import (
     BoardUi,
     CardUi,
     ChessClock,
+    Headline,
     Play,
     Possible,
     Tally,
-    Tell,
     UnitOrder,
 )
 
@@ -79,7 +79,7 @@ class Stage:
 
     `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
     shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
-    `tells` are read one after another, the worst last; `badges` stand on the pieces after it.
+    `headlines` are read one after another, the worst last; `badges` stand on the pieces after it.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Stage:
     expected: Layout | None
     tallies: tuple[Tally, ...] = ()
     todo: tuple[tuple[Seat, str], ...] = ()
-    tells: tuple[Tell, ...] = ()
+    headlines: tuple[Headline, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 

@@ -32,7 +32,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Tell:
+class Headline:
     """What happened, in one sentence for both sides, to be read while nobody has to do anything.
 
     `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and read for twice the

@@ -20,7 +20,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import CLONED, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
-from companion.table.public.messages import PublicState, encoded, words
+from companion.table.public.messages import PublicState, encode_public, words
 from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
@@ -148,7 +148,7 @@ class HubAdapter(Closeable):
             answers=self._answer[0],
             answer=i18n.packed(self._answer[1]),
         )
-        return encoded(state)
+        return encode_public(state)
 
     def command(self, payload: bytes) -> None:
         """Do one of the few things that are let in. Any other changes nothing."""

@@ -55,7 +55,7 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.table.records import NewGame
-from companion.table.remote.messages import GameLeft, encoded_message
+from companion.table.remote.messages import GameLeft, encode_message
 from companion.table.remote.remote_table import (
     REMATCH_HERE,
     REMATCH_THERE,
@@ -422,7 +422,7 @@ class PairLine:
         if progress is not None and progress.game == pair.id:
             return progress
         if self._past is None:
-            progress = RemoteProgress(pair.id, (encoded_message(pair.id, 1, GameLeft()),), 0, True)
+            progress = RemoteProgress(pair.id, (encode_message(pair.id, 1, GameLeft()),), 0, True)
             self._past = self._kept(pair.id) or progress
         return self._past
 

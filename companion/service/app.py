@@ -23,7 +23,7 @@ from companion.core.heartbeat import Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
-from companion.core.network import Network, host_key_text, page_urls
+from companion.core.network import Wifi, host_key_text, page_urls
 from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
@@ -136,6 +136,7 @@ class Companion(Closeable):
         self.host_key = host_key_of(self.journal)
         self._open_history()
         self._open_speech()
+        self._open_own_wifi()
         self._open_health()
         self._open_network()
         self._open_machines()
@@ -313,7 +314,7 @@ class Companion(Closeable):
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
-        """Voice, quiet hours, and the Wi-Fi that phones are to join."""
+        """Voice and quiet hours."""
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
             self._stack.enter_context(voice)
@@ -325,18 +326,14 @@ class Companion(Closeable):
         self.speech = self._stack.enter_context(
             SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
         )
-        self.network = self._stack.enter_context(
-            Network(self.settings.wifi, self.clock, self.table.redraw)
-        )
-        self._open_own_wifi()
 
     def _open_own_wifi(self) -> None:
         """Watch for a start without a network; the table button held meanwhile opens the own Wi-Fi at once."""
         folder = Manager().folder
-        if folder is None or self.simulation is not None:
+        if folder is None:
             return
         own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.wifi_is)
-        self.own_wifi, self.network.own = own, lambda: own.hotspot
+        self.own_wifi = own
         self.housekeeping.tasks.append(own.look)
         if self.panel and "table" in self.panel.down:
             own.open(FIRST_PASSWORD)
@@ -404,7 +401,7 @@ class Companion(Closeable):
             lambda: self.broker.sentence,
         )
         return Features(
-            welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
+            welcome=Welcome(self.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.phone.room),
             printer=KitPrinter(GAMES),
@@ -434,7 +431,6 @@ class Companion(Closeable):
         self.speech.change(settings)
         if self.power:
             self.power.is_on = settings.panel.switch_off
-        self.network.settings = settings.wifi
         self.broker.change(settings)
         self.housekeeping.settings = settings.history
 
@@ -455,6 +451,13 @@ class Companion(Closeable):
         log.info("%s", sentence)
 
     # ---- running -----------------------------------------------------------------------------------------------------
+
+    def wifi(self) -> Wifi | None:
+        """Return the Wi-Fi that phones join: the table's own one while it is open, else that of the settings."""
+        if self.own_wifi and self.own_wifi.hotspot:
+            return self.own_wifi.hotspot
+        named = self.settings.wifi
+        return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the table screen, the one for phones first."""

@@ -33,7 +33,6 @@ from companion.storage.write_faults import WriteFault
 if TYPE_CHECKING:
     from companion.core.clock import Clock
     from companion.core.config import Settings
-    from companion.core.network import Network
     from companion.diagnostics.certificate import Validity
     from companion.maintenance.own_wifi import OwnWifi
     from companion.mqtt.adapter import MqttAdapter
@@ -65,7 +64,6 @@ class Examined(Protocol):
     table: Table
     panel: Panel | None
     broker: MqttAdapter
-    network: Network
     certificate: Validity | None
     own_wifi: OwnWifi | None
 
@@ -257,10 +255,7 @@ class ServiceHealth(Closeable):
         yield from machinery.thorough_look(machine, self._folder)
         yield self.journal_finding()
         yield from games_from_outside()
-        wifi = companion.network.wifi()
-        yield from network.reach(
-            [shown(url) for url in companion.urls()], "" if wifi is None else wifi.name
-        )
+        yield network.reach([shown(url) for url in companion.urls()])
         if companion.own_wifi and companion.own_wifi.trouble:
             yield Finding("network", Grade.NOTE, companion.own_wifi.trouble)
         yield network.name(machine)

@@ -93,7 +93,7 @@ class Listeners:
         for on_kit in self._on_kit:
             on_kit(kit)
 
-    def rows_wanted(self, wanted: RowsWanted) -> None:
+    def request_rows(self, wanted: RowsWanted) -> None:
         """Rows of order tiles are to be read."""
         for on_rows in self._on_rows:
             on_rows(wanted)

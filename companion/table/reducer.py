@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
-from companion.games.spelling import asked_again
+from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
@@ -145,7 +145,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
-        seats=_seated(session, record),
+        seats=_seats_of(session, record),
         number=record.number,
         game=game,
         options=options,
@@ -165,7 +165,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
 
 
-def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
+def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
@@ -212,7 +212,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         begins = opened.countdown is None and (not opened.turns or opened.is_guided)
         if begins:
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
-        opened = replace(opened, countdown=countdown if opened.paused else countdown.started(now_s))
+        opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
     if len(due) == 1 and opened.turns and due == opened.turns[-1].sealed.keys():
         return opened, ()  # it stays with the seat that has just acted
@@ -234,7 +234,7 @@ def _await_player(opened: Session, now_s: float) -> Advance:
             Signal(Cue.PAUSED, BOTH),
         )
     running = replace(
-        opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s)
+        opened, bank=bank, countdown=countdown if opened.paused else countdown.start(now_s)
     )
     goes_on = before is not None and before.seat is seat
     return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
@@ -270,7 +270,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     text = game.format(action)
     asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
-        raise Illegal(Refusal.LESSON, asked_again(game, session.state, seat, asked))
+        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
@@ -353,8 +353,8 @@ def _reveal(
         stage=0,
         draw_offer=None,
         back_wanted=None,
-        countdown=countdown.stopped(now_s) if countdown else None,
-        before=replace(session, countdown=countdown.stopped(now_s) if countdown else None),
+        countdown=countdown.stop(now_s) if countdown else None,
+        before=replace(session, countdown=countdown.stop(now_s) if countdown else None),
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
@@ -449,7 +449,7 @@ def _pause(session: Session, record: Pause) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
     # "line": an earlier version stopped the clock of a remote phone that it could not reach
     by = "restart" if record.by == "line" else record.by
-    stopped = session.countdown.stopped(record.now_s)
+    stopped = session.countdown.stop(record.now_s)
     return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
 
 
@@ -458,7 +458,7 @@ def _resume(session: Session, record: Resume) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
     running = replace(
         session,
-        countdown=session.countdown.started(record.now_s),
+        countdown=session.countdown.start(record.now_s),
         paused="",
         turns_before_resume=len(session.turns),
     )
@@ -486,7 +486,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         draw_offer=None,
         back_wanted=None,
         countdown=None,
-        bank=replace(session.bank, left_s=session.bank.counted(session.countdown))
+        bank=replace(session.bank, left_s=session.bank.left_by_seat(session.countdown))
         if session.bank
         else None,
         paused="",

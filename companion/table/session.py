@@ -244,7 +244,7 @@ class Session:
         return self.turns[-1].stages if self.turns else ()
 
     @property
-    def opened(self) -> tuple[Turn, ...]:
+    def opened_turns(self) -> tuple[Turn, ...]:
         """Return the turns of which every stage has been shown: only their orders may be told."""
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
@@ -354,17 +354,8 @@ class Session:
 
     @property
     def player_names(self) -> Mapping[str, str]:
-        """Return who plays each side, by the side's word.
-
-        Two of one name are told apart by their sides.
-        """
-        if self.game is None:
-            return {}
-        names = {}
-        for seat, sitter in self.seats.items():
-            if sitter.name:
-                names[str(self.game.sides[seat].name)] = Verbatim(sitter.name)
-        return names if len(set(names.values())) == len(names) else {}
+        """Return who plays each side, by the side's word."""
+        return named_sides(self.game, {seat: each.name for seat, each in self.seats.items()})
 
     def is_machines(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
@@ -428,6 +419,16 @@ class Session:
 
 Advance = tuple[Session, tuple[Signal, ...]]
 """The session after a record, and the cues that announce it."""
+
+
+def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
+    """Return who plays each side, by the side's word.
+
+    Two of one name are told apart by their sides.
+    """
+    if game is None or len(set(names.values())) < len(names):
+        return {}
+    return {str(game.sides[seat].name): Verbatim(name) for seat, name in names.items() if name}
 
 
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 from mqtt_tools import Broker, Ear, needs_broker, until
-from test_outside import ROOT, companion, install
+from test_plugins import ROOT, companion, install
 
 from companion.bots.bot_process import BotProcess
 from companion.core.kit import Seat

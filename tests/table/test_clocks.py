@@ -52,11 +52,11 @@ def act(played: Played, text: str = ".") -> None:
 def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> None:
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     view = played.table.view()
-    assert (view.phase, view.sign.text) == (Phase.ORDERS, "Tap “Start the clock”")
+    assert (view.phase, view.sign.text) == (Phase.ORDERS, "Start the clock")
     played.wait(60)
     assert left_s(played) == 5
     played.press(NORTH, "U")
-    assert played.table.view().sign.text == "Tap “Start the clock”", "ready alone starts it"
+    assert played.table.view().sign.text == "Start the clock", "ready alone starts it"
     with pytest.raises(Illegal, match="clock is stopped"):
         act(played)
     played.press(NORTH, "ready")
@@ -293,7 +293,7 @@ def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played
     for _ in range(2):
         played.table.undo()
     assert (left(played), left_s(played)) == (109, 4)
-    assert played.table.view().sign.text == "Tap “Resume”"
+    assert played.table.view().sign.text == "Resume"
     played.wait(100)
     played.press(SOUTH, "ready")
     played.wait(1)
@@ -309,7 +309,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
-    assert played.table.view().sign.text == "Tap “Resume”"
+    assert played.table.view().sign.text == "Resume"
 
 
 def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
@@ -460,7 +460,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
-        with store_of(table).alone():
+        with store_of(table).hold():
             asleep.set()
             gate.wait(10)
 

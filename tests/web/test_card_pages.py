@@ -38,9 +38,11 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
     assert '<section class="half left side-ice on">' in page
     assert "Combat</button>" in page
     place.table.pause("host")
-    paused = re.search(r'<button class="whole"[^>]*>', page_of(place.browser(), "/"))
-    assert paused
-    assert "/api/table/resume" in paused[0]
+    page = page_of(place.browser(), "/")
+    sign = re.search(r'<button class="sign is-key[^>]*>', page)
+    assert sign
+    assert "/api/table/resume" in sign[0]
+    assert 'class="whole"' not in page
     place.table.abandon()
     place.to_clock("full")
     assert "whole" not in page_of(place.browser(), "/")
@@ -164,7 +166,7 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
         assert "8 beats 6." in page, path
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
-    assert place.table.view().sign.text == "Attacker: 5 cards to the attacker discard"
+    assert place.table.view().sign.text == "Attacker: discard 2# 4^ 5& 3% >+"
     assert page_of(south, "/").count('<li class="bigcard') == 5, (
         "what is read stays while hands are at work"
     )

@@ -77,8 +77,8 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
 
 
 @lru_cache(maxsize=_DRAWN)
-def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
-    view = msgspec.json.decode(encoded, type=PublicView)
+def _board(encode_public: bytes, is_small: bool, _language: str) -> Markup:
+    view = msgspec.json.decode(encode_public, type=PublicView)
     kit = kit_of(view)
     if kit is None:
         return Markup()

@@ -12,7 +12,7 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
-from companion.table.public.messages import PublicRecord, PublicState, encoded, read_record
+from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
@@ -143,7 +143,7 @@ class Waiting(NamedTuple):
 
 
 def _packed(shown: Shown) -> Waiting:
-    return Waiting(encoded(shown.record), shown.came_s, shown.age_s)
+    return Waiting(encode_public(shown.record), shown.came_s, shown.age_s)
 
 
 def _opened(packed: Waiting) -> Shown:

@@ -65,14 +65,15 @@ class SpectatorPages:
         """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        draw = copy_current_request_context(self._drawn)
+        draw, root = copy_current_request_context(self._drawn), request.script_root
         known = -1
 
         def told(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return message(self._found(page, now, version) or draw(page, now, version, shown))
+            found = self._found(page, now, version, root)
+            return message(found or draw(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
@@ -88,13 +89,13 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _found(self, page: str, table: RoomTable, version: int) -> str | None:
+    def _found(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
         """Return a page as it was drawn at this version, or None."""
-        kept = self._kept.get((page, table.id, spoken(), request.script_root))
+        kept = self._kept.get((page, table.id, spoken(), root))
         return kept.get((version, round(self._room.delay_s))) if kept else None
 
     def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
-        found = self._found(page, table, version)
+        found = self._found(page, table, version, request.script_root)
         if found is None:
             found = self._draw(page, table, shown)
             with self._lock:

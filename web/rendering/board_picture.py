@@ -55,7 +55,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.board.why_not.square if view.board.why_not else None
     board = view.board
-    hit = view.turn.telling.tell.square if view.turn.telling else None
+    hit = view.turn.headline.content.square if view.turn.headline else None
     events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
     return BoardPicture(
         view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,

@@ -36,7 +36,7 @@ def plain_view(view: TableView) -> ViewJson:
         "turn": view.turn.number,
         "stage": view.turn.stage,
         "stage_title": view.turn.title,
-        "told": view.turn.telling.number if view.turn.telling else None,
+        "told": view.turn.headline.number if view.turn.headline else None,
         "steps": view.turn.steps,
         "sign": {
             "text": view.sign.text,

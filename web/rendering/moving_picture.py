@@ -16,7 +16,7 @@ from pathlib import Path
 from markupsafe import escape
 
 from companion.archive.played_games import ReplayStep
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.core.drawings import PATTERNS, SIGN, symbols
 from companion.core.kit import SEATS, Kit
 from companion.printing.film import FAMILY, Film, film_webp, font
@@ -45,7 +45,7 @@ Photographer = Callable[[str], bytes | None]
 """Return the photograph of a moment as JPEG. None: there is none."""
 
 
-def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> bytes:
+def moving_picture(told: Replay, turn: int, photograph: Photographer) -> bytes:
     """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of its turns.
 
     `turn` counts from 1, 0 is the whole game.
@@ -70,7 +70,7 @@ def moving_picture(told: Retelling, turn: int, photograph: Photographer) -> byte
     return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
 
 
-def _places(told: Retelling) -> list[int]:
+def _places(told: Replay) -> list[int]:
     """Choose the scenes to be drawn, the first and the last among them."""
     places = list(range(told.places))
     if len(places) > MOST_FRAMES:
@@ -82,7 +82,7 @@ def _places(told: Retelling) -> list[int]:
     return chosen
 
 
-def _photographed(told: Retelling, scene: ReplayStep) -> str:
+def _photographed(told: Replay, scene: ReplayStep) -> str:
     """Return the moment of the photograph that shows a scene. Empty: there is none."""
     is_done = not scene.turn or told.turns[scene.turn - 1].last == scene.place
     return told.photograph(scene.turn) if is_done else ""
@@ -92,7 +92,7 @@ def _photographed(told: Retelling, scene: ReplayStep) -> str:
 class _Artist:
     """Draws scenes of one game."""
 
-    told: Retelling
+    told: Replay
     has_photographs: bool
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from companion.archive.finale import turning_point
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.core.i18n import headed, say
 from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
@@ -41,7 +41,7 @@ class MarkedMoment:
     width: str = ""
 
 
-def marked_moments(replay: Retelling) -> list[MarkedMoment]:
+def marked_moments(replay: Replay) -> list[MarkedMoment]:
     """Return what people remember of a game, one key a scene, in its order."""
     found: dict[int, MarkedMoment] = {}
     last = replay.places - 1
@@ -62,7 +62,7 @@ def marked_moments(replay: Retelling) -> list[MarkedMoment]:
     return _spread(sorted(found.values(), key=lambda each: each.place))
 
 
-def _titled(replay: Retelling, turn: int, text: str) -> str:
+def _titled(replay: Replay, turn: int, text: str) -> str:
     return headed(say("Turn {number}", number=replay.turns[turn - 1].counted), text)
 
 
@@ -78,7 +78,7 @@ def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     return [replace(each, width=shown.get(each.place, "")) for each in marks]
 
 
-def lead_line(replay: Retelling) -> Markup:
+def lead_line(replay: Replay) -> Markup:
     """Draw who stood better, South above the middle and North below. Empty: nobody can say."""
     leads = replay.leads
     if len(set(leads)) < 2:
@@ -97,7 +97,7 @@ def lead_line(replay: Retelling) -> Markup:
     )
 
 
-def _area(replay: Retelling, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
+def _area(replay: Replay, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
     """Draw what lies between the line and the middle on a seat's side."""
     sign = -1 if seat is Seat.SOUTH else 1
     corners: list[tuple[float, float]] = []

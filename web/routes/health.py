@@ -88,7 +88,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Headline:
+class FirstAdvice:
     """The first thing that is wrong. `href` leads to where it is put right. Empty: at the table."""
 
     text: str
@@ -314,17 +314,17 @@ def unreachable(found: tuple[Finding, ...]) -> bool:
     return first is not None and first.grade is not Grade.OK
 
 
-def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None:
+def headline_of(found: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
     """Return what is wrong first, else what the camera wants, else None."""
     grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
     if grave:
         return _headline(grave[0].topic)
     if unreachable(found):
         return _headline("network")
-    return Headline(look.todo) if look.todo else None
+    return FirstAdvice(look.todo) if look.todo else None
 
 
-def _headline(topic: str) -> Headline:
+def _headline(topic: str) -> FirstAdvice:
     name = TOPICS.get(topic, topic)
     text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
-    return Headline(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))
+    return FirstAdvice(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -21,12 +21,22 @@ from companion.archive.played_games import (
     ReplayStep,
     Tendency,
 )
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import joined, long_date, plain_words, say, spoken, time_of_day
+from companion.core.i18n import (
+    joined,
+    long_date,
+    naming,
+    plain_words,
+    say,
+    speak,
+    spoken,
+    time_of_day,
+    translate,
+)
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Game
+from companion.table.session import named_sides
 from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
@@ -87,7 +97,7 @@ class HistoryPages:
             brought=number,
             day=day,
             length=length,
-            result=result,
+            result=self._result,
             records=records,
             most=max((record.total.games for record in records), default=1),
             bar=bar,
@@ -144,9 +154,9 @@ class HistoryPages:
             "is_host": self._page_context.guard.is_host(request),
             "day": day,
             "length": length,
-            "result": result,
-            "name_of": partial(_name_of, line, self._page_context.games.get(line.game)),
+            "result": self._result,
         }
+        speak(spoken(), self._names(line))
         if not line.has_replay:
             return render_template("game.html", replay=None, **told)
         replay = self._past.replay(number)
@@ -162,6 +172,7 @@ class HistoryPages:
         replay = self._past.replay(self._line(number).number)
         if place >= replay.places:
             raise NotFound
+        speak(spoken(), self._names(replay.line))
         game = self._page_context.games.get(replay.line.game)
         return render_template(
             "_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place)
@@ -174,12 +185,13 @@ class HistoryPages:
         coach = self._page_context.features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
             raise NotFound
+        speak(spoken(), self._names(replay.line))
         advices = {
             seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
         }
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
+    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """Return the coach's judgement of a seat's action, asked for once.
 
         None: the seat did nothing.
@@ -191,13 +203,13 @@ class HistoryPages:
         key = (replay.line.number, told.moment, seat, done)
         if key not in self._advices:
             self._advices[key] = coach.review(
-                told, done, lambda *asked: replay.spelt(turn, seat, asked[-1])
+                told, done, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
             while len(self._advices) > _MOST_ADVICES:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = (
@@ -218,6 +230,16 @@ class HistoryPages:
         return told | {
             "has_better": turn is not None and place == turn.last and turn.number in asked
         }
+
+    def _names(self, line: GameLine) -> Mapping[str, str]:
+        """Return who played each side in the end, by the side's word."""
+        last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
+        return named_sides(self._page_context.games.get(line.game), last)
+
+    def _result(self, line: GameLine) -> str:
+        """Return how a game ended, with the names of its players."""
+        with naming(self._names(line)):
+            return translate(line.reason or result(line))
 
     def _line(self, number: int) -> GameLine:
         line = self._past.line(number)
@@ -269,12 +291,6 @@ def _file(content: bytes, kind: str, name: str) -> Response:
 # ---- words and drawings ----------------------------------------------------------------------------------------------
 
 
-def _name_of(line: GameLine, game: Game[Any, Any] | None, seat: Seat) -> str:
-    """Return who played a seat in the end, or its side."""
-    last = line.players[seat][-1].name if line.players.get(seat) else ""
-    return last or (say("{side!c}", side=game.sides[seat].name) if game else str(seat).capitalize())
-
-
 def day(at: float) -> str:
     """Return a Unix time as date and time of day in the language spoken now. Empty for 0."""
     if not at:
@@ -313,7 +329,7 @@ def commands(tendency: Tendency) -> str:
     )
 
 
-def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
+def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(

@@ -59,7 +59,10 @@ class HostPages:
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = (
-            request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+            request.args.get("game")
+            or view.game
+            or view.board.suggested
+            or self._table.remembered_game
         )
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
@@ -147,15 +150,12 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     return options
 
 
-def _fields(
-    game: Game[Any, Any], chosen: Mapping[str, Any]
-) -> list[tuple[str, str, list[ChosenRow]]]:
-    """Return the option rows by heading, with a remark to it."""
+def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
+    """Return the option rows by heading."""
     plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
-    page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
-    remark = say("where the rulebook leaves a choice; the bar marks our default")
-    fields = [(say("Options"), "", plain), (say("House rules"), remark, page_context)]
-    return [field for field in fields if field[2]]
+    own = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
+    fields = [(say("Options"), plain), (say("House rules"), own)]
+    return [field for field in fields if field[1]]
 
 
 def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:

@@ -29,7 +29,7 @@ export function sayN(one, many, n, parts = {}) {
 // ---- requests ----
 
 // What every address of the table begins with: nothing, or the path that a proxy gives these pages.
-export const { root } = document.documentElement.dataset;
+export const root = document.documentElement.dataset.root;
 
 // Asks the table for something; a refusal is said next to the keys.
 

@@ -25,7 +25,7 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import open_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
@@ -96,10 +96,14 @@ class Arena(Game[State, Orders]):
         """Return who has more robots, or robots at all."""
         counts = [len(robots) for robots in state.robots]
         if min(counts) == 0 < max(counts):
-            return say("{side!c} has no robot left.", side=NAMES[counts.index(0)])
+            return say("{side!c} has no robots.", side=NAMES[counts.index(0)])
+        if not any(counts):
+            return say("No robots left.")
         if counts[0] != counts[1]:
             return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
         points = [sum(robot.points for robot in robots) for robots in state.robots]
+        if points[0] == points[1]:
+            return say("{points} points each.", points=points[0])
         return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
@@ -165,7 +169,7 @@ class Arena(Game[State, Orders]):
 
         Everything on the board is public. Sealed orders never reach a state.
         """
-        texts = state.ground.texts
+        texts = state.terrain.texts
         robots = {
             seat: {
                 str(robot.number): {"square": texts[robot.place], "points": robot.points}
@@ -182,7 +186,7 @@ class Arena(Game[State, Orders]):
 
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
-        squares = state.ground.squares
+        squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
             for side in (0, 1)
@@ -197,7 +201,7 @@ class Arena(Game[State, Orders]):
         At the end all are open.
         """
         shown = {str(each.title) for each in stages[: stage + 1]}
-        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""

@@ -19,10 +19,19 @@ from companion.core.i18n import joined, plain_words, say, say_n
 from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Stage
 from companion.games.binmat import sentences
-from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
+from companion.games.binmat.cards import (
+    BOUNCE,
+    BREAK,
+    CARD_TEXTS,
+    NUMBERS,
+    TRAP,
+    WILD,
+    Cards,
+    cards_text,
+)
 from companion.games.binmat.events import BinmatEvent
 from companion.games.events import CommonEvent
-from companion.games.screen import Tally, Tell
+from companion.games.screen import Headline, Tally
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
@@ -153,16 +162,16 @@ def sum_of(stack: Cards) -> Sum:
         number = NUMBERS.get(card)
         if number is not None:
             total += number
-            parts.append((SHOWN[card], str(number)))
+            parts.append((CARD_TEXTS[card], str(number)))
         elif card[0] == WILD:
             wilds.append(card)
         else:
-            rest.append((SHOWN[card], "0"))
+            rest.append((CARD_TEXTS[card], "0"))
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
-        parts.append((SHOWN[card], "2" if counts_two else sentences.lifted_to(total)))
-        lifts.append((SHOWN[card], total))
+        parts.append((CARD_TEXTS[card], "2" if counts_two else sentences.lifted_to(total)))
+        lifts.append((CARD_TEXTS[card], total))
     return Sum((*parts, *rest), total, power_of(total), tuple(lifts))
 
 
@@ -231,7 +240,7 @@ class _Combat:
             text = say(
                 "{role!c}’s {cards} lay face up before.",
                 role=ROLES[DEFENDER],
-                cards=listed(fight.defender),
+                cards=cards_text(fight.defender),
             )
             events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         else:
@@ -254,7 +263,7 @@ class _Combat:
             for card in [card for card in mine if card[0] == TRAP]:
                 if self.fight.lay_open(seat, card):
                     text = say(
-                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card]
+                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=CARD_TEXTS[card]
                     )
                     events.append(
                         Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps")
@@ -269,7 +278,7 @@ class _Combat:
         if not theirs:
             self.traps.append(Trap(seat, card, None))
             why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
-            text = say("{role!c}’s {card} takes nothing.", role=role, card=SHOWN[card])
+            text = say("{role!c}’s {card} takes nothing.", role=role, card=CARD_TEXTS[card])
             return Event(BinmatEvent.TRAP_IDLE, text, seat, why=why, rule="traps")
         taken = theirs.pop()
         self.traps.append(Trap(seat, card, taken))
@@ -294,7 +303,9 @@ class _Combat:
             events.append(_to_attacker_discard(ATTACKER, rest, "bounce"))
         if back:
             events.append(_to_attacker_discard(DEFENDER, back, "bounce"))
-        self.steps.append(CombatStep(sentences.BOUNCE_STEP, (*events, *self._kept("bounce"))))
+        self.steps.append(
+            CombatStep(sentences.BOUNCE_STEP, (*events, *self._stack_stays("bounce")))
+        )
 
     def _compare(self) -> None:
         self.attack, self.defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
@@ -312,18 +323,18 @@ class _Combat:
         )
         self.steps.append(CombatStep(sentences.POWERS, events, tallies))
         if mine < theirs:
-            self._repelled(mine, theirs)
+            self._repel(mine, theirs)
         else:
             self._strike(mine, theirs)
 
-    def _repelled(self, mine: int, theirs: int) -> None:
+    def _repel(self, mine: int, theirs: int) -> None:
         why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
         events = [Event(BinmatEvent.REPELLED, sentences.HOLDS, DEFENDER, why=why, rule="damage")]
         if self.attacker:
             events.append(_to_lane_discard(self.attacker, "damage"))
         self.to_lane_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._stack_stays("damage"))))
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
@@ -352,7 +363,7 @@ class _Combat:
             events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
         self.to_attacker_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._stack_stays("damage"))))
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """Return the damage value of an attack that is not weaker, and its formula in words."""
@@ -373,14 +384,14 @@ class _Combat:
             return max(mine, size), sentences.break_counts_cards(in_attack, mine, size)
         return mine - theirs + 1, sentences.differ(mine, theirs)
 
-    def _kept(self, rule: str) -> tuple[Event, ...]:
+    def _stack_stays(self, rule: str) -> tuple[Event, ...]:
         """Return the sentence on a defender stack that stays."""
         if not self.defender:
             return ()
         text = say(
             "{role!c} keeps {cards}, face up.",
             role=ROLES[DEFENDER],
-            cards=listed(tuple(self.defender)),
+            cards=cards_text(tuple(self.defender)),
         )
         return (Event(BinmatEvent.KEPT, text, DEFENDER, rule=rule),)
 
@@ -445,8 +456,8 @@ def stages_of(
     traps = next((step for step in combat.steps if step.title == sentences.TRAPS), None)
     if traps:
         place = events.index(traps.events[-1]) + 1
-        tells = tuple(Tell(event.text, "sums") for event in traps.events)
-        stages = [Stage(title, {}, tuple(events[:place]), None, tells=tells)]
+        headlines = tuple(Headline(event.text, "sums") for event in traps.events)
+        stages = [Stage(title, {}, tuple(events[:place]), None, headlines=headlines)]
         events = events[place:]
     tallies = next((step.tallies for step in combat.steps if step.tallies), ())
     lost = {
@@ -454,14 +465,16 @@ def stages_of(
         Seat.NORTH: () if combat.damage else combat.fight.attacker,
     }
     gone = {
-        seat: frozenset(SHOWN[card] for card in cards if card not in combat.defender)
+        seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
     tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in tallies)
-    tell = (
-        Tell(sentences.BOUNCES, "bump") if combat.bounced else Tell(_headline(combat, lane), "sums")
+    headline = (
+        Headline(sentences.BOUNCES, "bump")
+        if combat.bounced
+        else Headline(_headline(combat, lane), "sums")
     )
-    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (tell,)))
+    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
 
 
 def _headline(combat: Combat, lane: int | None) -> str:

@@ -21,7 +21,7 @@ from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event, Game, Outcome, Step, View, plain_outcome
 from companion.games.binmat import sentences
-from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
+from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
@@ -226,7 +226,7 @@ class CounterGame(Game[Counter, str]):
             return _fight(state, OpenCards.parse(action))
         return Step(
             _turn_over(state),
-            (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),),
+            (Event(BinmatEvent.DONE, _done_text(state, seat, action), seat, rule="turns"),),
         )
 
     def outcome(self, state: Counter) -> Outcome | None:
@@ -301,9 +301,9 @@ class CounterGame(Game[Counter, str]):
         attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
         if not attacker or "X" in (*attacker, *defender):
             return None
-        marked = [_marked(defender, before.get(theirs, ()))]
+        marked = [_mark_open(defender, before.get(theirs, ()))]
         if state.options.edition is Edition.HACKMUD:
-            marked.insert(0, _marked(attacker, before.get(mine, ())))
+            marked.insert(0, _mark_open(attacker, before.get(mine, ())))
         else:
             marked.insert(0, " ".join(attacker))
         return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
@@ -313,7 +313,7 @@ class CounterGame(Game[Counter, str]):
         return _COMBAT_PAD if state.called or state.due else _TURN_PAD
 
 
-def _marked(stack: Cards, lay_open: Cards) -> str:
+def _mark_open(stack: Cards, lay_open: Cards) -> str:
     """Return cards of a stack, those that lay open before with their mark."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
@@ -326,7 +326,7 @@ def _legal(state: Counter) -> tuple[str, ...]:
     return (DONE, PASS, *_CALLS)
 
 
-def _done(state: Counter, seat: Seat, action: str) -> str:
+def _done_text(state: Counter, seat: Seat, action: str) -> str:
     """Return what has been done, as a sentence."""
     role = ROLES[seat]
     if action == PASS:
@@ -383,18 +383,12 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say(
-            "{side!c}: {cards} to the attacker discard", side=ROLES[ATTACKER], cards=listed(cards)
-        )
-        number = say(
-            "{side!c}: {count} cards to the attacker discard",
-            side=ROLES[ATTACKER],
-            count=len(cards),
-        )
+        named = say("{side!c}: discard {cards}", side=ROLES[ATTACKER], cards=cards_text(cards))
+        number = say("{side!c}: discard {count} cards", side=ROLES[ATTACKER], count=len(cards))
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
         named = say(
-            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=listed(cards)
+            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=cards_text(cards)
         )
         number = say(
             "{side!c}: {count} cards to the lane discard", side=ROLES[DEFENDER], count=len(cards)

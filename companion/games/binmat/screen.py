@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
-from companion.games.binmat.cards import DECK, SHOWN, Cards
+from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
 from companion.games.binmat.orders import (
     ATTACKER_PILE,
@@ -76,7 +76,7 @@ KIT = Kit(
     ),
     deck=Deck(
         tuple(
-            Card(card, SHOWN[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
+            Card(card, CARD_TEXTS[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
             for place, card in enumerate(DECK)
         ),
         zones={DEFENDER: 0, ATTACKER: 1},
@@ -134,9 +134,9 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
         },
         hands={each: known_hand(state, each, viewer) for each in SEATS},
         facts={
-            DEFENDER: _held(state.hands[0]),
+            DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(
-                ", ", (_held(state.hands[1]), deck and say("deck {cards}", cards=deck))
+                ", ", (_hand_text(state.hands[1]), deck and say("deck {cards}", cards=deck))
             ),
         },
         keys=() if viewer is None else keys(state, viewer),
@@ -145,7 +145,7 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
     )
 
 
-def _held(hand: Cards) -> str:
+def _hand_text(hand: Cards) -> str:
     """Return how many cards a seat holds."""
     return say("hand {cards}", cards=len(hand))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from companion.core.i18n import joined, say, say_n
-from companion.games.binmat.cards import SHOWN, Cards, listed
+from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
 
 _remembered = lru_cache(maxsize=4096)
 
@@ -52,7 +52,9 @@ def draws(role: str, card: str | None, lane: int) -> str:
     """Say that a card is drawn, by name where it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
-    return say("{role!c} draws {card} from lane {lane}.", role=role, card=SHOWN[card], lane=lane)
+    return say(
+        "{role!c} draws {card} from lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
 
 
 @_remembered
@@ -74,7 +76,7 @@ def is_paid(card: str | None, others: int, lane: int) -> str:
         "{role!c} draws {card} and {n} more cards from lane {lane}.",
         others,
         role=ATTACKER,
-        card=SHOWN[card],
+        card=CARD_TEXTS[card],
         lane=lane,
     )
 
@@ -100,7 +102,7 @@ def plays_down(role: str, lane: int) -> str:
 def plays_up(role: str, card: str, lane: int) -> str:
     """Say that a card is played openly."""
     return say(
-        "{role!c} plays {card} face up in lane {lane}.", role=role, card=SHOWN[card], lane=lane
+        "{role!c} plays {card} face up in lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
     )
 
 
@@ -111,9 +113,11 @@ def discards(role: str, card: str, lane: int) -> str:
         return say(
             "{role!c} discards {card} and draws two from the attacker deck.",
             role=role,
-            card=SHOWN[card],
+            card=CARD_TEXTS[card],
         )
-    return say("{role!c} discards {card} to lane {lane}.", role=role, card=SHOWN[card], lane=lane)
+    return say(
+        "{role!c} discards {card} to lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
 
 
 @_remembered
@@ -124,7 +128,7 @@ def passes(role: str) -> str:
 
 def loses_hand(role: str, cards: Cards) -> str:
     """Say that passing has cost the hand."""
-    return say("{role!c} loses the hand: {cards}.", role=role, cards=listed(cards))
+    return say("{role!c} loses the hand: {cards}.", role=role, cards=cards_text(cards))
 
 
 def all_turns_over(turns: int) -> str:
@@ -137,7 +141,7 @@ def all_turns_over(turns: int) -> str:
 
 def opens(role: str, cards: Cards) -> str:
     """Say that a stack is turned up."""
-    return say("{role!c} opens {cards}.", role=role, cards=listed(cards))
+    return say("{role!c} opens {cards}.", role=role, cards=cards_text(cards))
 
 
 @_remembered
@@ -153,7 +157,7 @@ def to_lane_discard(role: str, cards: Cards) -> str:
         "{role!c}’s {cards} go to the lane discard.",
         len(cards),
         role=role,
-        cards=listed(cards),
+        cards=cards_text(cards),
     )
 
 
@@ -164,7 +168,7 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
         "{role!c}’s {cards} go to the attacker discard.",
         len(cards),
         role=role,
-        cards=listed(cards),
+        cards=cards_text(cards),
     )
 
 
@@ -175,14 +179,14 @@ def trap_takes(role: str, card: str, taken: str) -> str:
         return say(
             "{role!c}’s {card} takes {taken} to the attacker discard.",
             role=role,
-            card=SHOWN[card],
-            taken=SHOWN[taken],
+            card=CARD_TEXTS[card],
+            taken=CARD_TEXTS[taken],
         )
     return say(
         "{role!c}’s {card} takes {taken} to the lane discard.",
         role=role,
-        card=SHOWN[card],
-        taken=SHOWN[taken],
+        card=CARD_TEXTS[card],
+        taken=CARD_TEXTS[taken],
     )
 
 

@@ -23,9 +23,9 @@ from companion.games.kahmate.board import (
     SQUARES,
     TEAMS,
     behind,
-    crossed,
     file_of,
     rank_of,
+    squares_between,
 )
 from companion.games.kahmate.state import EMPTY, Course, FaceOff, Kind, State, layout_of
 
@@ -69,7 +69,7 @@ def _run(state: State, run: Run) -> Course:
 def interceptors(state: State, action: Pass) -> list[int]:
     """Return the standing opponents whose squares a pass crosses, the nearest to the passer first."""
     found = []
-    for square in crossed(action.start, action.end):
+    for square in squares_between(action.start, action.end):
         other = state.board[square]
         if other != EMPTY and not state.down[other] and SEAT_OF[other] != state.seat:
             found.append(other)

@@ -14,7 +14,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Outcome, Step, View
-from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, ground_of, kit_of
+from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, kit_of, terrain_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
@@ -67,13 +67,13 @@ class Outbuffered(Game[State, str]):
     def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
         """Convert the options. Refuse a board that cannot be read."""
         options: OutbufferedOptions = super().options(raw)
-        ground_of(options.board)
+        terrain_of(options.board)
         return options
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
         """Return robots on their start tiles, flags on their bases."""
-        ground = ground_of(options.board)
-        return State(options, ground, ground.starts, ground.bases)
+        terrain = terrain_of(options.board)
+        return State(options, terrain, terrain.starts, terrain.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""
@@ -118,14 +118,20 @@ class Outbuffered(Game[State, str]):
         return lead(state)
 
     def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, or that a robot that was hit cannot start again."""
+        """Return that a flag is home, that a robot that was hit cannot start again, or which limit ended it."""
         winner = next(iter(state.outcome.winners), None) if state.outcome else None
-        if winner is None:
-            return super().how_it_ended(state)
-        other = self.sides[winner.other].name
+        options = state.options
+        if winner and state.off_board:
+            return say("{side!c} is shut out.", side=self.sides[winner.other].name)
+        if winner:
+            return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
-            return say("{side!c} cannot start again.", side=other)
-        return say("Home with {other}’s flag.", other=other)
+            return say("Neither can start again.")
+        if state.robots == state.terrain.bases and state.flags == (None, None):
+            return say("Both flags came home.")
+        if state.turn - 1 == options.turn_limit:
+            return say("Turn {number} was the last.", number=options.turn_limit)
+        return say("{number} quiet turns.", number=state.quiet)
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
@@ -186,7 +192,7 @@ class Outbuffered(Game[State, str]):
                 say("to {square}: you take their flag", square=there),
                 squares,
             )
-        if there == state.ground.bases[index]:
+        if there == state.terrain.bases[index]:
             return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
         return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
 

@@ -171,7 +171,7 @@ def bumps_into(seat: int, what: str) -> str:
 
 
 @cache
-def shot_told(seat: int, *, is_flag_lost: bool) -> str:
+def shot_headline(seat: int, *, is_flag_lost: bool) -> str:
     """One is hit, and perhaps loses the flag."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_flag_lost:
@@ -180,7 +180,7 @@ def shot_told(seat: int, *, is_flag_lost: bool) -> str:
 
 
 @cache
-def flag_told(seat: int, *, is_home: bool) -> str:
+def flag_headline(seat: int, *, is_home: bool) -> str:
     """A flag is taken, or brought home."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_home:
@@ -189,7 +189,7 @@ def flag_told(seat: int, *, is_home: bool) -> str:
 
 
 @cache
-def missed_told(seat: int) -> str:
+def miss_headline(seat: int) -> str:
     """A shot hits nobody."""
     return say("{side!c} hits nobody", side=NAMES[seat])
 

@@ -275,9 +275,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "wifi.name": Words(
         say("Network name"),
-        say(
-            "Phones join it with a code on the table screen. Empty: the machine’s own hotspot, if it runs one."
-        ),
+        say("Phones join it with a code on the table screen."),
         at_once=True,
         page=True,
     ),

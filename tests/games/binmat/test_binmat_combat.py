@@ -13,11 +13,11 @@ from companion.games.binmat.cards import (
     DECK,
     SUITS,
     VALUES,
-    listed,
+    card_text,
+    cards_text,
     number_of,
     parse_card,
     parse_cards,
-    shown,
 )
 from companion.games.binmat.combat import (
     ATTACKER,
@@ -100,7 +100,7 @@ def test_cards_of_a_stack_are_parsed_with_blanks_between_and_each_once() -> None
 
 
 def test_people_read_10_and_notation_reads_a() -> None:
-    assert (shown("a&"), shown("9#"), listed(("a&", ">+"))) == ("10&", "9#", "10& >+")
+    assert (card_text("a&"), card_text("9#"), cards_text(("a&", ">+"))) == ("10&", "9#", "10& >+")
 
 
 # ---- Combat: reveal and TRAPs ---------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_combat_a_card_of_a_face_up_lane_deck_is_named_and_none_below_it() -> No
 def test_combat_comes_in_stages_that_tell_everything() -> None:
     step = play(at(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
-    assert [stage.tells[0].text for stage in step.stages] == [
+    assert [stage.headlines[0].text for stage in step.stages] == [
         "Attacker’s @^ takes 3& to the attacker discard.",
         "8 beats 4. Defender loses the stack.",
     ]

@@ -139,7 +139,10 @@ def test_the_worked_example_is_worked_out() -> None:
     state = press(begun(), ".", "c3")
     done = step(state, "3: 5& 3% >+ / 4^ 2#")
     (shown,) = done.stages
-    assert (shown.title, shown.tells[0].text) == ("Lane 3", "8 beats 6. Defender loses the stack.")
+    assert (shown.title, shown.headlines[0].text) == (
+        "Lane 3",
+        "8 beats 6. Defender loses the stack.",
+    )
     powers = shown.tallies
     assert [sorted(tally.lost) for tally in powers] == [[], ["2#", "4^"]]
     assert [(tally.seat, tally.total, tally.reached, tally.is_greater) for tally in powers] == [
@@ -148,7 +151,7 @@ def test_the_worked_example_is_worked_out() -> None:
     ]
     last = done.stages[-1]
     assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
-    assert last.todo == ((NORTH, "Attacker: 5 cards to the attacker discard"),)
+    assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one
@@ -183,7 +186,7 @@ def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_
 ):
     hackmud = press(begun(edition="hackmud"), ".", "c2")
     rested = step(hackmud, "@&u 8& / 4^").stages
-    assert [tell.text for tell in rested[0].tells] == ["Attacker’s @& does nothing."]
+    assert [tell.text for tell in rested[0].headlines] == ["Attacker’s @& does nothing."]
     bounced = step(hackmud, "2: / 4^ ?^")
     assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):

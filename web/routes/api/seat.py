@@ -134,8 +134,10 @@ class SeatDoors:
             if view.own.pad and not view.board.standing
             else {}
         )
-        spelt = [keys.get(letter) for letter in view.own.sealed.action]
-        return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
+        spell_action = [keys.get(letter) for letter in view.own.sealed.action]
+        return jsonify(
+            action=view.own.sealed.action, orders=[_order(key) for key in spell_action if key]
+        )
 
     @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting)
     def confirm(self, seat: Seat, body: Confirm) -> None:

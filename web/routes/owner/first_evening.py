@@ -126,7 +126,12 @@ class FirstEvening:
 
     def _camera(self) -> dict[str, Any]:
         look = self._looks.now()
-        return {"look": look, "size": FRAME_PX, "has_camera": look.state is not CameraState.NONE}
+        return {
+            "look": look,
+            "size": FRAME_PX,
+            "has_camera": look.state is not CameraState.NONE,
+            "has_phone": bool(self._looks.room and self._looks.room.phone),
+        }
 
     def _print(self) -> dict[str, Any]:
         games = self._page_context.games

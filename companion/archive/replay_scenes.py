@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage, Step
 from companion.games.screen import CardUi, UnitOrder
-from companion.games.spelling import SpeltOrder, spelt
+from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
@@ -33,7 +33,7 @@ class _Played:
     turn: PastTurn
 
 
-class Retelling:
+class Replay:
     """A game that is over. Scenes are made when they are asked for, and any thread may ask.
 
     `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the moments of which
@@ -155,14 +155,14 @@ class Retelling:
         )
         return told, done
 
-    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
+    def spell_action(self, turn: int, seat: Seat, action: str) -> tuple[SpelledOrder, ...]:
         """Return a legal action for a turn in words and drawings.
 
         Raises a `CompanionError` for any other.
         """
         state = self._turns[turn - 1].state
         self._game.check(state, seat, self._game.parse(action))
-        return spelt(self._game, state, seat, action)
+        return spell_action(self._game, state, seat, action)
 
     @property
     def proofs(self) -> int:
