@@ -35,8 +35,8 @@ def port(host: str, number: int) -> Finding:
     return Finding("port", Grade.OK, say("{port} is free.", port=number))
 
 
-def raddress(found: Sequence[str]) -> Finding:
-    """Return where phones raddress the table."""
+def reach(found: Sequence[str]) -> Finding:
+    """Return where phones reach the table."""
     if all(_LOCAL.fullmatch(address) for address in found):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return Finding("network", Grade.NOTE, text)
