@@ -299,12 +299,7 @@ def _homecoming(turn: _Turn) -> None:
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.add_event(
-        CommonEvent.WON if winners else CommonEvent.TIE,
-        winners[0] if winners else None,
-        reason,
-        rule=rule,
-    )
+    turn.events.append(turn.outcome.event(rule))
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
