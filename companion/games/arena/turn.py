@@ -222,7 +222,7 @@ def _move(turn: _Turn) -> None:
 def _bumps(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
 ) -> list[Headline]:
-    """What is told of moves that fail: of those to one square together."""
+    """Return the headlines of moves that fail: one for those to the same square."""
     if len(failed) > _MOST_BUMPS:
         names = [turn.robots[index].name for index in failed]
         return [Headline(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
@@ -348,7 +348,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 
 
 def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
-    """What is told of a hit: who has done it, and the robot that has lost points by it."""
+    """Return the headline of a hit: who has done it, and the robot that has lost points by it."""
     victim = robots[-1]
     faces, square = tuple(robot.name for robot in robots), turn.terrain.squares[victim.place]
     return Headline(

@@ -193,7 +193,7 @@ class CounterGame(Game[Counter, str]):
             yield from _legal(state)
 
     def check(self, state: Counter, seat: Seat, action: str) -> None:
-        """Open cards are wanted in a combat, and only there."""
+        """Refuse open cards outside a combat, and what is not legal now."""
         if action in _legal(state):
             return
         if "/" in action and state.called:

@@ -89,7 +89,7 @@ class _Turn:
     tallies: tuple[Tally, ...] = ()
     """To be shown with the next stage."""
     told: str = ""
-    """What the sign tells of those sums."""
+    """The headline of those sums."""
     changes: dict[str, Any] = field(default_factory=dict)
     """What else of the state is different afterwards."""
     _told: int = 0
@@ -436,7 +436,7 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
-    """What came of a face-off, for both, in at most 40 letters."""
+    """Say what came of a face-off, for both, in at most 40 letters."""
     totals = {"more": max(attack, defence), "less": min(attack, defence)}
     side, other = SIDE_NAMES[state.seat], SIDE_NAMES[1 - state.seat]
     if attack == defence:
