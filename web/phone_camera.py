@@ -46,7 +46,7 @@ class PairBody(Body, frozen=True):
     code: Text
 
 
-class _Told(NamedTuple):
+class _Feedback(NamedTuple):
     """What the phone was told last of its pictures. `number` counts drawings."""
 
     at_s: float
@@ -67,7 +67,7 @@ class PhoneCameraPages:
 
     def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
         self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._last = _Told(-DRAW_S)
+        self._last = _Feedback(-DRAW_S)
 
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
@@ -111,18 +111,18 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        told = self._told()
-        is_drawn = request.args.get("drawn", -1, int) == told.number
+        feedback = self._feedback()
+        is_drawn = request.args.get("drawn", -1, int) == feedback.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
             wait_ms=round(1000 * room.line.period_s),
-            drawn=told.number,
-            drawing=None if is_drawn else told.drawing,
-            is_well=told.is_well,
-            words=told.words,
+            drawn=feedback.number,
+            drawing=None if is_drawn else feedback.drawing,
+            is_well=feedback.is_well,
+            words=feedback.words,
         )
 
-    def _told(self) -> _Told:
+    def _feedback(self) -> _Feedback:
         """Return what the phone is told of its pictures, worked out anew every `DRAW_S`."""
         room, last = self._room, self._last
         now_s = room.clock.monotonic_s()
@@ -138,7 +138,7 @@ class PhoneCameraPages:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
         number = last.number + (drawing != last.drawing)
-        self._last = _Told(now_s, spoken(), number, drawing, is_well, words)
+        self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
         return self._last
 
 

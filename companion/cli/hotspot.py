@@ -25,6 +25,7 @@ from companion.core.config import Settings, WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import as_owner_of
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
+from companion.maintenance.own_wifi import ANSWER
 from companion.maintenance.settings.file import SettingsFile
 
 CONNECTION = "tabletop-companion-hotspot"
@@ -140,6 +141,7 @@ class Hotspot:
                 names.unlink(missing_ok=True)
             self._run("nmcli", "connection", "reload")
             raise
+        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
         return (

@@ -522,11 +522,10 @@ class Table(Closeable):
         with self._store.hold_for_device():
             self._store.notices({topic: sentence})
 
-    def wifi_is(self, is_own: bool, sentence: str) -> None:
-        """Say whether the table has opened its own Wi-Fi, and what happens to its Wi-Fi. Empty: nothing."""
+    def wifi_is(self, is_own: bool) -> None:
+        """Say whether the table has opened its own Wi-Fi, and draw anew what the pages say of it."""
         with self._store.hold_for_device():
-            self._store.live = replace(self._store.live, has_own_wifi=is_own)
-            self._store.notices({"wifi": sentence})
+            self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
     def disk_is(self, sentence: str, may_begin: bool) -> None:
         """Say how full the disk is, and whether there is enough room for a game."""

@@ -184,8 +184,8 @@ UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
 DISPLAY = SIZES["display"]
 TABLE_SCREENS = {
     "outbuffered": {"fr": (UPRIGHT, TABLET, DISPLAY)},
-    "scouts": {"en": (UPRIGHT,), "fr": (DISPLAY,)},
-    "arena": {"fr": (DISPLAY,)},
+    "scouts": {"en": (UPRIGHT,), "de": (DISPLAY,)},
+    "arena": {"de": (DISPLAY,)},
     "kahmate": {"de": (TABLET, LAPTOP, DISPLAY)},
     "binmat": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},
     "lobby": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},

@@ -166,7 +166,7 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
         assert "8 beats 6." in page, path
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
-    assert place.table.view().sign.text == "Attacker: 5 cards to the attacker discard"
+    assert place.table.view().sign.text == "Attacker: discard 2# 4^ 5& 3% >+"
     assert page_of(south, "/").count('<li class="bigcard') == 5, (
         "what is read stays while hands are at work"
     )

@@ -7,8 +7,9 @@ decode and clearly like that of one card only. A card that is there and not read
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
+import cv2
 import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY, Deck
@@ -21,9 +22,7 @@ from vision.cards.fans import (
     on_cards,
     unread_card,
 )
-from vision.cards.marker_fit import fitted_squares
 from vision.detection.markers import (
-    Luma,
     MarkerFinder,
     best_guess,
     resembles_marker,
@@ -41,6 +40,8 @@ _SAME, _APART = 0.25, 0.5
 lies nearer than the second."""
 _HIDDEN = 0.6
 """Share of its side round a marker of a known card in which another print may be that marker."""
+_GAP_MM = 2.0
+"""Width of the white modules of a marker, at most. The white between two markers is wider."""
 _LEAST_SIDE = 0.5
 """Share of a marker's side from which on quadrangles are looked at."""
 
@@ -68,12 +69,14 @@ class CardFinder:
                 if _is_whole(sighting.corners_px, side_px):
                     _note(marks, self._names[sighting.marker], sighting.corners_px, side_px)
             quads += [quad for quad in hits.rejected if _is_whole(quad, side_px)]
+        # What touches a marker joins its outline, but not its bold print.
+        blobs = _bold_squares(view, side_px)
         # What is too soft to decode is told by its likeness in the sharpened view.
-        for quad in _apart_from(quads, marks, _APART * side_px):
+        for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
             guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
             if guess is not None:
                 _note(marks, self._names[guess.marker], guess.corners_px, side_px)
-        cards, twins = self._cards(view, _fitted(view.even, marks, side_px))
+        cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
@@ -108,6 +111,18 @@ class CardFinder:
         return found
 
 
+def _bold_squares(view: CardView, side_px: float) -> list[Points]:
+    """Return the smallest rectangles (4, 2) px round bold print that are as large as a marker."""
+    gap = np.ones((round(_GAP_MM * view.maps.scale),) * 2, np.uint8)
+    whole = cv2.morphologyEx(view.bold, cv2.MORPH_CLOSE, gap)
+    squares = []
+    for outline in cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]:
+        square = np.asarray(cv2.boxPoints(cv2.minAreaRect(outline)), np.float64)
+        if _is_whole(square, side_px):
+            squares.append(square)
+    return squares
+
+
 def _is_whole(quad: Points, side_px: float) -> bool:
     """Tell whether a quadrangle (4, 2) has the size of a marker."""
     sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
@@ -130,10 +145,3 @@ def _apart_from(quads: Iterable[Points], marks: _Marks, reach: float) -> list[Po
     """Return the quadrangles that are none of the markers."""
     known = [mark for places in marks.values() for mark in places]
     return [quad for quad in quads if not _is_near(quad, known, reach)]
-
-
-def _fitted(view: Luma, marks: Mapping[str, Sequence[Points]], side_px: float) -> _Marks:
-    """Return the markers where all of their rims say that they lie."""
-    rough = [mark for places in marks.values() for mark in places]
-    fitted = iter(fitted_squares(view, rough, side_px))
-    return {name: [next(fitted) for _ in places] for name, places in marks.items()}

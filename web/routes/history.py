@@ -187,11 +187,11 @@ class HistoryPages:
             raise NotFound
         speak(spoken(), self._names(replay.line))
         advices = {
-            seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
+            seat: advice for seat in SEATS if (advice := self._review(coach, replay, turn, seat))
         }
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _review(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """Return the coach's judgement of a seat's action, asked for once.
 
         None: the seat did nothing.

@@ -13,8 +13,8 @@ from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
+from web.routes.api.opponents import begin_lesson
 from web.routes.route import form, get
-from web.routes.seats.opponents import begin_lesson
 
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"

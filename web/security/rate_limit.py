@@ -56,7 +56,7 @@ class Buckets:
         """Take a token. Return False if there is none."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             left = self._level(name, now_s)
             if left < 1:
                 return False
@@ -67,14 +67,14 @@ class Buckets:
         """Give a token back that was not used."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             self._left[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
         left, at_s = self._left.get(name, (self._rate.burst, now_s))
         return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
 
-    def _known(self, name: str, now_s: float) -> str:
+    def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket that counts for a name."""
         if name in self._left or len(self._left) < self._most:
             return name

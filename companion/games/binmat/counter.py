@@ -380,16 +380,8 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say(
-            "{side!c}: {cards} to the attacker discard",
-            side=ROLES[ATTACKER],
-            cards=cards_text(cards),
-        )
-        number = say(
-            "{side!c}: {count} cards to the attacker discard",
-            side=ROLES[ATTACKER],
-            count=len(cards),
-        )
+        named = say("{side!c}: discard {cards}", side=ROLES[ATTACKER], cards=cards_text(cards))
+        number = say("{side!c}: discard {count} cards", side=ROLES[ATTACKER], count=len(cards))
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
         named = say(
