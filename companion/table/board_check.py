@@ -161,7 +161,7 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
 
 
 def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Yield pairs of where a piece was and where it will be: what stays on its square, then what keeps its face, then any."""
+    """Yield where each piece was and will be: what stays on its square, then what keeps its face, then any."""
     gone, come = list(gone), list(come)
     for same in (itemgetter(0), itemgetter(1)):
         for old in list(gone):
