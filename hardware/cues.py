@@ -96,6 +96,13 @@ def _blink(period_ms: float) -> Track:
     return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
 
 
+def _flashes(count: int, period_ms: float) -> Track:
+    """Flash so many times, then stay dark until the period is over."""
+    flash = ((FLASH_MS, LampLevel.ON), (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF))
+    rest_ms = period_ms - count * FASTEST_BLINK_MS
+    return _track(*(flash * count), (rest_ms, LampLevel.OFF), is_cycle=True)
+
+
 # ---- tones and ranks -------------------------------------------------------------------------------------------
 
 
@@ -282,13 +289,8 @@ _STEADY: Mapping[TurnLamp, Track] = {
     TurnLamp.HANDS: _blink(1000.0),
     TurnLamp.WRONG: _blink(400.0),
     TurnLamp.LAST: _blink(500.0),
-    TurnLamp.TROUBLE: _track(
-        (FLASH_MS, LampLevel.ON),
-        (FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF),
-        (FLASH_MS, LampLevel.ON),
-        (2000.0 - FASTEST_BLINK_MS - FLASH_MS, LampLevel.OFF),
-        is_cycle=True,
-    ),
+    TurnLamp.HOTSPOT: _flashes(3, 3000.0),
+    TurnLamp.TROUBLE: _flashes(2, 2000.0),
 }
 
 

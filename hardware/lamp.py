@@ -8,6 +8,7 @@ shown        lamp                               when
 ============ ================================== ================================================
 booting      blinks slowly, 2 s                 no word yet, or the service begins once more
 ready        on                                 the pages answer and nothing is wrong
+hotspot      three flashes every 3 s            the same, and the table has opened its own Wi-Fi
 fault        two flashes every 2 s              camera, pads or disk in trouble, or no word left
 stopping     blinks, 0.5 s                      the service ends, the machine switches off: wait
 dark         off                                the disks are synced: the cord may be pulled
@@ -42,6 +43,7 @@ class LampState(Enum):
 
     BOOTING = TurnLamp.OFFERED
     READY = TurnLamp.ON
+    HOTSPOT = TurnLamp.HOTSPOT
     FAULT = TurnLamp.TROUBLE
     STOPPING = TurnLamp.LAST
     DARK = TurnLamp.OFF
@@ -49,6 +51,7 @@ class LampState(Enum):
 
 _WORDS: Mapping[str, LampState] = {
     "ready": LampState.READY,
+    "hotspot": LampState.HOTSPOT,
     "fault": LampState.FAULT,
     "stopping": LampState.STOPPING,
 }

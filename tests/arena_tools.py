@@ -31,10 +31,10 @@ def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
             square, points = (
                 place if isinstance(place, tuple) else (place, state.options.hit_points)
             )
-            found.append(Robot(number, state.ground.squares.index(Square.parse(square)), points))
+            found.append(Robot(number, state.terrain.squares.index(Square.parse(square)), points))
         return tuple(found)
 
-    return State(state.options, state.ground, (side(south), side(north)), turn)
+    return State(state.options, state.terrain, (side(south), side(north)), turn)
 
 
 def play(state: State, south: str, north: str) -> Step[State]:

@@ -23,9 +23,19 @@ FORWARDED = (
 
 @contextmanager
 def nginx(
-    folder: Path, target: int, answers: Callable[[int], bool], *, more: str = "", tls: str = ""
+    folder: Path,
+    target: int,
+    answers: Callable[[int], bool],
+    *,
+    more: str = "",
+    tls: str = "",
+    at: str = "/",
+    onto: str = "",
 ) -> Iterator[int]:
-    """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its certificate."""
+    """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its certificate.
+
+    Only what lies under `at` is handed on; with `onto` that stands in its place.
+    """
     port = free_port()
     config = folder / "nginx.conf"
     temporary = "".join(
@@ -35,7 +45,7 @@ def nginx(
     config.write_text(
         f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
         f"events {{}} http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}{' ssl' if tls else ''}; {tls}"
-        f"location / {{ proxy_pass http://127.0.0.1:{target}; proxy_http_version 1.1; proxy_set_header Connection '';"
+        f"location {at} {{ proxy_pass http://127.0.0.1:{target}{onto}; proxy_http_version 1.1; proxy_set_header Connection '';"
         f"{more or FORWARDED} }} }} }}"
     )
     assert NGINX is not None

@@ -19,7 +19,7 @@ from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import encoded
+from companion.table.public.messages import encode_public
 from companion.table.remote.messages import OrderOpened, OrderSealed, read_message
 from companion.table.remote.remote_table import RemoteBeginning, RemoteProgress
 from companion.table.session import Phase, Session
@@ -270,7 +270,7 @@ def public_records(half: HalfTable) -> list[str]:
     """What spectators are told by this table."""
     outbox, told = Outbox(half.journal), []
     while (record := outbox.next()) is not None:
-        told.append(encoded(record).decode())
+        told.append(encode_public(record).decode())
         assert "far " not in told[-1]
         assert "near " not in told[-1]
         outbox.sent()

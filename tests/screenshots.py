@@ -1,4 +1,4 @@
-"""Pictures of every page in every state of every game, at four sizes, light and dark, in three languages.
+"""Pictures of every page in every state of every game, at five sizes, light and dark, in every language.
 
 `python -m screenshots FOLDER`, with `tests` on the path.
 """

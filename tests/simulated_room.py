@@ -92,9 +92,7 @@ class PadRoom(SimulatedRoom):
         game = session.playing
         action = game.parse(text)
         step = game.apply(session.state, {seat: action}, Random(0))
-        laid = game.as_laid(session.state, seat, action, step)
-        assert laid is not None, text
-        self.world.set_up(laid)
+        self.world.set_up(game.layouts_by_hand(session.state, seat, action, step)[0])
         self.look(6)
 
     def stage_over(self) -> None:

@@ -16,7 +16,7 @@ import settings_table
 
 from companion.bots.characters import cast
 from companion.cli.main import parser
-from companion.core.config import NORTH_PINS, SOUTH_PINS, VoiceSettings, read_settings
+from companion.core.config import NORTH_PINS, SOUTH_PINS, read_settings
 from companion.games import game_named
 from companion.games.engine import Engine
 
@@ -256,11 +256,9 @@ def test_the_settings_examples() -> None:
     (whole,) = map(read_settings, blocks("docs/settings.md", "toml"))
     engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
     assert [character.name for character in cast(engines.bots.engines)][3:] == ["Ada"]
-    (loudness,) = map(read_settings, blocks("docs/playing.md", "toml"))
     assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""
     assert whole.camera.source == "usb:0"
-    assert (loudness.quiet.begin, loudness.voice) == ("22:00", VoiceSettings())
 
 
 def test_every_setting_is_a_line_of_the_docs() -> None:

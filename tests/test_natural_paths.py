@@ -165,7 +165,7 @@ def test_a_picture_names_a_wrong_piece(companion: Companion, trace: Trace) -> No
 @pytest.mark.alone
 def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
-    begin(companion, "binmat", way="clock")
+    begin(companion, "binmat", way="referee")
     table, hands = companion.table, companion.simulation.hands
     table.resume("host")
     hands.press("south_ready")  # sits down

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from http.cookiejar import CookieJar
 
 from flask import Flask
 from inside import app_of
 from tour import NOWHERE, Stop, touring
 from tour_hub import HUB_KEY, touring_hub, touring_tables
+
+from web.static_files import STATIC
 
 EXAMPLES = {
     "seat": "south",
@@ -48,6 +51,46 @@ def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
             if answer.mimetype == "text/html" and b"<body" in answer.get_data():
                 found.add(str(rule))
     return found
+
+
+PATH = "/table"
+OWN_ADDRESS = re.compile(
+    r"""\b(?:href|src|action|formaction)=["']?(/[^"'>\s]*)|url\(["']?(/[^"')]*)"""
+)
+"""An address of this server that a browser follows by itself; scripts put the path before all others."""
+
+
+def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
+    """The addresses outside the path in the pages that lie under it, with the name of their stop."""
+    browser = app.test_client(use_cookies=False)
+    for stop in stops:
+        headers = {"Accept": "text/html"}
+        if not stop.is_guest:
+            headers["Cookie"] = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+        asked = {"SCRIPT_NAME": PATH}
+        with browser.get(stop.path, headers=headers, environ_overrides=asked) as answer:
+            page = answer.get_data(as_text=True)
+        addresses = [one or other for one, other in OWN_ADDRESS.findall(page)]
+        assert addresses, (stop, answer.location)
+        for address in addresses:
+            if not f"{address}/".startswith(f"{PATH}/"):
+                yield f"{stop.name}: {address}"
+
+
+def test_under_a_path_every_address_in_a_page_has_it() -> None:
+    with touring() as tour:
+        app = app_of(tour.companion.server)
+        assert list(astray(app, tour.stops(("outbuffered", "binmat")), tour.client.jar)) == []
+    with touring_hub() as hub:
+        assert list(astray(app_of(hub.server), hub.stops(), hub.client.jar)) == []
+
+
+def test_scripts_ask_for_no_address_without_the_path() -> None:
+    bare = re.compile(
+        r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/|(?:href|src) = [`'"]/"""
+    )
+    found = {path.name: bare.findall(path.read_text()) for path in STATIC.glob("*.js")}
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 def test_every_page_of_the_companion_is_a_stop() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+from unittest.mock import patch
 
 from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -22,13 +24,16 @@ from companion.bots.characters import CHARACTERS
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
+from companion.core.network import Wifi
 from companion.games import GAMES
+from companion.maintenance.own_wifi import trouble_words
 from companion.service.app import Companion
 from companion.table.session import Phase
 
 SIZES: Mapping[str, tuple[int, int]] = {
     "phone": (390, 844),
     "tablet": (768, 1024),
+    "display": (800, 480),
     "laptop": (1366, 768),
     "screen": (1920, 1080),
 }
@@ -71,7 +76,8 @@ class Tour:
             table=TableSettings(),
         )
         self.clock = clock or FakeClock()
-        self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
+        with patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)):  # as its unit has it
+            self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
         self.table = self.companion.table
         self.client = Client(f"http://127.0.0.1:{self.companion.server.port}")
         self._rng = Random(4)
@@ -95,6 +101,7 @@ class Tour:
 
     def _before(self) -> Iterator[Stop]:
         yield Stop("lobby-screen", "/")
+        yield from self._own_wifi()
         yield Stop("join", "/join", is_guest=True)
         yield Stop("join-seat", "/join/south", is_guest=True)
         yield Stop("host-key", "/host", is_guest=True)
@@ -185,6 +192,19 @@ class Tour:
         )
         self.table.free_seat(Seat.NORTH)
         self.client.post("/api/seat/north/take", name="Jonas")
+
+    def _own_wifi(self) -> Iterator[Stop]:
+        """The Wi-Fi that a machine without a network opens."""
+        own = self.companion.own_wifi
+        assert own is not None
+        own.hotspot = Wifi("Tabletop table", "tabletop")
+        own.trouble = trouble_words("password", "Home")
+        self.table.redraw()
+        yield Stop("wifi-screen", "/")
+        yield Stop("wifi-join", "/join", is_guest=True)
+        yield Stop("wifi", "/wifi")
+        own.hotspot, own.trouble = None, ""
+        self.table.redraw()
 
     def _documents(self) -> Iterator[Stop]:
         yield Stop("rules", "/rules/")

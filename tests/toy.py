@@ -9,7 +9,7 @@ from random import Random
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Board, Face, Kit, Layout, Seat, Side
-from companion.games.base import Event, Game, Options, Outcome, Rule, Step, View, plain_outcome
+from companion.games.base import Event, Game, Options, Outcome, Rule, Step, View
 from companion.games.events import CommonEvent
 
 SIDES = {
@@ -37,8 +37,6 @@ class Toy(Game[Race, int]):
     title = "Toy race"
     summary = "Two counters race to rank 5"
     sides = SIDES
-    options_type = Options
-    option_rows = ()
     rules = (Rule("race", "Race", "Move one or two ranks. Rank 5 wins."),)
     turn_rule = end_rule = "race"
 
@@ -81,14 +79,7 @@ class Toy(Game[Race, int]):
         return Outcome(frozenset(home), "First at rank 5.") if home else None
 
     def view(self, state: Race, seat: Seat | None) -> View:
-        return self.dump(state)
-
-    def dump(self, state: Race) -> View:
-        return {
-            "ranks": list(state.ranks),
-            "turn": state.turn,
-            "outcome": plain_outcome(self.outcome(state)),
-        }
+        return {**self.common_view(state), "ranks": list(state.ranks), "turn": state.turn}
 
     def parse(self, text: str) -> int:
         if text not in ("1", "2"):

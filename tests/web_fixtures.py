@@ -87,7 +87,7 @@ class Place:
         self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
-    def to_clock(self, way: str = "clock", **options: Any) -> str:
+    def to_clock(self, way: str = "referee", **options: Any) -> str:
         """Start a game of cards and its clock; answers the moment."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
         if self.table.view().time.clock:

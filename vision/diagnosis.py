@@ -130,12 +130,11 @@ class BoardEye:
         self.settled_frames: deque[_Look] = deque(maxlen=kept)
 
     def steer(self, steering: CameraLink) -> None:
-        """From now on this camera is asked to lock, and to give way to another one."""
+        """Ask this camera from now on to lock, and to give way to another one."""
         self._steering = steering
 
     def saw(self, frame: Frame, reading: Reading) -> None:
-        """Take a frame that was just read; called in the watcher's thread, before the table hears
-        of the reading.
+        """Take a frame that was just read, before the table hears of the reading.
 
         Keeps references and computes nothing, unless this frame says nothing new: then what is kept
         is packed.
@@ -182,30 +181,37 @@ class BoardEye:
     # ---- companion.ports.Eye: the last frame -----------------------------------------------------
 
     def number(self) -> int:
-        """The number of the last frame; it changes with every frame, 0: there was none yet."""
+        """Return the number of the last frame.
+
+        It changes with every frame, 0: there was none yet.
+        """
         look = self._last
         return look.number if look else 0
 
     @property
     def taken_s(self) -> float | None:
-        """When the last frame was taken, by the clock of frames; None: there was none yet."""
+        """When the last frame was taken, by the clock of frames. None: there was none yet."""
         look = self._last
         return look.frame.at_s if look else None
 
     def picture(self) -> bytes | None:
-        """The last frame as a JPEG of at most 960 px; None: there was none yet."""
+        """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
         look = self._last
         return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
-        """What may be wrong with the picture while no board is found in it; nothing of one that was
-        blacked out."""
+        """Return what may be wrong with the picture while no board is found in it.
+
+        Nothing of one that was blacked out.
+        """
         look = self._last
         return advise_blindly(look.frame.luma) if look and look.frame.luma.any() else ()
 
     def board(self, frame: int | None = None) -> BoardSeen | None:
-        """The board in the last frame, or in a settled one, its weak places and advice; None: no
-        board is seen."""
+        """Return the board in the last frame, or in a settled one, its weak places and advice.
+
+        None: no board is seen.
+        """
         look = self._look(frame)
         if (
             look is None
@@ -251,19 +257,20 @@ class BoardEye:
     # ---- settled frames and photographs ----------------------------------------------------------
 
     def settled(self) -> tuple[SettledFrame, ...]:
-        """The last frames in which the board came to rest, oldest first."""
+        """Return the last frames in which the board came to rest, oldest first."""
         with self._lock:
             looks = tuple(self.settled_frames)
         return tuple(look.told for look in looks)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """A settled frame as a JPEG of at most that width; None: it is not kept any more."""
+        """Return a settled frame as a JPEG of at most that width. None: it is not kept any more."""
         look = self._look(frame)
         return _jpeg(_shown(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
-        """The board alone, from straight above, as a small JPEG; None: it does not lie still in
-        view.
+        """Return the board alone, from straight above, as a small JPEG.
+
+        None: it does not lie still in view.
 
         Squares that are not read are covered: a hand of cards or a phone may lie there. Of a board
         of cards the strips beyond the zones are left out as well.
@@ -290,29 +297,34 @@ class BoardEye:
     # ---- the camera ------------------------------------------------------------------------------
 
     def cameras(self) -> tuple[CameraOffer, ...]:
-        """All cameras that could be used."""
+        """Return all cameras that could be used."""
         return self._offers()
 
     def source(self) -> str:
-        """Which one is used, as in the settings."""
+        """Return which one is used, as in the settings."""
         return (self._steering.source if self._steering else None) or self._source
 
     def name(self) -> str:
-        """The name of the camera that is open; empty: none."""
+        """Return the name of the camera that is open. Empty: none."""
         return self._steering.camera if self._steering else ""
 
     def choose(self, source: str) -> None:
-        """Use another camera from the next frame on; raises `CameraError` where there is only this
-        one."""
+        """Use another camera from the next frame on.
+
+        Raises `CameraError` where there is only this one.
+        """
         if self._steering:
             self._steering.choose(source)
 
     def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Are focus and exposure locked? None, for one or both: this camera cannot be told to."""
+        """Return whether focus and exposure are locked.
+
+        None, for one or both: it cannot be told to.
+        """
         return self._steering.locks if self._steering else None
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure as they are, or let them follow; None leaves one as it is."""
+        """Lock focus or exposure as they are, or let them follow. None leaves one as it is."""
         if self._steering:
             self._steering.lock(focus=focus, exposure=exposure)
 
@@ -323,8 +335,10 @@ class BoardEye:
             return next((look for look in self.settled_frames if look.number == frame), None)
 
     def _measures(self, look: _Look, kit: Kit, pose: Pose) -> Mapping[Square, Measure]:
-        """How well each square is seen: light and lens change slowly, so it is not measured in
-        every frame."""
+        """Return how well each square is seen.
+
+        Light and lens change slowly, so it is not measured in every frame.
+        """
         kept = self._measured
         if kept is not None and kept[0] is pose and 0 <= look.number - kept[1] < _MEASURED_FRAMES:
             return kept[2]
@@ -333,8 +347,10 @@ class BoardEye:
         return measures
 
     def _from_above(self, frame: Frame, pose: Pose, area_mm: Area, longest_px: int) -> Picture:
-        """A rectangle of the board, longer side so many pixels; the way there is kept while the
-        board lies still."""
+        """Return a rectangle of the board, its longer side so many pixels.
+
+        The way there is kept while the board lies still.
+        """
         key, maps = (pose, area_mm, longest_px), self._maps
         if maps is None or maps[0] != key:
             low, high = area_mm[:2], area_mm[2:]
@@ -389,14 +405,15 @@ def _corners(points: Points) -> Outline:
 
 
 def _area_mm(kit: Kit, whole: bool = True) -> Area:
-    """(low x, low y, high x, high y): the printed board with its strips, or its squares alone."""
+    """Return (low x, low y, high x, high y): the printed board with its strips, or its squares
+    alone."""
     board = kit.board
     strip = board.strip_mm if whole else 0.0
     return 0.0, -strip, board.width_mm, board.height_mm + strip
 
 
 def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
-    """The same view with a plain grey over some squares, half the gaps included."""
+    """Return the same view with a plain grey over some squares, half the gaps included."""
     scale = view.shape[1] / (area_mm[2] - area_mm[0])
     covered = view.copy()
     board = kit.board
@@ -420,7 +437,7 @@ def _narrowed(luma: Luma, width_px: int) -> Luma:
 
 
 def _shown(frame: Frame, width_px: int) -> Picture:
-    """A frame for people: no wider than that, in colour where the camera has any."""
+    """Return a frame for people: no wider than that, in colour where the camera has any."""
     return painted(_narrowed(frame.luma, width_px), _colours_of(frame))
 
 
@@ -429,5 +446,5 @@ def _colours_of(frame: Frame) -> Colours | None:
 
 
 def _jpeg(picture: Picture, quality: int) -> bytes:
-    """A picture in grey, (height, width), or in BGR."""
+    """Return a picture in grey, (height, width), or in BGR, as a JPEG."""
     return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])

@@ -65,7 +65,7 @@ class Measure:
     inside: float
 
     def weak(self, enough_px: float) -> tuple[Weakness, ...]:
-        """What makes the square hard to read, worst first."""
+        """Return what makes the square hard to read, worst first."""
         if self.inside < 0.98:
             return (Weakness.CUT,)
         found = []
@@ -81,7 +81,7 @@ class Measure:
 
 
 def enough_px(kit: Kit) -> float:
-    """How many pixels a module of this kit's markers should have."""
+    """Return how many pixels a module of this kit's markers should have."""
     return _CARD_MODULE_PX if kit.deck else _MODULE_PX
 
 
@@ -91,7 +91,7 @@ _FEWEST_PX = 16
 
 
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
-    """Every square that is no hole, measured in a (height, width) picture."""
+    """Return every square that is no hole, measured in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
     quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(
@@ -126,22 +126,27 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
 
 
 def _ninth(patch: Luma) -> float:
-    """The brightness that nine pixels of ten stay below; np.percentile takes ten times as long."""
+    """Return the brightness that nine pixels of ten stay below.
+
+    np.percentile takes ten times as long.
+    """
     values = patch.ravel()
     place = int(0.9 * (values.size - 1))
     return float(np.partition(values, place)[place])
 
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:
-    """How much brightness rises a pixel."""
+    """Return how much brightness rises a pixel."""
     across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
     along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
     return np.asarray(cv2.magnitude(across, along), dtype=np.float32)
 
 
 def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
-    """How soft the sharpest edges are, px: a known blur on top takes the less of them the softer
-    they are already."""
+    """Return how soft the sharpest edges are, px.
+
+    A known blur on top takes the less of them the softer they are already.
+    """
     values = slopes.ravel()
     number = max(8, values.size // 100)
     places = np.argpartition(values, -number)[-number:]
@@ -153,7 +158,7 @@ def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float 
 
 
 def _inside(quad: Points, size: tuple[int, int]) -> float:
-    """Which share of a quadrangle lies in the picture."""
+    """Return which share of a quadrangle lies in the picture."""
     width, height = size
     frame = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], np.float32)
     whole = cv2.contourArea(quad.astype(np.float32))
@@ -166,7 +171,7 @@ def _inside(quad: Points, size: tuple[int, int]) -> float:
 
 
 def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
-    """What may be wrong with a whole picture in which no board is found."""
+    """Return what may be wrong with a whole picture in which no board is found."""
     small = luma[::2, ::2]
     if _ninth(small) < _DARK:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
@@ -184,7 +189,7 @@ def advise(
     measures: Mapping[Square, Measure],
     weak: Mapping[Square, Sequence[Weakness]],
 ) -> tuple[Advice, ...]:
-    """What to do about the weak places, the worst first."""
+    """Return what to do about the weak places, the worst first."""
     by_kind = {
         kind: [square for square, kinds in weak.items() if kind in kinds] for kind in Weakness
     }
@@ -226,7 +231,7 @@ def _advice(
 def _closer(
     squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str
 ) -> Advice:
-    """How much nearer the camera must come until the smallest markers have pixels enough."""
+    """Return how much nearer the camera must come until the smallest markers have pixels enough."""
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
     why = say(
@@ -258,14 +263,14 @@ def _closer(
 
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:
-    """Does the whole board fit into the picture when it appears so much larger, well aimed?"""
+    """Tell whether the whole board fits into the picture when it appears so much larger."""
     corners = pose.to_px(board_outline_mm(board))
     wanted = np.ptp(corners, axis=0) * growth
     return bool((wanted <= 0.98 * np.array(pose.size)).all())
 
 
 def _cut_off(board: Board, pose: Pose) -> Advice | None:
-    """Corner markers that lie outside the picture."""
+    """Return corner markers that lie outside the picture."""
     width, height = pose.size
     outside = []
     for corner, marker in zip(_CORNERS, board.corners, strict=True):
@@ -290,20 +295,22 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
 
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
-    """(4, 3): the corners of the printed board with its strips, and so much around it."""
+    """Return (4, 3): the corners of the printed board with its strips, and so much around it."""
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
 
 
 def tilt_deg(pose: Pose) -> float:
-    """The angle between the camera's axis and the vertical."""
+    """Return the angle between the camera's axis and the vertical."""
     return math.degrees(math.acos(min(1.0, abs(float(pose.axes[2, 2])))))
 
 
 def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
-    """Squares in words, of a board with so many: at most four by name; on a board of cards the
-    lanes."""
+    """Return squares in words, of a board with so many: at most four by name.
+
+    On a board of cards it is the lanes.
+    """
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
         return say("the whole board")

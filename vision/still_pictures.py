@@ -31,7 +31,9 @@ _ENLARGE_BELOW_PX = 1000
 def read_images(
     paths: Iterable[str | Path], kits: Mapping[str, Kit], dictionary: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """One answer for each picture; folders stand for the pictures in them.
+    """Yield one answer for each picture.
+
+    Folders stand for the pictures in them.
 
     `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without a
     board of ours; raises `Malformed` when there is none of that name. Files that cannot be read are
@@ -79,7 +81,7 @@ def _nothing(name: str, problem: str) -> dict[str, Any]:
 def _answer(
     path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
 ) -> dict[str, Any]:
-    """What one picture shows; without a reader only its markers."""
+    """Return what one picture shows. Without a reader only its markers."""
     found = _find_all(finder, luma)
     answer = _nothing(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
@@ -107,8 +109,8 @@ def _answer(
 
 
 def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
-    """Markers of the picture, and of small pictures also those that only show when it is enlarged
-    and sharpened."""
+    """Return markers of the picture, and of small pictures also those that only show when it is
+    enlarged and sharpened."""
     found = finder.find(luma)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
         return found
@@ -149,8 +151,8 @@ def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
 
 
 def _marker_problems(luma: Luma, found: Found) -> list[str]:
-    """Sentences on quadrangles with a marker's dark rim that do not decode, and on pictures without
-    any marker."""
+    """Return sentences on quadrangles with a marker's dark rim that do not decode, and on pictures
+    without any marker."""
     problems = (
         [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
     )

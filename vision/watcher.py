@@ -48,8 +48,9 @@ _OFTEN = 0.02
 
 @dataclass(frozen=True)
 class WatchListeners:
-    """Who is told of what is seen; all are called in the watcher's thread and should only put
-    things into a queue.
+    """Who is told of what is seen.
+
+    All are called in the watcher's thread and should only queue things.
 
     `on_reading` is given every reading, `on_status` how the camera is whenever that changes,
     `on_look` every frame with its reading. `on_rows` is given the rows of order tiles that were
@@ -70,7 +71,7 @@ def board_watcher(
     listeners: WatchListeners,
     fps: float = 10.0,
 ) -> Watcher:
-    """A watcher that reads the board in front of one of these cameras `fps` times a second."""
+    """Return a watcher that reads the board in front of one of these cameras `fps` times a second."""
     link = CameraLink(cameras, clock, LensKeeper(cameras.lenses, reader))
     report = CameraReport(listeners.on_status, cameras.expected)
     return Watcher(
@@ -79,8 +80,9 @@ def board_watcher(
 
 
 class Watcher(Closeable):
-    """Reads the board again and again, and tells its listeners; `step` does one round in the
-    caller's thread.
+    """Reads the board again and again, and tells its listeners.
+
+    `step` does one round in the caller's thread.
 
     After trouble the camera is opened again after 0.5, 1, 2, 5, 10, 10 … seconds. `board_watcher`
     puts one together.
@@ -108,7 +110,9 @@ class Watcher(Closeable):
         self._thread: threading.Thread | None = None
 
     def use(self, kit: Kit | None) -> None:
-        """Tell the reader which board is played; from any thread.
+        """Tell the reader which board is played.
+
+        From any thread.
 
         While its orders lie beside it as tiles, no frame that listeners are given shows more than
         the board.
@@ -117,8 +121,10 @@ class Watcher(Closeable):
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
-        """Read these rows of order tiles from the next frames; None: none any more. From any
-        thread."""
+        """Read these rows of order tiles from the next frames.
+
+        None: none any more. From any thread.
+        """
         tiles = self._tiles
         if tiles is not None:
             tiles.begin(wanted)
@@ -139,14 +145,16 @@ class Watcher(Closeable):
     # ---- the thread ----
 
     def start(self) -> None:
-        """Begin to watch in a thread of its own; a second call does nothing."""
+        """Begin to watch in a thread of its own. A second call does nothing."""
         if self._thread is None and not self._stop.is_set():
             self._thread = threading.Thread(target=self._run, name="board-watcher", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stop, and give the camera back; may be called twice. A camera that hangs is left to its
-        time-out."""
+        """Stop, and give the camera back.
+
+        May be called twice. A camera that hangs is left to its time-out.
+        """
         self._stop.set()
         self.link.wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -178,8 +186,10 @@ class Watcher(Closeable):
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Do one frame, without waiting for its time; None when the camera gave none or is still in
-        its pause."""
+        """Do one frame, without waiting for its time.
+
+        None when the camera gave none or is still in its pause.
+        """
         if self.link.is_exchanged():
             self._next_s = self._clock.monotonic_s()
             self._report.expect()
@@ -234,8 +244,10 @@ class Watcher(Closeable):
 
 
 class Pace:
-    """When the next picture is due; written by the thread that reads them, `sentence` may be asked
-    from any."""
+    """When the next picture is due.
+
+    Only the thread that reads pictures writes it.
+    """
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
@@ -245,8 +257,10 @@ class Pace:
         self._glances_until_s = 0.0
 
     def read(self, ended_s: float, took_s: float, is_stirred: bool) -> float:
-        """A picture was read in so many seconds till then, in which something moved or not; how
-        many seconds the reader should rest at least."""
+        """Note that a picture was read in so many seconds, in which something moved or not.
+
+        Returns how many seconds the reader should rest at least.
+        """
         self._took_s.append(took_s)
         if is_stirred:
             if not self.glances(ended_s - took_s):
@@ -258,12 +272,12 @@ class Pace:
         return REST * took_s if is_stirred else 0.0
 
     def glances(self, now_s: float) -> bool:
-        """Is it only to be seen whether something moves?"""
+        """Tell whether it is only to be seen whether something moves."""
         return self._hard_s > 0 and (not self._is_stirred or now_s < self._glances_until_s)
 
     @property
     def sentence(self) -> str:
-        """What gave way lately, for people; empty: nothing."""
+        """What gave way lately, for people. Empty: nothing."""
         told = list(self._took_s)
         hard = sorted(took_s for took_s in told if took_s > self.period_s)
         if len(hard) <= _OFTEN * len(told):

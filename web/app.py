@@ -20,13 +20,13 @@ from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
-from web.context import PageContext
+from web.context import PageContext, Presence
 from web.features import Features, PhoneRoom, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
-from web.presence import Presence
 from web.routes.api.host import HostDoors
+from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatDoors
-from web.routes.api.table import TableDoors
+from web.routes.api.table import StaffKeys, TableDoors
 from web.routes.camera import CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
@@ -37,15 +37,12 @@ from web.routes.openapi import Description
 from web.routes.owner.check import PanelTrials
 from web.routes.owner.first_evening import FirstEvening
 from web.routes.owner.settings import SettingsPage
+from web.routes.owner.wifi import WifiPage
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
 from web.routes.rules import RulesPages
-from web.routes.seats.away import AwayDoors
-from web.routes.seats.opponents import Lessons, Opponents
-from web.routes.seats.tiles import TileRoutes
 from web.routes.shared_phone import SharedPhonePages
-from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
 from web.security.host_names import Names, UnknownName, asked_host
@@ -53,8 +50,7 @@ from web.security.join_code import JoinCode
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
 from web.static_files import StaticFiles
-from web.templating.helpers import register_template_helpers
-from web.templating.template_cache import CompiledTemplates
+from web.templating.helpers import CompiledTemplates, register_template_helpers
 
 log = logging.getLogger(__name__)
 METHODS = ("GET", "HEAD", "OPTIONS", "POST")
@@ -72,7 +68,7 @@ def create_app(
     site: Site,
     features: Features | None = None,
 ) -> Flask:
-    """The application that shows a table, with the pages of the features that are there."""
+    """Make the application that shows a table, with the pages of the features that are there."""
     features = features or Features()
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, table.seat_nonce, clock, site.make_host_key)
@@ -122,7 +118,6 @@ def create_app(
         for room in (
             Pages,
             RulesPages,
-            TileRoutes,
             Joining,
             SharedPhonePages,
             HostPages,
@@ -130,7 +125,6 @@ def create_app(
             SeatDoors,
             HostDoors,
             Lessons,
-            AwayDoors,
             Opponents,
         )
     ]
@@ -139,6 +133,7 @@ def create_app(
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
+        (WifiPage, features.own_wifi),
     )  # fmt: skip
     rooms += [room(page_context, what) for room, what in there if what]
     if features.camera and features.camera.phone:
@@ -152,7 +147,10 @@ def create_app(
 
 
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
-    """The application that a table serves by its own HTTPS: the old phone's page, and nothing of the table."""
+    """Make the application that a table serves by its own HTTPS.
+
+    It has the old phone's page alone.
+    """
     app = bare_app(None)
     app.extensions |= {
         name: main.extensions[name] for name in ("guard", "now_s", "paragraph", "streams")
@@ -171,12 +169,12 @@ def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Fl
 
 
 class SpokenJson(DefaultJSONProvider):
-    """JSON in which every sentence is said in the language of the request, for answers and `|tojson`; keys stay."""
+    """JSON with every sentence in the language of the request, for answers and `|tojson`."""
 
     sort_keys = False
 
     def dumps(self, obj: Any, **kwargs: Any) -> str:
-        """The text of any JSON value."""
+        """Return the text of any JSON value."""
         return super().dumps(_in_words(obj), **kwargs)
 
 
@@ -189,7 +187,7 @@ def _in_words(value: Any) -> Any:
 
 
 def bare_app(compiled: Path | None) -> Flask:
-    """An application without any page: how large requests may be, how templates and JSON are made."""
+    """Make an application without any page. It sets the limit of requests, templates and JSON."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
@@ -202,9 +200,9 @@ def bare_app(compiled: Path | None) -> Flask:
 
 
 AT_TABLE = ("/api/seat/", "/api/table/")
-"""What answers people at the table, with the names of those who play."""
+"""Paths whose answers say the names of those who play."""
 SCREENS = ("/", "/live/table", "/live/wall")
-"""The pages of a screen that everybody looks at: it has a language of its own."""
+"""Paths of the screen that everybody looks at, which has a language of its own."""
 
 
 def watch_requests(
@@ -216,7 +214,7 @@ def watch_requests(
     names: Names,
     join_urls: Callable[[], tuple[str, ...]],
 ) -> None:
-    """Check every request and its answer: time, name, language, rate, origin, and the headers of the answer.
+    """Check every request and set the headers of every answer.
 
     `screen_language` is that of the big screen; `auto`: the browser's. `join_urls` leads away from foreign names.
     """
@@ -256,7 +254,10 @@ def watch_requests(
 
 
 def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -> None:
-    """Raise `UnknownName` unless the request is for this machine; the styles of the page that says so are for all."""
+    """Raise `UnknownName` unless the request is for this machine.
+
+    Anybody may have the static files.
+    """
     host, target = request.headers.get("Host", ""), request.environ.get("REQUEST_URI", "/").lower()
     is_path = target.startswith(("/", f"http://{host.lower()}/", f"https://{host.lower()}/"))
     if not asked_host(host) or not is_path:
@@ -266,11 +267,11 @@ def require_known_name(names: Names, join_urls: Callable[[], tuple[str, ...]]) -
 
 
 _TOKEN = re.compile(r"[0-9a-z]{1,12}")
-"""What a page gives along with its wish for something long."""
+"""Word that a page gives along with its wish for something long."""
 
 
 def _set_headers(answer: Response) -> None:
-    """Set the headers that every answer carries; nothing but static files is ever stored.
+    """Set the headers that every answer carries. Nothing but static files is ever stored.
 
     A page that asked for something long is told, by the word it gave, that the answer is on its way.
     """
@@ -280,15 +281,21 @@ def _set_headers(answer: Response) -> None:
     answer.headers.setdefault("Content-Security-Policy", _POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    root, cookies = request.script_root, answer.headers.getlist("Set-Cookie")
+    if root:  # routes redirect, and set cookies, as if the pages had the whole address
+        cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]
+        if (answer.location or "").startswith("/"):
+            answer.location = root + answer.location
     if request.is_secure:
-        cookies = [f"{cookie}; Secure" for cookie in answer.headers.getlist("Set-Cookie")]
+        cookies = [f"{cookie}; Secure" for cookie in cookies]
+    if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
     if not answer.headers.get("Cache-Control"):
         answer.headers["Cache-Control"] = "no-store"
 
 
 def _log_slow(seconds: float) -> None:
-    """Say in the log that a request took long: by the pattern of its address, never by itself."""
+    """Log that a request took long, by the pattern of its address."""
     route = request.url_rule.rule if request.url_rule else "none"
     method = (
         request.method if request.method in METHODS else "other"

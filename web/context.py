@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from flask import Request, render_template
+from flask import Request, render_template, request
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -17,22 +17,65 @@ from companion.core.i18n import naming, say, spoken
 from companion.core.kit import SEATS, Seat
 from companion.core.network import shown
 from companion.games.base import Game
+from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
-from web.presence import Presence
 from web.rendering import cards
-from web.rendering.finale import end_words
-from web.security.auth import Auth
+from web.security.auth import Auth, is_own_screen
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
-from web.templating.phrases import device_words, rule_words, tip_of
+from web.templating.phrases import device_words, end_words, rule_words, tip_of
+
+AWAY_S = 30.0
+"""Seconds without a stream after which a seat's phone counts as gone."""
 
 
-class _Asked(NamedTuple):
+class Presence:
+    """Counts the streams of each seat. `look` is to be called every few seconds."""
+
+    def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
+        self._table = table
+        self._now_s = now_s
+        self._open: Counter[Seat] = Counter()
+        self._there: dict[Seat, tuple[str, float]] = {}
+        """The last sitting with a stream, see `SeatView.sitting`, and its time."""
+        self._lock = threading.Lock()
+        self.gone: frozenset[Seat] = frozenset()
+
+    def begin(self, *seats: Seat) -> Callable[[], None]:
+        """Count a stream of these seats, and return what ends it."""
+        self._count(seats, 1)
+        return lambda: self._count(seats, -1)
+
+    def _count(self, seats: tuple[Seat, ...], change: int) -> None:
+        with self._lock:
+            for seat in seats:
+                self._open[seat] += change
+        self.look()
+
+    def look(self) -> None:
+        """Find out who is gone, and have all pages drawn anew when that has changed."""
+        view, now_s = self._table.view(), self._now_s()
+        is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
+        with self._lock:
+            for seat in SEATS:
+                shown = view.seats[seat]
+                is_there = not is_on or shown.door != "phone" or self._open[seat] > 0
+                if is_there or self._there.get(seat, ("", 0.0))[0] != shown.sitting:
+                    self._there[seat] = (shown.sitting, now_s)
+            gone = frozenset(
+                seat for seat, (_, at_s) in self._there.items() if now_s - at_s >= AWAY_S
+            )
+            is_new, self.gone = gone != self.gone, gone
+        if is_new:
+            self._table.redraw()
+
+
+class FragmentKey(NamedTuple):
     """What is drawn, for whom: under this a drawing is kept."""
 
     page: str
@@ -40,6 +83,8 @@ class _Asked(NamedTuple):
     own_screen: bool
     at_table: bool
     language: str
+    root: str
+    """Beginning of all addresses, see `request.script_root`."""
 
 
 @dataclass
@@ -68,21 +113,21 @@ class PageContext:
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     join_code: JoinCode | None
-    """What whoever sits down must know; None: anybody may."""
+    """Code that whoever sits down must know. None: anybody may."""
     features: Features
     presence: Presence
     """Whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
     _addresses: _Addresses = field(default_factory=_Addresses)
-    _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
-    _drawing: dict[_Asked, threading.Lock] = field(
+    _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
+    _drawing: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
 
     @property
     def is_first_evening(self) -> bool:
-        """Is this a real table with a new owner: no game, and the first questions not yet answered?"""
+        """Return whether a new owner has answered no question and played no game."""
         features = self.features
         if (
             not features.has_first_evening
@@ -92,8 +137,14 @@ class PageContext:
             return False
         return features.past is None or features.past.count() == 0
 
+    def is_newcomer(self, asked: Request) -> bool:
+        """Is this the machine's own screen, or a phone in the Wi-Fi it has opened, before the table has an owner?"""
+        own, address = self.features.own_wifi, asked.remote_addr or ""
+        is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
+        return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()
+
     def needs_code(self, asked: Request) -> bool:
-        """Must whoever asks know the code to sit down?"""
+        """Return whether whoever asks must know the code to sit down."""
         is_let_in = self.guard.is_at_table(asked) or self.guard.is_host(asked)
         return self.join_code is not None and not is_let_in
 
@@ -111,12 +162,14 @@ class PageContext:
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:
-        """The live part of a page for one viewer (None: what everybody may know), drawn once a change and language.
+        """Return the live part of a page for one viewer, drawn once a change and language.
+
+        None: for everybody.
 
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = _Asked(page, viewer, own_screen, at_table, spoken())
+        asked = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
@@ -125,19 +178,21 @@ class PageContext:
 
     @property
     def has_sitters(self) -> bool:
-        """Does anybody sit at the table?"""
+        """Return whether anybody sits at the table."""
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
-        """Address and name of a paragraph of the rules of the game that is on; None where there is none."""
+        """Return the address and name of a paragraph of the rules, or None if there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
-        return (f"/rules/{game.name}#{rule}", rule_words(game, rule)) if rule and game else None
+        if not rule or not game:
+            return None
+        return f"{request.script_root}/rules/{game.name}#{rule}", rule_words(game, rule)
 
     def _names_plays(self, view: TableView) -> bool:
-        """Does the page say what single plays are?"""
+        """Return whether the page says what single plays are."""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, asked: _Asked) -> tuple[int, str]:
+    def _draw(self, asked: FragmentKey) -> tuple[int, str]:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
@@ -158,8 +213,8 @@ class PageContext:
             )
         return view.version, html
 
-    def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
-        """What every page may say of the game that is on, or was."""
+    def _about_game(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
+        """Return what every page may say of the game that is on, or was."""
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
         acting = cards.acting_seat(view) if view.board.standing else None
@@ -186,8 +241,8 @@ class PageContext:
             else (),
         }
 
-    def _about_room(self, asked: _Asked) -> dict[str, Any]:
-        """What every page may say of the installation: how one gets in, and what there is beside the table."""
+    def _about_room(self, asked: FragmentKey) -> dict[str, Any]:
+        """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
         if now_s >= addresses.until_s:
@@ -212,12 +267,12 @@ class PageContext:
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, view: TableView, asked: _Asked) -> dict[str, Any]:
-        """What one surface alone is given; the others have nothing of it."""
+    def _for_surface(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
+        """Return what one surface alone is given."""
         features = self.features
         given: dict[str, Any] = {
             "host_key": self.guard.host_key if asked.page == "host" else "",
-            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi"), None),
+            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"), None),
             "pads": {},
         }
         if asked.page in ("host", "seat"):
@@ -228,7 +283,11 @@ class PageContext:
         elif asked.page == "table":
             is_lobby = view.phase is Phase.LOBBY
             given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
+            own = features.own_wifi if is_lobby else None
+            given["own_wifi"] = own if own and own.hotspot else None
             given["voice"] = features.welcome.voice
+        elif asked.page == "pass":
+            given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":
             given["pads"] = {seat: self.table.view(seat).own.pad for seat in SEATS}
         return given

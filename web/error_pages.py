@@ -1,4 +1,4 @@
-"""Errors as people and programs see them: a friendly page or `{"error": {kind, message, rule}}`; never a trace."""
+"""Errors as people and programs see them: a page or `{"error": {kind, message, rule}}`, never a trace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ADVICE = {
     503: say("Wait a moment and load the page again."),
 }
 AGAIN_S = 5
-"""So soon a browser asks again for what the table could not answer."""
+"""Seconds after which a browser asks again for what the table could not answer."""
 
 
 def register(app: Flask) -> None:
@@ -61,7 +61,7 @@ def register(app: Flask) -> None:
 
 
 def status_of(error: CompanionError) -> int:
-    """The HTTP status of an error."""
+    """Return the HTTP status of an error."""
     if isinstance(error, Illegal) and error.reason in (
         Refusal.NOT_YOUR_SEAT,
         Refusal.HOST_ONLY,
@@ -84,7 +84,7 @@ def _known(error: CompanionError) -> Response:
 
 
 def _elsewhere(error: UnknownName) -> Response:
-    """The pages have other names: say one of them, and nothing else."""
+    """Lead to the pages under one of their own names."""
     url = error.message
     message = say("The table’s pages have another address: open {address}", address=shown(url))
     return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
@@ -112,7 +112,7 @@ def _words(status: int) -> str:
 
 
 def wants_page() -> bool:
-    """Does a person with a browser ask, or a program?"""
+    """Return whether a person with a browser asks, and no program."""
     if request.path.startswith("/api/"):
         return False
     return request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"

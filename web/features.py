@@ -17,6 +17,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import CameraStatus, Eye, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
+from companion.maintenance.own_wifi import OwnWifi
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
@@ -45,7 +46,7 @@ class Site:
     compiled: Path | None = None
     key_command: str = "companion host-key"
     is_key_used: Callable[[], bool] = lambda: True
-    """Has anybody become the host by the key? Until then the machine's own screen tells it."""
+    """Whether anybody has become the host by the key. Until then the own screen tells it."""
     note_key_used: Callable[[], None] = lambda: None
 
 
@@ -116,47 +117,56 @@ class HubSeat(Protocol):
 
     @property
     def is_member(self) -> bool:
-        """Has this table joined a hub?"""
+        """Return whether this table has joined a hub."""
 
     @property
     def sentence(self) -> str:
-        """How the line to the hub is; empty: this table has joined none."""
+        """Return how the line to the hub is. Empty: this table has joined none."""
 
     @property
     def address(self) -> str:
-        """Where the hub's pages are; empty: this table has joined none."""
+        """Return where the hub's pages are. Empty: this table has joined none."""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address, and leave the one of before; raises a `CompanionError`."""
+        """Join the hub at this address and leave the one of before. Raises a `CompanionError`."""
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Whoever sits there shows a player's card; an empty code takes it away. Raises a `CompanionError`."""
+        """Show the card of whoever sits there.
+
+        An empty code takes it away. Raises a `CompanionError`.
+        """
 
     def leave(self) -> None:
-        """Belong to no hub any more; raises `Illegal` while a game at two tables is on."""
+        """Leave the hub. Raises `Illegal` while a game at two tables is on."""
 
     @property
     def offered(self) -> str:
-        """The code under which this table offers a game at two tables; empty: it offers none."""
+        """Return the code under which this table offers a game at two tables.
+
+        Empty: it offers none.
+        """
 
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
-        """Offer a game of which this table plays a seat; answers the code; raises a `CompanionError`."""
+        """Offer a game of which this table plays a seat, and return its code.
+
+        Raises a `CompanionError`.
+        """
 
     def take_game(self, code: str, name: str) -> None:
-        """Play the game that another table offers under this code; raises a `CompanionError`."""
+        """Play the game that another table offers under this code. Raises a `CompanionError`."""
 
     def withdraw_game(self) -> None:
-        """Offer nothing any more; raises a `CompanionError`."""
+        """Withdraw the game that is offered. Raises a `CompanionError`."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """What an installation has beside its table; most of it has pages of its own, and None means that there are none.
+    """What an installation has beside its table. None: it has no such pages.
 
     `upkeep` is what the settings page writes, `check` tries pads and lamps, `past` are the games that were played,
     `health` says how the service is, `staff` is the key that calls somebody. `workbench` is there in simulation only.
     `opponents` are the characters that the machine can play as, `coach` is who advises people, `hub` joins a
-    room of many tables.
+    room of many tables, `own_wifi` changes the machine's Wi-Fi.
     """
 
     welcome: Welcome = field(default_factory=Welcome)
@@ -171,5 +181,6 @@ class Features:
     opponents: tuple[Character, ...] = ()
     coach: Coach | None = None
     hub: HubSeat | None = None
+    own_wifi: OwnWifi | None = None
     has_first_evening: bool = False
     """Whether a new owner is asked four questions first."""

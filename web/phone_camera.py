@@ -35,9 +35,9 @@ from web.security.phone_pairing import CODE_LENGTH
 from web.server.sse import Audience, Streams, message
 
 LOOK_S = 1.0
-"""How often the owner's page looks whether the phone is there, in seconds."""
+"""Seconds between two looks of the owner's page whether the phone is there."""
 DRAW_S = 0.4
-"""How often what is read is drawn for the phone, in seconds."""
+"""Seconds between two drawings of what is read, for the phone."""
 
 
 class PairBody(Body, frozen=True):
@@ -46,7 +46,7 @@ class PairBody(Body, frozen=True):
     code: Text
 
 
-class _Told(NamedTuple):
+class _Feedback(NamedTuple):
     """What the phone was told last of its pictures. `number` counts drawings."""
 
     at_s: float
@@ -67,12 +67,12 @@ class PhoneCameraPages:
 
     def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
         self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._last = _Told(-DRAW_S)
+        self._last = _Feedback(-DRAW_S)
 
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
-        """The phone's own page; without HTTPS how to go on past the warning."""
+        """Show the phone's own page, or without HTTPS how to go on past the warning."""
         room = self._room
         if not (self._is_secure or request.is_secure or is_own_screen(request)):
             if not room.is_open():  # no stranger opens a port: the owner's page does
@@ -85,7 +85,7 @@ class PhoneCameraPages:
 
     @post("/api/eye/pair", body=PairBody)
     def pair(self, body: PairBody) -> Response:
-        """Make this phone the camera; the code is good for one."""
+        """Make this phone the camera. The code is good for one."""
         room = self._room
         if room.eye() is None:
             raise Illegal(Refusal.WRONG_PHASE, say("The camera is switched off in the settings"))
@@ -97,7 +97,9 @@ class PhoneCameraPages:
 
     @post("/api/eye/picture", body=None, answer=EyeJson)
     def picture(self) -> Response:
-        """Take a picture of the phone; the answer says when the next is wanted, and what is read on the board.
+        """Take a picture of the phone.
+
+        Return when the next is wanted, and what is read on the board.
 
         `taken_ms` of the address is when it was taken at the earliest, by the clock of the last answer. Without a
         picture the answer only tells that clock.
@@ -109,19 +111,19 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        told = self._told()
-        is_drawn = request.args.get("drawn", -1, int) == told.number
+        feedback = self._feedback()
+        is_drawn = request.args.get("drawn", -1, int) == feedback.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
             wait_ms=round(1000 * room.line.period_s),
-            drawn=told.number,
-            drawing=None if is_drawn else told.drawing,
-            is_well=told.is_well,
-            words=told.words,
+            drawn=feedback.number,
+            drawing=None if is_drawn else feedback.drawing,
+            is_well=feedback.is_well,
+            words=feedback.words,
         )
 
-    def _told(self) -> _Told:
-        """Return what the phone is told of its pictures, worked out anew when the last time is too long ago."""
+    def _feedback(self) -> _Feedback:
+        """Return what the phone is told of its pictures, worked out anew every `DRAW_S`."""
         room, last = self._room, self._last
         now_s = room.clock.monotonic_s()
         if last.language == spoken() and 0 <= now_s - last.at_s < DRAW_S:
@@ -136,7 +138,7 @@ class PhoneCameraPages:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
         number = last.number + (drawing != last.drawing)
-        self._last = _Told(now_s, spoken(), number, drawing, is_well, words)
+        self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
         return self._last
 
 
@@ -150,7 +152,7 @@ class PhoneOwnerPages:
 
     @get("/camera/phone", asks=host_only)
     def code_page(self) -> Any:
-        """The code that an old phone scans."""
+        """Show the code that an old phone scans. `first`: the first evening asked for it."""
         if not self._guard.is_host(request):
             return ask_for_key("/camera/phone")
         try:
@@ -159,11 +161,12 @@ class PhoneOwnerPages:
             return make_response(
                 render_template("eye_code.html", **self._changing(), trouble=error.message), 503
             )
-        return render_template("eye_code.html", live="/live/camera/phone", **self._changing())
+        live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
+        return render_template("eye_code.html", live=live, **self._changing())
 
     @get("/live/camera/phone")
     def live(self) -> Response:
-        """A stream of the page's fragment, whenever something in it has changed."""
+        """Stream the page's fragment."""
         self._guard.require_host(request)
         draw: Callable[[], str] = copy_current_request_context(
             lambda: render_template("_eye_code.html", **self._changing())
@@ -190,11 +193,15 @@ class PhoneOwnerPages:
     def _changing(self) -> dict[str, Any]:
         """Return what changes on the page: the code, and whether a phone has used it."""
         room = self._room
-        return {"is_camera": room.is_camera, "link": f"{room.urls()[0]}eye/{room.pairing.code()}"}
+        return {
+            "is_camera": room.is_camera,
+            "link": f"{room.urls()[0]}eye/{room.pairing.code()}",
+            "back": "/host/first/2" if "first" in request.args else "/host/health",
+        }
 
 
 def _kind_of_phone() -> Literal["android", "iphone"] | None:
-    """Return which warning whoever asks will see; None: nobody knows."""
+    """Return which warning whoever asks will see, or None if nobody knows."""
     agent = request.headers.get("User-Agent", "")
     if "Android" in agent:
         return "android"

@@ -36,7 +36,7 @@ class StaticFiles:
 
     @form("/language", "code", "back")
     def language(self) -> Any:
-        """Choose the language of this browser, and back to the page that asked."""
+        """Choose the language of this browser, and lead back to the page that asked."""
         code, back = request.form.get("code", ""), request.form.get("back", "/")
         if code not in LANGUAGES:
             raise NotFound
@@ -47,12 +47,15 @@ class StaticFiles:
     @get("/favicon.svg")
     @get("/favicon.ico")
     def favicon(self) -> Response:
-        """The sign."""
+        """Return the sign."""
         return self.static("", "favicon.svg")
 
     @get("/static/<version>/<name>")
     def static(self, version: str, name: str) -> Response:
-        """Styles and scripts; kept for ever under the address of their version."""
+        """Return a style sheet or a script.
+
+        Browsers keep it for ever under the address of its version.
+        """
         content = self._static.get(name) or script_words(name)
         if content is None:
             raise NotFound
@@ -72,7 +75,7 @@ class StaticFiles:
 
 
 def static_version() -> str:
-    """Changes with every change of a static file or a catalogue, so that browsers may keep them for ever."""
+    """Return a digest of all static files and catalogues."""
     digest = hashlib.sha256()
     for name, content in static_files().items():
         digest.update(name.encode() + content)
@@ -89,12 +92,12 @@ def static_files() -> Mapping[str, bytes]:
 
 @cache
 def packed(content: bytes) -> bytes:
-    """A static file as it goes over the air, packed once. Pages never are: their size could tell what is secret."""
+    """Compress a static file once. Pages never are, as their size could tell what is secret."""
     return gzip.compress(content, mtime=0)
 
 
 def script_words(name: str) -> bytes | None:
-    """`words.es.js`: what the scripts say, in a language; None for any other name."""
+    """Return what the scripts say in the language of `words.es.js`. None for any other name."""
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from companion.archive.played_games import NOBODY, Ending, Finale, GameLine, TurningPoint
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Event
@@ -22,19 +22,19 @@ _MORNING_H = 5
 """An evening ends at this hour, not at midnight."""
 
 
-def finale_of(told: Retelling, evening: Iterable[GameLine]) -> Finale:
+def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     """Return the end of a game; `evening` are the games of its evening, itself among them."""
-    line, evening = told.line, tuple(evening)
-    turn = turning_point(told.leads, line.winners)
+    line, evening = replay.line, tuple(evening)
+    turn = turning_point(replay.leads, line.winners)
     return Finale(
         number=line.number,
-        kit=told.kit,
-        turns=told.turns[-1].counted if told.turns else 0,
+        kit=replay.kit,
+        turns=replay.turns[-1].counted if replay.turns else 0,
         winners=line.winners,
-        names=_names(told),
-        how=told.game.how_it_ended(told.end) if told.outcome() else line.reason,
-        turning=_turned(told, turn, line.winners[0]) if turn else None,
-        fits=not told.trouble,
+        names=_names(replay),
+        how=replay.game.how_it_ended(replay.end) if replay.outcome() else line.reason,
+        turning=_turning_point(replay, turn, line.winners[0]) if turn else None,
+        fits=not replay.trouble,
         evening=score_of(line, evening),
         has_replay=line.has_replay,
         coached=coached_in(line, evening),
@@ -72,8 +72,8 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     if len(leads) < 2:
         return ()
     swings = [after - before for before, after in itertools.pairwise(leads)]
-    found = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
-    return tuple(sorted(found | ({turn} if (turn := turning_point(leads, winners)) else set())))
+    numbers = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
+    return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
 def evening_of(at: float) -> date:
@@ -122,25 +122,25 @@ def _pair(line: GameLine) -> dict[Seat, str] | None:
     return names if told_apart else None
 
 
-def _names(told: Retelling) -> dict[Seat, str]:
-    last = {seat: sitters[-1].name for seat, sitters in told.line.players.items() if sitters}
-    sides = told.game.sides
+def _names(replay: Replay) -> dict[Seat, str]:
+    last = {seat: sitters[-1].name for seat, sitters in replay.line.players.items() if sitters}
+    sides = replay.game.sides
     return {
         seat: Verbatim(last[seat]) if last.get(seat) else say("{side!c}", side=sides[seat].name)
         for seat in SEATS
     }
 
 
-def _turned(told: Retelling, turn: int, winner: Seat) -> TurningPoint:
+def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     """Return the turn in which the game turned.
 
     Of things remembered alike, what the winner did or the other side lost.
     """
     events = sorted(
-        told.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss
+        replay.events_of(turn), key=lambda event: (event.seat is winner) is not event.kind.is_loss
     )
     event = _memorable(events)
-    past = told.turns[turn - 1]
+    past = replay.turns[turn - 1]
     return TurningPoint(past.counted, past.last, event.text if event else "")
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from companion.archive.played_games import MOST_BYTES, Ending, GameLine
 from companion.archive.replay import GameFile
-from companion.archive.retelling import Retelling, ended_by_word
+from companion.archive.replay_scenes import Replay, ended_by_word
 from companion.archive.scoresheet import read_sheet
 from companion.core.errors import Malformed
 from companion.core.files import is_dense
@@ -69,7 +69,7 @@ def end_reason(played: GameFile) -> str:
     Raises `Malformed` where it does not fit, or is not over.
     """
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
-    told = Retelling(blank, played)
-    if told.trouble:
-        raise Malformed(told.trouble)
-    return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
+    replay = Replay(blank, played)
+    if replay.trouble:
+        raise Malformed(replay.trouble)
+    return (replay.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason

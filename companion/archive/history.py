@@ -28,7 +28,7 @@ from companion.archive.played_games import (
     SeatedPlayer,
 )
 from companion.archive.replay import GameFile, game_file
-from companion.archive.retelling import OWNER_ENDED, Retelling
+from companion.archive.replay_scenes import OWNER_ENDED, Replay
 from companion.archive.scoresheet import write_sheet
 from companion.archive.statistics import records_of, typical_minutes
 from companion.archive.summaries import Summaries, is_brought
@@ -44,8 +44,8 @@ from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
 _REPLAYS = 6
-"""Number of retold games that stay in memory."""
-Painter = Callable[[Retelling, int, Callable[[str], bytes | None]], bytes]
+"""Number of replays that stay in memory."""
+Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns. The last is asked for photographs by their moments."""
 
 
@@ -80,7 +80,7 @@ class History:
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
         """The pairs of people of these games, so that pages between two games need not count anew."""
-        self._retold: OrderedDict[tuple[int, str, str], Retelling] = OrderedDict()
+        self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
 
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
         """How long games take, with the newest game that was counted."""
@@ -152,7 +152,7 @@ class History:
 
     # ---- telling again -----------------------------------------------------------------------------------------------
 
-    def replay(self, number: int) -> Retelling:
+    def replay(self, number: int) -> Replay:
         """Return a game told again.
 
         Raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read.
@@ -175,21 +175,21 @@ class History:
                 if line.is_closed
                 else say("This game was never finished: none of it is shown"),
             )
-        return self._told(line)
+        return self._replay_of(line)
 
-    def _told(self, line: GameLine) -> Retelling:
+    def _replay_of(self, line: GameLine) -> Replay:
         """Return a game that is over, told again. Pages may show it only where `replay` does."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
-            told = self._retold.get(key)
-            if told is None:
-                told = self._retold[key] = Retelling(line, self.file(number), photographs)
-                if len(self._retold) > _REPLAYS:
-                    self._retold.popitem(last=False)
-            self._retold.move_to_end(key)
-        return told
+            replay = self._replays.get(key)
+            if replay is None:
+                replay = self._replays[key] = Replay(line, self.file(number), photographs)
+                if len(self._replays) > _REPLAYS:
+                    self._replays.popitem(last=False)
+            self._replays.move_to_end(key)
+        return replay
 
     def finale(self, number: int) -> Finale | None:
         """Return the end of a game, also of one that may still be taken back.
@@ -200,7 +200,7 @@ class History:
         if line is None or not (line.has_replay or line.is_closed):
             return None
         try:
-            return finale_of(self._told(line), self._of_evening(line))
+            return finale_of(self._replay_of(line), self._of_evening(line))
         except CompanionError:  # its rules have changed since
             return None
 
@@ -258,13 +258,13 @@ class History:
 
         Raises as `replay`, and `Illegal` while others are drawn.
         """
-        told = self.replay(number)
-        if not 0 <= turn <= len(told.turns):
+        replay = self.replay(number)
+        if not 0 <= turn <= len(replay.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._summaries.stamp(number)} {turn} {len(told.photographs)}"
-        kept = self._pictures.get(number, stamp) if self._pictures else None
-        if kept is not None:
-            return kept
+        stamp = f"{self._summaries.stamp(number)} {turn} {len(replay.photographs)}"
+        cached = self._pictures.get(number, stamp) if self._pictures else None
+        if cached is not None:
+            return cached
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         if not self._drawing.acquire(timeout=5):
@@ -273,7 +273,7 @@ class History:
                 say("Other pictures are being drawn: try again in a few seconds"),
             )
         try:
-            picture = self._paint(told, turn, partial(self._photograph, number))
+            picture = self._paint(replay, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
         if self._pictures and self._may_keep():
@@ -346,21 +346,21 @@ class History:
 
         What is kept of the name is a salted digest.
         """
-        wanted = name.strip().casefold()
-        found = sum(
+        folded = name.strip().casefold()
+        count = sum(
             any(
-                player.name.casefold() == wanted
+                player.name.casefold() == folded
                 for sitters in line.players.values()
                 for player in sitters
             )
             for line in self.lines(0, self.count())
         )
-        if not wanted or not found:
+        if not folded or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
         if self._pictures:
             self._pictures.clear()
-        return found
+        return count
 
     # ---- statistics --------------------------------------------------------------------------------------------------
 
@@ -388,7 +388,8 @@ class History:
 def _hides(summary: Summary) -> bool:
     """Return whether anything in such a game stays hidden to its end, as cards face down do."""
     game = game_named(summary.game)
-    return game.hides(game.options(summary.options)) and not summary.is_disclosed
+    is_hidden = game.hides(game.options(summary.options))
+    return bool(is_hidden) and not summary.is_disclosed
 
 
 def _chosen(summary: Summary) -> str:
@@ -401,11 +402,11 @@ def _chosen(summary: Summary) -> str:
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the options that differ from the usual: title, and the choice in words."""
-    found = []
+    choices = []
     for row in rows:
         usual = row.choices[0][1]
         chosen = options.get(row.name, usual)
         if chosen != usual:
             label = next((label for label, value in row.choices if value == chosen), None)
-            found.append((row.title, label if label is not None else say("custom")))
-    return tuple(found)
+            choices.append((row.title, label if label is not None else say("custom")))
+    return tuple(choices)

@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.base import Drawn, Step, plain_outcome
 from companion.table.chance.fairness import FairChance
-from companion.table.chance.game_chance import ChanceView, opened
+from companion.table.chance.game_chance import ChanceView, reveal_chance
 from companion.table.session import Phase, Session, chance, chosen_words, receipt
 
 
@@ -81,8 +81,8 @@ def game_file(
         PlayedTurn(
             turn.moment,
             {
-                seat: PlayedOrder(kept.action, kept.salt, kept.receipt)
-                for seat, kept in turn.sealed.items()
+                seat: PlayedOrder(order.action, order.salt, order.receipt)
+                for seat, order in turn.sealed.items()
             },
         )
         for turn in session.turns
@@ -154,7 +154,9 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
         state = step.state
     with speaking("en"):
         outcome = plain_outcome(game.outcome(state))
-    if outcome is not None and outcome != played.outcome:
+    # Only who has won: an older version may have said the reason in other words.
+    winners = (played.outcome or {}).get("winners")
+    if outcome is not None and outcome["winners"] != winners:
         raise Malformed(
             say(
                 "The file says “{told}”, the rules say “{found}”",
@@ -172,11 +174,13 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     game = game_named(played.game)
     options = game.options(played.options)
     chosen = chosen_words(game, options, played.is_chosen)
-    if game.drawn(options) is Drawn.NEVER and not chosen:
+    if (game.drawn(options) or Drawn.NEVER) is Drawn.NEVER and not chosen:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)
-    return opened(ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed)
+    return reveal_chance(
+        ChanceView(number, played.chance.commitment, chosen), played.chance, played.seed
+    )
 
 
 def tell_chance(played: GameFile) -> list[str]:
@@ -184,17 +188,17 @@ def tell_chance(played: GameFile) -> list[str]:
 
     Raises `Malformed` where something does not fit.
     """
-    told = chance_of(played)
-    if told is None:
+    chance = chance_of(played)
+    if chance is None:
         return []
-    if told.faults:
-        raise Malformed(joined(" ", told.faults))
-    if told.opened is None:
-        return [told.words]
-    text = told.opened.text
+    if chance.faults:
+        raise Malformed(joined(" ", chance.faults))
+    if chance.opened is None:
+        return [chance.words]
+    text = chance.opened.text
     return [
-        told.words,
-        joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
+        chance.words,
+        joined("", ("  ", say("Commitment: {commitment}", commitment=chance.commitment))),
         joined(
             "",
             ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),

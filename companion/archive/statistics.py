@@ -74,15 +74,15 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
-    """How many minutes a game takes here: the median of those that were won or tied, where there are enough."""
+    """How many minutes a game takes here: the median of those that were won or drawn, where there are enough."""
     lengths: defaultdict[str, list[float]] = defaultdict(list)
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:
             lengths[line.game].append(summary.length_s)
     return {
-        game: max(1, round(median(each) / 60))
-        for game, each in lengths.items()
-        if len(each) >= ENOUGH_GAMES
+        game: max(1, round(median(minutes) / 60))
+        for game, minutes in lengths.items()
+        if len(minutes) >= ENOUGH_GAMES
     }
 
 

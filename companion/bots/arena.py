@@ -82,7 +82,7 @@ class ArenaBot(Bot):
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Count how many of the opponent's robots did what the plain plan says."""
-        texts, theirs = self._field.ground.texts, view["robots"][SEATS[1 - self._side]]
+        texts, theirs = self._field.terrain.texts, view["robots"][SEATS[1 - self._side]]
         for number, place in self._guess.items():
             if robot := theirs.get(str(number)):
                 self._right += robot["square"] == texts[place]
@@ -92,7 +92,7 @@ class ArenaBot(Bot):
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return orders for every robot, drawn from the mixed strategy with a seed of the turn's
         own."""
-        robots = robots_of(view, self._field.ground)
+        robots = robots_of(view, self._field.terrain)
         search = _Search(self._field, robots, self._side, self._strength.nodes)
         trust = 0.0
         if self._strength.learns:
@@ -112,7 +112,7 @@ class ArenaBot(Bot):
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Compare the best plan with these orders, both against the other side's mixed strategy."""
-        robots = robots_of(view, self._field.ground)
+        robots = robots_of(view, self._field.terrain)
         search = _Search(self._field, robots, self._side, self._strength.nodes)
         search.plan(self._strength, 0.0, Random(f"{self._seed}/{robots.turn}"))
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from companion.core.kit import SEATS
-from companion.games.arena.board import Ground, ground_of
+from companion.games.arena.board import Terrain, terrain_of
 from companion.games.arena.state import ArenaOptions
 
 DEFEND, DESTRUCT, NOTHING = 8, 9, 10
@@ -59,9 +59,9 @@ def bent(weights: Weights, rng: Random, noise: float) -> Weights:
     )
 
 
-def robots_of(view: Mapping[str, Any], ground: Ground) -> Robots:
+def robots_of(view: Mapping[str, Any], terrain: Terrain) -> Robots:
     """Return the position that a view shows."""
-    places = {text: place for place, text in enumerate(ground.texts)}
+    places = {text: place for place, text in enumerate(terrain.texts)}
     rows = [
         (side, int(number), places[robot["square"]], robot["points"])
         for side, seat in enumerate(SEATS)
@@ -76,11 +76,11 @@ class Field:
 
     def __init__(self, options: ArenaOptions, weights: Weights, side: int = 0) -> None:
         self.options, self.weights, self.side = options, weights, side
-        self.ground = ground = ground_of(options.board)
+        self.terrain = terrain = terrain_of(options.board)
         self.ahead = tuple(
-            tuple(_OFF if place is None else place for place in ways) for ways in ground.ahead
+            tuple(_OFF if place is None else place for place in ways) for ways in terrain.ahead
         )
-        self.around, self.spawns = ground.around, ground.spawns
+        self.around, self.spawns = terrain.around, terrain.spawns
         self.ways = [self._flooded(place) for place in range(len(self.ahead))]
         """How many steps a robot needs from a place to each other one, robots left out.
 

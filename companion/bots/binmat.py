@@ -32,7 +32,7 @@ from companion.bots.binmat_rules import (
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.binmat.cards import BOUNCE, BREAK, SHOWN, TRAP
+from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import HIDDEN, LANES
 
@@ -217,7 +217,7 @@ def _words(action: Action) -> str:
         return word
     if not card:
         return say("{key}, lane {lane}", key=word, lane=str(lane))
-    return say("{key}: {card}, lane {lane}", key=word, card=SHOWN[card], lane=str(lane))
+    return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
 
 
 def _wins(deal: Table, action: Action, seat: int) -> bool:

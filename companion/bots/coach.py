@@ -20,7 +20,7 @@ from companion.bots.machine_players import START_S, THINK_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.spelling import SpeltOrder
+from companion.games.spelling import SpelledOrder
 from companion.table.seats.coaching import MachineReasons
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.state import About
@@ -34,7 +34,7 @@ _GOOD, _FAIR = 0.02, 0.08
 """Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
 
 
-Spell = Callable[[Seat, str, str], tuple[SpeltOrder, ...]]
+Spell = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
 """An action of a seat for a moment in words.
 
 Raises `Malformed` or `Illegal` for one that is not legal there.
@@ -51,7 +51,7 @@ class Hint:
     """
 
     action: str
-    orders: tuple[SpeltOrder, ...]
+    orders: tuple[SpelledOrder, ...]
     why: tuple[str, ...]
     judgement: str = ""
     is_best: bool = False
@@ -86,7 +86,7 @@ class Coach:
         self._require_known(self._table.view().game)
         with self._alone():
             turn, done = self._table.coaching.ask(seat, moment, about)
-            return self._answer(turn, done, self._table.coaching.spelt)
+            return self._answer(turn, done, self._table.coaching.spell_action)
 
     def review(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
         """Return what it thinks of an action of a game that is over, from the view that the seat

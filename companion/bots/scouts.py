@@ -16,14 +16,14 @@ from operator import or_
 from typing import Any
 
 from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
-from companion.bots.scouts_rules import WIN, Ground, Node, bits, position_of, rank_values, swapped
+from companion.bots.scouts_rules import WIN, Node, Terrain, bits, position_of, rank_values, swapped
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
-from companion.games.scouts.moves import chain_text, dashes, rocks_laid, shortest
+from companion.games.scouts.moves import chain_text, dashes, rock_placings, shortest
 from companion.games.scouts.screen import dash_label, jump_label
-from companion.games.scouts.state import Position, handed_over, masks_after, with_rock
-from companion.games.scouts.state import moved as after_play
+from companion.games.scouts.state import Position, lay_rock, masks_after, pass_turn
+from companion.games.scouts.state import move_scout as after_play
 
 _SURE = WIN / 2
 _BOREDOM = 2.0
@@ -132,8 +132,8 @@ class ScoutsBot(Bot):
             else None
         )
 
-    def _ground(self, position: Position) -> Ground:
-        return Ground(self._values, position.stone, position.may_stack)
+    def _ground(self, position: Position) -> Terrain:
+        return Terrain(self._values, position.stone, position.may_stack)
 
     def _place(self, position: Position) -> int:
         """Return the next free file of the set-up that this game is begun with."""
@@ -149,7 +149,7 @@ class ScoutsBot(Bot):
             position = after_play(position, origin, target)
         if rock is not None and not position.is_won:
             self._plan[position] = _rock_text(*rock)
-            position = with_rock(position, *rock)
+            position = lay_rock(position, *rock)
         self._plan[position] = "."
 
 
@@ -187,8 +187,8 @@ class _Search:
     What was `left` by a turn before is worth less every time.
     """
 
-    def __init__(self, ground: Ground, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
-        self.ground, self.seat, self.left, self.nodes = ground, seat, left, 0
+    def __init__(self, terrain: Terrain, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
+        self.terrain, self.seat, self.left, self.nodes = terrain, seat, left, 0
         self.ranked: list[Turn] = []
         """The turns that were compared at last, the best first."""
 
@@ -198,7 +198,7 @@ class _Search:
         None where nothing can be played.
         """
         node = position[:6]
-        value = self.ground.value(node, self.seat)
+        value = self.terrain.value(node, self.seat)
         turns = [
             (worth - _BOREDOM * self.left.get(strength.known_by(after), 0), plays, after)
             for worth, plays, after in self._turns(
@@ -223,7 +223,7 @@ class _Search:
         first."""
         found, alpha = [], -inf
         for _, plays, after in turns[: widths[0]]:
-            first = self.ground.value(after, self.seat)
+            first = self.terrain.value(after, self.seat)
             bored = _BOREDOM * self.left.get(after, 0)
             # negamax: the value is seen by the side that plays next
             score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
@@ -239,13 +239,13 @@ class _Search:
         Only one that wins.
         """
         self.nodes += 1
-        ground = self.ground
+        terrain = self.terrain
         found: list[Turn] = []
-        for worth, origin, target in ground.moves(node, seat, played):
+        for worth, origin, target in terrain.moves(node, seat, played):
             after = masks_after(node, seat, origin, target)
             if worth >= WIN:
                 return [(WIN, ((origin, target),), after)]
-            seconds = ground.moves(after, seat, target) if due > 1 else []
+            seconds = terrain.moves(after, seat, target) if due > 1 else []
             if not seconds:
                 found.append((value + worth, ((origin, target),), after))
             for worth_too, start, end in seconds:
@@ -294,8 +294,8 @@ class _Search:
         """Return the same at the end of a line: the best pair of plays, of which the second is not
         made."""
         self.nodes += 1
-        ground = self.ground
-        firsts = sorted(ground.moves(node, seat, 0), reverse=True)
+        terrain = self.terrain
+        firsts = sorted(terrain.moves(node, seat, 0), reverse=True)
         if not firsts:
             return value
         if firsts[0][0] >= WIN:
@@ -305,7 +305,7 @@ class _Search:
         for worth, origin, target in firsts:
             if value + worth + most <= best:
                 break
-            seconds = ground.moves(masks_after(node, seat, origin, target), seat, target)
+            seconds = terrain.moves(masks_after(node, seat, origin, target), seat, target)
             best = max(best, value + worth + max(seconds)[0] if seconds else value + worth)
             if best >= beta:
                 break
@@ -322,15 +322,15 @@ class _Search:
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        value = self.ground.value(node, 1 - self.seat)
+        value = self.terrain.value(node, 1 - self.seat)
         zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
         best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
         # only rocks beside a scout with intel can stop it
-        near = [laid for laid in rocks_laid(position) if laid[1] & zone]
+        near = [laid for laid in rock_placings(position) if laid[1] & zone]
         for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[
             :_ROCKS_TRIED
         ]:
-            search = _Search(self.ground.with_stone(covered), self.seat, self.left)
+            search = _Search(self.terrain.with_stone(covered), self.seat, self.left)
             theirs = search._last_turn(node, 1 - self.seat, value, inf)
             self.nodes += search.nodes
             if theirs < least:
@@ -345,7 +345,7 @@ class _Search:
         if position.due and (turn := self.best(position, strength)):
             return turn[0]
         widths = strength.widths[-1] if strength.widths else ()
-        return self._ranked([(self.ground.value(node, self.seat), (), node)], (1, *widths[1:]))[0][
+        return self._ranked([(self.terrain.value(node, self.seat), (), node)], (1, *widths[1:]))[0][
             0
         ]
 
@@ -355,10 +355,10 @@ class _Search:
         None: it is kept.
         """
         node = swapped(position[:6])
-        value = self.ground.value(node, 1 - self.seat)
+        value = self.terrain.value(node, 1 - self.seat)
         if covered is None:
             return -self._last_turn(node, 1 - self.seat, value, inf)
-        search = _Search(self.ground.with_stone(covered), self.seat, self.left)
+        search = _Search(self.terrain.with_stone(covered), self.seat, self.left)
         return -search._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
 
     def reasons(
@@ -392,10 +392,10 @@ class _Search:
         if abs(worth) >= _SURE:
             return ()
         after = reduce(lambda at, play: after_play(at, *play), plays, position)
-        after = handed_over(after if rock is None else with_rock(after, *rock))
-        ground = self.ground if rock is None else self.ground.with_stone(rock[1])
+        after = pass_turn(after if rock is None else lay_rock(after, *rock))
+        terrain = self.terrain if rock is None else self.terrain.with_stone(rock[1])
         widths = strength.widths[-1][1:] if strength.widths else ()
-        answer = _Search(ground, after.seat, {}).best(
+        answer = _Search(terrain, after.seat, {}).best(
             after, replace(strength, widths=(widths,) if widths else ())
         )
         second = self.ranked[1] if len(self.ranked) > 1 else (worth, (), turn[2])

@@ -48,7 +48,7 @@ def rank_values(rng: Random, noise: float) -> list[float]:
     return values
 
 
-class Ground:
+class Terrain:
     """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth of every square."""
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
@@ -59,7 +59,7 @@ class Ground:
         )
         """By seat: of a plain scout on each square (its mask), and of one with intel."""
 
-    def with_stone(self, covered: int) -> Ground:
+    def with_stone(self, covered: int) -> Terrain:
         """Return the same with one more rock."""
         other = copy(self)
         other.stone |= covered

@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 def greeting_of(companion: Companion, on_terminal: bool) -> str:
     """Return what a companion that has just begun says."""
-    network, simulated = companion.network, companion.simulation is not None
-    network.wifi()
-    network.settle()
     return greeting(
         companion.found,
         companion.urls(),
         companion.host_key if on_terminal else "",
         code=companion.join_code.now() if companion.join_code and on_terminal else "",
-        simulated=simulated,
-        wifi=network.wifi(),
+        simulated=companion.simulation is not None,
+        wifi=companion.wifi(),
         on_terminal=on_terminal,
         key_command=companion.key_command,
     )
@@ -62,8 +59,8 @@ def greeting(
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if simulated:
         rows.append(("Workbench", f"{first}workbench"))
-    told = f"host key {host_key}" if host_key else f"its key: {key_command}"
-    rows.append(("Host page", f"{first}host   {told}"))
+    key_words = f"host key {host_key}" if host_key else f"its key: {key_command}"
+    rows.append(("Host page", f"{first}host   {key_words}"))
     if code:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:

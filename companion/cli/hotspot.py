@@ -25,6 +25,7 @@ from companion.core.config import Settings, WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import as_owner_of
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
+from companion.maintenance.own_wifi import ANSWER
 from companion.maintenance.settings.file import SettingsFile
 
 CONNECTION = "tabletop-companion-hotspot"
@@ -32,7 +33,7 @@ PROFILE = Path(f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection
 TEMPLATE = "hotspot.nmconnection"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
 _OWN = "# before="
 _WAIT_S = 60.0
 
@@ -93,8 +94,8 @@ class _Profile:
         return (wifi.name, wifi.password) == (self._value(r"^ssid=(.+)$"), self.password)
 
     def _value(self, pattern: str) -> str:
-        found = re.search(pattern, self.text, re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(pattern, self.text, re.MULTILINE)
+        return match[1] if match else ""
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Hotspot:
         The password of a profile that is there already stays: phones that know it still get in. Raises `Malformed` for
         a name, `NoHotspot` where NetworkManager refuses: then all is as it was.
         """
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             raise Malformed(
                 "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores"
             )
@@ -119,34 +120,28 @@ class Hotspot:
         settings, before = self._settings(), self._profile()
         password = before.password or "".join(secrets.choice(_LETTERS) for _ in range(12))
         own = before.own if before.is_told_in(settings.wifi) else settings.wifi
-        words = {
-            "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, CONNECTION)),
-            "NAME": name,
-            "PASSWORD": password,
-        }
-        text = template()
-        for word, value in words.items():
-            text = text.replace(f"@{word}@", value)
+        text = profile_text(CONNECTION, name, password, is_permanent=True)
         profile, names = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
         try:
-            _write(
-                profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n", 0o600
+            write_profile(
+                profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n"
             )
-            _write(
+            write_profile(
                 names,
-                "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES),
+                "".join(f"address=/{name}/{HOTSPOT_ADDRESS}\n" for name in HOTSPOT_NAMES),
                 0o644,
             )
             self._do("nmcli", "connection", "load", str(profile))
             self._do("nmcli", "connection", "up", CONNECTION)
         except BaseException:  # else the profile that does not work would be tried at every start
             if before.text:
-                _write(profile, before.text, 0o600)
+                write_profile(profile, before.text)
             else:
                 profile.unlink(missing_ok=True)
                 names.unlink(missing_ok=True)
             self._run("nmcli", "connection", "reload")
             raise
+        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
         return (
@@ -205,27 +200,44 @@ class Hotspot:
         self._run("systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service")
 
     def _do(self, *command: str) -> None:
-        status, said = self._run(*command)
+        status, output = self._run(*command)
         if status:
-            raise NoHotspot(f"The hotspot cannot be opened: {said or command[0] + ' failed'}")
+            raise NoHotspot(f"The hotspot cannot be opened: {output or command[0] + ' failed'}")
 
     def _run(self, *command: str) -> tuple[int, str]:
-        return (self.run or _run)(command)
+        return (self.run or run_command)(command)
 
 
-def template() -> str:
-    """Return the profile before it is filled in. Raises `NoHotspot` when the program came without it."""
+def profile_text(connection: str, name: str, password: str, *, is_permanent: bool) -> str:
+    """Return the profile of a hotspot, which opens it at every start where it `is_permanent`.
+
+    Raises `NoHotspot` when the program came without its form.
+    """
+    words = {
+        "ID": connection,
+        "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, connection)),
+        "PERMANENT": str(is_permanent).lower(),
+        "NAME": name,
+        "PASSWORD": password,
+    }
+    text = _template()
+    for word, value in words.items():
+        text = text.replace(f"@{word}@", value)
+    return text
+
+
+def _template() -> str:
     places = (
         Path(sys.prefix) / "share/tabletop-companion/systemd",
         Path(__file__).parents[2] / "systemd",
     )
     for place in places:
-        if (found := place / TEMPLATE).is_file():
-            return found.read_text(encoding="utf-8")
+        if (path := place / TEMPLATE).is_file():
+            return path.read_text(encoding="utf-8")
     raise NoHotspot(f"{TEMPLATE} is missing: install the companion as docs/install.md says")
 
 
-def _write(path: Path, text: str, mode: int) -> None:
+def write_profile(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a file that nobody else may read in the meantime. Raises `NoHotspot`."""
     unfinished = path.with_name(f".{path.name}.new")
     try:
@@ -242,9 +254,13 @@ def _write(path: Path, text: str, mode: int) -> None:
         raise NoHotspot(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _run(command: Sequence[str]) -> tuple[int, str]:
+def run_command(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command. Return its exit status (127: it is not installed) and what it said, in English."""
+    english = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_WAIT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_WAIT_S, check=False, env=english
+        )
     except FileNotFoundError:
         return 127, f"{command[0]} is not installed: sudo apt install network-manager dnsmasq-base"
     except subprocess.TimeoutExpired:

@@ -22,11 +22,12 @@ from companion.cli.hub.tables import add_hub
 from companion.cli.lamp import add_lamp
 from companion.cli.printing import add_print_commands
 from companion.cli.running import add_host_key
+from companion.cli.wifi import add_wifi
 from companion.core.config import BotsSettings, Settings, find_settings, load_settings
 from companion.core.errors import CompanionError, SystemTrouble
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
-from companion.games.outside import load_games, outside_games
+from companion.games.plugins import load_games, plugin_games
 from companion.games.tools import count, tools_of
 from companion.service import logs
 
@@ -89,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     _add_bot(commands)
     add_hotspot(commands, _add_settings, _settings_path)
     add_lamp(commands, _add_settings, _settings_of)
+    add_wifi(commands)
     return parser
 
 
@@ -96,24 +98,24 @@ def _settings_path(options: argparse.Namespace) -> Path:
     """Return the file that is named, else the installation's, which its `companion` names in the
     environment."""
     installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
-    found = find_settings(
+    path = find_settings(
         options.settings or (Path(installed) if installed else None), options.state_dir
     )
     try:
-        found.exists()
+        path.exists()
     except PermissionError:
         raise SystemTrouble(
-            f"You may not read {found}: use sudo, or --state-dir with a folder of your own"
+            f"You may not read {path}: use sudo, or --state-dir with a folder of your own"
         ) from None
     except OSError as error:
-        raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
-    return found
+        raise SystemTrouble(f"{str(path)[:200]} cannot be read: {error.strerror}") from None
+    return path
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:
     """Return the settings file, with what the command line changes."""
-    found = _settings_path(options)
-    settings = load_settings(found if options.settings or found.exists() else None)
+    path = _settings_path(options)
+    settings = load_settings(path if options.settings or path.exists() else None)
     web, camera = settings.web, settings.camera
     if getattr(options, "port", None) is not None:
         web = msgspec.structs.replace(web, port=options.port)
@@ -185,13 +187,13 @@ def _play(options: argparse.Namespace) -> int:
         print(greeting_of(companion, sys.stdout.isatty()), flush=True)
 
     def settings() -> Settings:
-        found = _settings_of(options)
+        settings_ = _settings_of(options)
         if options.safe:
-            found = msgspec.structs.replace(found, bots=BotsSettings())
-        logs.choose(found.log.level, options.verbose)
-        return found
+            settings_ = msgspec.structs.replace(settings_, bots=BotsSettings())
+        logs.choose(settings_.log.level, options.verbose)
+        return settings_
 
-    for left_out in (game for game in outside_games() if game.trouble):
+    for left_out in (game for game in plugin_games() if game.trouble):
         log.warning(
             "The game %s from %s is not loaded: %s",
             left_out.name,

@@ -149,6 +149,8 @@ class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Further names under which the pages are asked for."""
     proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies whose forwarded headers count, such as `172.30.32.0/23`."""
+    path: str = ""
+    """Path under which a proxy shows the pages, such as `/table`. Empty is none."""
     certificate: str = ""
     """PEM file of the certificate. With a key the pages come by HTTPS."""
     key: str = ""
@@ -193,7 +195,7 @@ class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """The network that phones join by a QR code."""
 
     name: Annotated[str, Meta(max_length=32)] = ""
-    """Name of the network. Empty is the machine's own hotspot, when it runs one."""
+    """Name of the network. The table's own hotspot needs none here."""
     password: Annotated[str, Meta(pattern=r"^([ -~]{8,63})?$")] = ""
     """Password, which the table screen shows. Empty is an open network."""
     hidden: bool = False
@@ -364,6 +366,14 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     _refuse_topics(settings.mqtt, name)
     _refuse_paths(settings, name)
     _refuse_proxies(settings.web, name)
+    if not is_page_path(settings.web.path):
+        raise ConfigError(
+            say(
+                "{file}: “{text}” in [web] path is not a path such as /table",
+                file=name,
+                text=Verbatim(settings.web.path),
+            )
+        )
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     if bool(settings.web.certificate) != bool(settings.web.key):
@@ -464,6 +474,18 @@ def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
                     place=key,
                 )
             )
+
+
+_PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
+
+
+def is_page_path(text: str) -> bool:
+    """Return whether pages can lie under this path: plain letters, no slash at the end, no `..`.
+
+    >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/", "//evil", "/..")]
+    [True, True, True, False, False, False, False]
+    """
+    return _PAGE_PATH.fullmatch(text) is not None
 
 
 def _refuse_proxies(web: WebSettings, name: str) -> None:

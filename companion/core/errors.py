@@ -47,6 +47,7 @@ class Refusal(StrEnum):
 
     GAME_OVER = "game_over"
     NO_GAME = "no_game"
+    AGAINST_RULES = "against_rules"
     NOT_TO_ACT = "not_to_act"
     SEATS_MISSING = "seats_missing"
     WRONG_PHASE = "wrong_phase"

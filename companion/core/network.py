@@ -9,23 +9,15 @@ import shutil
 import socket
 import struct
 import subprocess
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from segno import helpers
 
-from companion.core.clock import Clock
-from companion.core.config import WebSettings, WifiSettings
+from companion.core.config import WebSettings
 from companion.core.kit import Seat
-
-NMCLI_S = 3.0
-"""So long NetworkManager may take to answer."""
-LOOK_S = 60.0
-"""So long what it said is believed."""
 
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 """Nothing that looks like something else: no 0, 1, i, l, o."""
@@ -120,7 +112,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     own = addresses(web.host)
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == usual else f":{port}"
-    return tuple(f"{scheme}://{bracketed(host)}{end}/" for host in hosts)
+    return tuple(f"{scheme}://{bracketed(host)}{end}{web.path}/" for host in hosts)
 
 
 def bracketed(host: str) -> str:
@@ -216,109 +208,6 @@ def _address_of(probe: socket.socket, interface: str) -> str:
     except OSError:  # the interface has no address
         return ""
     return socket.inet_ntoa(answer[20:24])
-
-
-# ---- the Wi-Fi ------------------------------------------------------------------------------------------------------
-
-
-class Network:
-    """The Wi-Fi for phones: that of the settings, else the machine's own hotspot, which may come and go.
-
-    A context manager. NetworkManager is asked in a thread, at most once in `LOOK_S`, while somebody wants to know;
-    `when_changed` is called there. `run` answers the output of a command, empty when it fails.
-    """
-
-    def __init__(
-        self,
-        settings: WifiSettings,
-        clock: Clock,
-        when_changed: Callable[[], None] = lambda: None,
-        run: Callable[[Sequence[str]], str] | None = None,
-    ) -> None:
-        self.settings = settings
-        self._clock = clock
-        self._when_changed = when_changed
-        self._run = run or partial(output_of, timeout_s=NMCLI_S)
-        self._found: Wifi | None = None
-        self._looked_s: float | None = None
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._has_manager = run is not None or shutil.which("nmcli") is not None
-
-    def wifi(self) -> Wifi | None:
-        """Return what is known of it now, without waiting."""
-        settings = self.settings
-        if settings.name:
-            return Wifi(settings.name, settings.password, settings.hidden)
-        now_s = self._clock.monotonic_s()
-        with self._lock:
-            is_due = self._looked_s is None or now_s - self._looked_s >= LOOK_S
-            if (
-                self._has_manager
-                and is_due
-                and (self._thread is None or not self._thread.is_alive())
-            ):
-                self._looked_s = now_s
-                self._thread = threading.Thread(target=self._look, name="network", daemon=True)
-                self._thread.start()
-            return self._found
-
-    def settle(self) -> None:
-        """Wait until a look that is under way has ended."""
-        if self._thread:
-            self._thread.join(2 * NMCLI_S)
-
-    def _look(self) -> None:
-        found = hotspot(self._run)
-        if found != self._found:
-            self._found = found
-            self._when_changed()
-
-    def __enter__(self) -> Network:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.settle()
-
-
-def hotspot(run: Callable[[Sequence[str]], str]) -> Wifi | None:
-    """Return the hotspot that NetworkManager runs now, as `nmcli` tells it.
-
-    None: there is none, or its password is not told.
-
-    `run` answers the output of a command, empty when it fails.
-    """
-    for line in run(
-        ["nmcli", "-t", "-f", "UUID,TYPE", "connection", "show", "--active"]
-    ).splitlines():
-        uuid, _, kind = line.partition(":")
-        if kind != "802-11-wireless":
-            continue
-        wanted = "802-11-wireless.mode,802-11-wireless.ssid,802-11-wireless.hidden,802-11-wireless-security.key-mgmt"
-        fields = f"{wanted},802-11-wireless-security.psk"
-        told = _fields(run(["nmcli", "-s", "-t", "-f", fields, "connection", "show", "uuid", uuid]))
-        name, password = (
-            told.get("802-11-wireless.ssid", ""),
-            told.get("802-11-wireless-security.psk", ""),
-        )
-        is_open = told.get("802-11-wireless-security.key-mgmt", "") in ("", "--", "none")
-        if told.get("802-11-wireless.mode") == "ap" and name and (password or is_open):
-            return Wifi(
-                name, "" if is_open else password, told.get("802-11-wireless.hidden") == "yes"
-            )
-    return None
-
-
-def _fields(text: str) -> dict[str, str]:
-    r"""Return what `nmcli -t` prints, a line for each field.
-
-    A colon or backslash in a value has a backslash before it.
-    """
-    found = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        found[name] = value.replace("\\:", ":").replace("\\\\", "\\")
-    return found
 
 
 def output_of(command: Sequence[str], timeout_s: float) -> str:

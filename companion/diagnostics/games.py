@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from companion.core.i18n import Verbatim, say
 from companion.diagnostics.findings import Finding, Grade
-from companion.games.outside import outside_games
+from companion.games.plugins import plugin_games
 
 
 def games_from_outside() -> Iterator[Finding]:
     """Return which there are, and which cannot be used."""
-    for game in outside_games():
+    for game in plugin_games():
         parts = {"game": Verbatim(game.name), "package": Verbatim(game.package)}
         if not game.trouble:
             yield Finding(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
 
@@ -26,10 +26,10 @@ from companion.games.screen import (
     BoardUi,
     CardUi,
     ChessClock,
+    Headline,
     Play,
     Possible,
     Tally,
-    Tell,
     UnitOrder,
 )
 
@@ -79,7 +79,7 @@ class Stage:
 
     `expected` is the layout after it. None when the board is not to be checked any more. `tallies` are sums to be
     shown with it. `todo` says what hands do where no moves on squares do (cards): the seat and a sentence each.
-    `tells` are read one after another, the worst last; `badges` stand on the pieces after it.
+    `headlines` are read one after another, the worst last; `badges` stand on the pieces after it.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Stage:
     expected: Layout | None
     tallies: tuple[Tally, ...] = ()
     todo: tuple[tuple[Seat, str], ...] = ()
-    tells: tuple[Tell, ...] = ()
+    headlines: tuple[Headline, ...] = ()
     badges: Mapping[Square, Badge] = field(default_factory=dict)
 
 
@@ -103,10 +103,16 @@ class Step(Generic[S]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end: the winning seats (none: a tie) and why, as a sentence."""
+    """The end: the winning seats (none: a draw) and why, as a sentence."""
 
     winners: frozenset[Seat]
     reason: str
+
+    def event(self, rule: str) -> Event:
+        """Return the event that ends the game: who has won, or a draw."""
+        winner = next(iter(self.winners), None)
+        kind = CommonEvent.WON if winner else CommonEvent.TIE
+        return Event(kind, self.reason, winner, rule=rule)
 
 
 @dataclass(frozen=True)
@@ -194,18 +200,126 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of a game's options. Every field has a default."""
 
 
-class Game(ABC, Generic[S, A]):
-    """The rules of one game, and only the rules.
+class BoardMixin(Generic[S, A]):
+    """What a game with a board tells the camera. A game that leaves out `expected` is not checked."""
 
-    Must be overridden: everything abstract, and the class attributes without a value. May be overridden:
-    `presets`, `replays_ties`, and whatever has a default, which says "no board, no pad, no sketch". Games of cards and
-    games with clocks inherit from `CardGame`, `TimedGame` or `ChessClockGame`.
-    """
+    def expected(self, state: S) -> Layout | None:
+        """Return which faces lie on which square now. None: the board is not checked."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    summary: ClassVar[str]
-    """What it is about, in at most 41 characters."""
+    def is_checked(self, state: S) -> bool:
+        """Return False while pieces may also lie where a hand has put them for an action that is not decided yet."""
+        return self.expected(state) is not None
+
+    def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:
+        """Return how the board lies when a hand has just made a legal action, before anything follows.
+
+        `step` is what `apply` answered. None: as after its first stage, or at its end.
+        """
+
+    def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
+        """Return how the board may lie when hands have made a legal action: just after it, then after each stage."""
+        stages = [stage.expected for stage in step.stages]
+        first = stages[0] if stages else self.expected(step.state)
+        laid = self.as_laid(state, seat, action, step) or first
+        return tuple(layout for layout in (laid, *stages) if layout is not None)
+
+    def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:
+        """Return the action of a seat that the board shows while both act at once, such as a set-up
+        laid openly.
+
+        `seen` is the face on top of each square. The seat says yes to it by ready.
+        """
+
+    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:
+        """Return the action that cards laid open mean, by the zones in which they lie.
+
+        `before` are the cards that lay open when this decision became due.
+        """
+
+    def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
+        """Return which rule the board breaks that hands of the seat on turn have made of
+        `expected`. None: no single play.
+
+        `seen` is the face on top of each square where one is seen. The message is two sentences at most, the first says
+        what is no play. `square` is what stands in the way.
+        """
+
+
+class PadMixin(Generic[S]):
+    """How a seat gives its orders by the keys of a pad, or by the same keys on a phone."""
+
+    def pad(self, state: S, seat: Seat) -> PadGrammar | None:
+        """Return how a seat spells its action with keys."""
+
+    def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
+        """Return where each order entered so far would lead if nobody interfered.
+
+        For the owner's eyes only.
+        """
+
+    def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible] | None:
+        """Return what a seat may do next after the orders that it has planned, where `help_words`
+        say too little."""
+
+
+class ScreenMixin(Generic[S, A]):
+    """What screens show beside the board, or instead of one."""
+
+    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
+        """Return what a viewer (None: everybody) sees of a game of cards."""
+
+    def standing(self, state: S, seat: Seat | None) -> BoardUi | None:
+        """Return what a viewer (None: everybody) sees of a game of pieces beside its board."""
+
+    def opened(
+        self, state: S, actions: Mapping[Seat, A], stages: Sequence[Stage], stage: int
+    ) -> Mapping[Seat, tuple[UnitOrder, ...]] | None:
+        """Return the orders of each seat's pieces in a turn from this state, as far as its stages
+        up to this one open them.
+
+        For a game whose orders are a sheet for several pieces.
+        """
+
+
+class ClockMixin(Generic[S, A]):
+    """The time of a game in which a decision, or a seat, has only so much."""
+
+    def time_limit(self, state: S) -> float | None:
+        """Return how many seconds the decision that is due may take, from its beginning."""
+
+    def on_timeout(self, state: S, seat: Seat) -> A | None:
+        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
+
+    def chess_clock(self, state: S) -> ChessClock | None:
+        """Return the time while the clock of the seat on turn runs (who has none left, loses)."""
+
+
+class ChanceMixin:
+    """What is left to chance or hidden, by the options."""
+
+    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
+    """What everybody is told when the owner has chosen the seed."""
+
+    def drawn(self, options: Any) -> Drawn | None:
+        """Return when something is drawn from the random numbers that `setup` and `apply` are given."""
+
+    def chosen(self, options: Any) -> str | None:
+        """Return what is usually drawn and was chosen by these options, as a sentence."""
+
+    def hides(self, options: Any) -> bool | None:
+        """Return whether anything stays hidden to the end of such a game, as cards face down do."""
+
+    def is_dealt_by_hand(self, options: Any) -> bool | None:
+        """Return whether people deal cards themselves, so that only their owner knows them."""
+
+    def hidden_options(self, options: Any) -> frozenset[str] | None:
+        """Return the options that tell what is hidden from the seats, such as a deal that was
+        chosen."""
+
+
+class TextMixin(Generic[S, A]):
+    """What pages and printed sheets tell people who learn a game or look back at it."""
+
     minutes: ClassVar[int] = 20
     """How long it takes, as far as anybody knows before it has been played here."""
     how_to_win: ClassVar[tuple[str, ...]] = ()
@@ -213,27 +327,64 @@ class Game(ABC, Generic[S, A]):
 
     The pictures to them are `win-1` to `win-3` in `pictures.svg` beside the game's module.
     """
+    help_words: ClassVar[Mapping[str, str]] = {}
+    """What comes of each order, by its English word, in a few words: the answer to “What can I do now?”."""
+    lesson: ClassVar[Lesson | None] = None
+    """The first game with a guide."""
+
+    def extras(self, options: Any) -> Extras | None:
+        """Return what else is printed: player aids, cards for the hand, tiles."""
+
+    def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
+        """Return sensible first actions, of which a phone fills in one for who asks.
+
+        Nothing later or where one tap acts.
+        """
+
+    def lead(self, state: S) -> float | None:
+        """Return how far South leads by what everybody can see, in units of its own (below 0: North)."""
+
+    def turn_number(self, state: S) -> int | None:
+        """Return the number of the turn that is due as this game counts. 0: it is still set up.
+
+        None: the table counts.
+        """
+
+
+class Game(
+    BoardMixin[S, A],
+    PadMixin[S],
+    ScreenMixin[S, A],
+    ClockMixin[S, A],
+    ChanceMixin,
+    TextMixin[S, A],
+    ABC,
+):
+    """The rules of one game, and only the rules.
+
+    Must be overridden: everything abstract, and the class attributes without a value. What else stands here has a
+    default. The members of the mixins are optional: one that a game leaves out answers None: no, or nothing.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    """What it is about, in at most 41 characters."""
     sides: ClassVar[Mapping[Seat, Side]]
-    options_type: ClassVar[type[Options]]
-    option_rows: ClassVar[tuple[OptionRow, ...]]
+    options_type: ClassVar[type[Options]] = Options
+    option_rows: ClassVar[tuple[OptionRow, ...]] = ()
+    presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
+    """The ways to begin it from a seat. The last one is meant when its board lies on the table."""
     rules: ClassVar[tuple[Rule, ...]]
+    turn_rule: ClassVar[str | None] = None
+    """The paragraph that says who acts when. `end_rule`: the one that says how a game ends."""
+    end_rule: ClassVar[str | None] = None
     events: ClassVar[type[EventKind]] = CommonEvent
     """The kinds of events that this game adds to those of `CommonEvent`."""
     drawings: ClassVar[Mapping[str, str]] = {}
     """Shapes of a game that comes from outside, by name, as those of `companion.core.drawings`."""
-    turn_rule: ClassVar[str | None] = None
-    """The paragraph that says who acts when. `end_rule`: the one that says how a game ends."""
-    end_rule: ClassVar[str | None] = None
-    presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
-    """The ways to begin it from a seat. The last one is meant when its board lies on the table."""
-    help_words: ClassVar[Mapping[str, str]] = {}
-    """What comes of each order, by its English word, in a few words: the answer to “What can I do now?”."""
-    lesson: ClassVar[Lesson | None] = None
-    """The first game with a guide. None: there is none."""
     replays_ties: ClassVar[bool] = False
-    """True when a tie is played again from the beginning. The match keeps the count."""
-    seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
-    """What everybody is told when the host has chosen the seed."""
+    """True when a draw is played again from the beginning. The match keeps the count."""
 
     def options(self, raw: Mapping[str, Any]) -> Any:
         """Return the game's options from plain JSON. Raises `Malformed` naming the option."""
@@ -247,10 +398,6 @@ class Game(ABC, Generic[S, A]):
     @abstractmethod
     def kit(self, options: Any) -> Kit:
         """Return what lies on the table with these options."""
-
-    def extras(self, options: Any) -> Extras:  # noqa: ARG002
-        """Return what else is printed: player aids, cards for the hand, tiles."""
-        return Extras()
 
     @abstractmethod
     def setup(self, options: Any, rng: Random) -> S:
@@ -272,16 +419,13 @@ class Game(ABC, Generic[S, A]):
         """
         return rng.choice(list(self.legal_actions(state, seat)))
 
-    def examples(self, state: S, seat: Seat) -> Iterable[A]:  # noqa: ARG002
-        """Return sensible first actions, of which a phone fills in one for who asks.
-
-        Nothing later or where one tap acts.
-        """
-        return ()
-
-    @abstractmethod
     def check(self, state: S, seat: Seat, action: A) -> None:
-        """Raise `Illegal` with reason and rule unless the action is legal."""
+        """Raise `Illegal` with reason and rule unless the action is legal.
+
+        Overridden where a game says which rule is broken, or where all actions would be too many to list.
+        """
+        if action not in self.legal_actions(state, seat):
+            raise Illegal(Refusal.AGAINST_RULES, say("That cannot be done now"), self.turn_rule)
 
     @abstractmethod
     def apply(self, state: S, actions: Mapping[Seat, A], rng: Random) -> Step[S]:
@@ -293,121 +437,27 @@ class Game(ABC, Generic[S, A]):
 
     @abstractmethod
     def view(self, state: S, seat: Seat | None) -> View:
-        """Return what that seat (None: everybody) may know."""
+        """Return what that seat (None: everybody) may know. An open game adds to `common_view`."""
 
-    @abstractmethod
+    def common_view(self, state: S) -> dict[str, Any]:
+        """Return what everybody may know of any game: who is to act, what should lie on the board, how it ended."""
+        return {
+            "to_act": sorted(self.to_act(state)),
+            "expected": plain_layout(self.expected(state)),
+            "outcome": plain_outcome(self.outcome(state)),
+        }
+
     def dump(self, state: S) -> View:
-        """Return everything the state holds, hidden things too. For the engine protocol."""
+        """Return everything the state holds, for the engine protocol. Overridden where a view hides something."""
+        return self.view(state, None)
 
-    @abstractmethod
     def parse(self, text: str) -> A:
-        """Return the action of a notation. Raises `Malformed`."""
-
-    def lead(self, state: S) -> float | None:  # noqa: ARG002
-        """Return how far South leads by what everybody can see, in units of its own (below 0:
-        North). None: nobody can say."""
-        return None
-
-    def how_it_ended(self, state: S) -> str:
-        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
-        outcome = self.outcome(state)
-        return outcome.reason if outcome else ""
+        """Return the action of a notation. Raises `Malformed`. Unless overridden an action is its notation."""
+        return cast(A, text)
 
     def format(self, action: A) -> str:
         """Return the notation of an action."""
         return str(action)
-
-    def drawn(self, options: Any) -> Drawn:  # noqa: ARG002
-        """Return when something is drawn from the random numbers that `setup` and `apply` are given."""
-        return Drawn.NEVER
-
-    def chosen(self, options: Any) -> str:  # noqa: ARG002
-        """Return what is usually drawn and was chosen by these options, as a sentence.
-
-        Empty: nothing.
-        """
-        return ""
-
-    def hides(self, options: Any) -> bool:  # noqa: ARG002
-        """Return whether anything stays hidden to the end of such a game, as cards face down do."""
-        return False
-
-    def is_dealt_by_hand(self, options: Any) -> bool:  # noqa: ARG002
-        """Return whether people deal cards themselves, so that only their owner knows them."""
-        return False
-
-    def hidden_options(self, options: Any) -> frozenset[str]:  # noqa: ARG002
-        """Return the options that tell what is hidden from the seats, such as a deal that was
-        chosen."""
-        return frozenset()
-
-    def commands(self, action: A) -> Iterable[str]:
-        """Return what an action orders, a word for each of its commands, to be counted.
-
-        Nothing for what the rules force.
-        """
-        return (self.format(action),)
-
-    def is_reversible(self, state: S, seat: Seat, action: A) -> bool:  # noqa: ARG002
-        """Return whether a seat may take back this action, by which nobody has learned anything."""
-        return False
-
-    def expected(self, state: S) -> Layout | None:  # noqa: ARG002
-        """Return which faces lie on which square now. None when the board is not checked."""
-        return None
-
-    def is_checked(self, state: S) -> bool:  # noqa: ARG002
-        """Return False while pieces may also lie where a hand has put them for an action that is not decided yet."""
-        return True
-
-    def turn_number(self, state: S) -> int | None:  # noqa: ARG002
-        """Return the number of the turn that is due as this game counts. 0: it is still set up.
-
-        None: the table counts.
-        """
-        return None
-
-    def time_limit(self, state: S) -> float | None:  # noqa: ARG002
-        """Return how many seconds the decision that is due may take, from its beginning.
-
-        None: as long as it likes.
-        """
-        return None
-
-    def chess_clock(self, state: S) -> ChessClock | None:  # noqa: ARG002
-        """Return the time while the clock of the seat on turn runs (who has none left, loses).
-
-        None: no clock runs.
-        """
-        return None
-
-    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:  # noqa: ARG002
-        """Return what a viewer (None: everybody) sees of a game of cards.
-
-        None: the board says it all.
-        """
-        return None
-
-    def standing(self, state: S, seat: Seat | None) -> BoardUi | None:  # noqa: ARG002
-        """Return what a viewer (None: everybody) sees of a game of pieces beside its board.
-
-        None: the board says it all.
-        """
-        return None
-
-    def opened(
-        self,
-        state: S,  # noqa: ARG002
-        actions: Mapping[Seat, A],  # noqa: ARG002
-        stages: Sequence[Stage],  # noqa: ARG002
-        stage: int,  # noqa: ARG002
-    ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-        """Return the orders of each seat's pieces in a turn from this state, as far as its stages
-        up to this one open them.
-
-        Nothing where orders are no sheet for several pieces.
-        """
-        return {}
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """Return the legal actions as a seat taps them, or as hands make them.
@@ -420,46 +470,20 @@ class Game(ABC, Generic[S, A]):
             text = self.format(action)
             yield Play(text, (), text, text)
 
-    def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:  # noqa: ARG002
-        """Return how the board lies when a hand has just made a legal action, before anything
-        follows. None: by no hand.
+    def commands(self, action: A) -> Iterable[str]:
+        """Return what an action orders, a word for each of its commands, to be counted.
 
-        `step` is what `apply` answered. Unless overridden it is the layout of the first stage, or that of the end.
+        Nothing for what the rules force.
         """
-        return step.stages[0].expected if step.stages else self.expected(step.state)
+        return (self.format(action),)
 
-    def laid_out(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> A | None:  # noqa: ARG002
-        """Return the action of a seat that the board shows while both act at once, such as a set-up
-        laid openly. None: none.
+    def how_it_ended(self, state: S) -> str:
+        """Return how a game that is over by its rules has ended: a short sentence, beside who has won."""
+        outcome = self.outcome(state)
+        return outcome.reason if outcome else ""
 
-        `seen` is the face on top of each square. The seat says yes to it by ready.
-        """
-        return None
-
-    def why_not(self, state: S, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:  # noqa: ARG002
-        """Return which rule the board breaks that hands of the seat on turn have made of
-        `expected`. None: no single play.
-
-        `seen` is the face on top of each square where one is seen. The message is two sentences at most, the first says
-        what is no play. `square` is what stands in the way.
-        """
-        return None
-
-    def pad(self, state: S, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
-        """Return how a seat spells its action with keys. None: it does not."""
-        return None
-
-    def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...]:  # noqa: ARG002
-        """Return where each order entered so far would lead if nobody interfered.
-
-        For the owner's eyes only.
-        """
-        return ()
-
-    def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible]:  # noqa: ARG002
-        """Return what a seat may do next after the orders that it has planned, where `help_words`
-        say too little."""
-        return ()
+    def is_reversible(self, state: S, seat: Seat, action: A) -> bool | None:
+        """Return whether a seat may take back this action, by which nobody has learned anything."""
 
     def require(self, state: S, actions: Mapping[Seat, A]) -> None:
         """Raise `Illegal` unless exactly the seats in `to_act` act, and each legally."""
@@ -483,46 +507,15 @@ class Game(ABC, Generic[S, A]):
 
 
 class CardGame(Game[S, A]):
-    """A game of cards and counters: its screens show lanes, hands and piles instead of a board."""
-
-    @abstractmethod
-    def tableau(self, state: S, seat: Seat | None) -> CardUi:
-        """Return what a viewer (None: everybody) sees."""
-
-    def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:  # noqa: ARG002
-        """Return the action that cards laid open mean, by the zones in which they lie.
-
-        None while they mean none.
-
-        `before` are the cards that lay open when this decision became due.
-        """
-        return None
+    """The former name of a game with a `tableau`, for games written for version 1.0."""
 
 
 class TimedGame(Game[S, A]):
-    """A game with a time for each decision."""
-
-    @abstractmethod
-    def time_limit(self, state: S) -> float | None:
-        """Return how many seconds the decision that is due may take, from its beginning.
-
-        None: as long as it likes.
-        """
-
-    def on_timeout(self, state: S, seat: Seat) -> A | None:  # noqa: ARG002
-        """Return what happens for a seat whose time is over. None: only the alarm sounds."""
-        return None
+    """The former name of a game with a `time_limit`, for games written for version 1.0."""
 
 
 class ChessClockGame(Game[S, A]):
-    """A game in which each seat has its time for the whole game."""
-
-    @abstractmethod
-    def chess_clock(self, state: S) -> ChessClock | None:
-        """Return the time while the clock of the seat on turn runs (who has none left, loses).
-
-        None: no clock runs.
-        """
+    """The former name of a game with a `chess_clock`, for games written for version 1.0."""
 
 
 def plain_layout(layout: Layout | None) -> dict[str, list[str]] | None:

@@ -23,7 +23,7 @@ def possibilities(
     `entered`: the orders it has planned before.
     """
     own = game.possible(state, seat, entered)
-    return tuple(own) or tuple(_of_keys(game, state, seat, is_public=False))
+    return tuple(own or ()) or tuple(_of_keys(game, state, seat, is_public=False))
 
 
 def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:

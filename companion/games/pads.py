@@ -36,6 +36,8 @@ class PadGrammar:
     length: int
     held_ready: str = ""
     ready_is_key: bool = False
+    at_once: str = ""
+    """The pad's key that is handed in with its press, without ready. Empty: none."""
 
     def key(self, pad: str) -> Key | None:
         """Return the key behind a pad's button, or None."""
@@ -59,6 +61,6 @@ class PadGrammar:
         """Return the pad keys that spell an action, without the ready that hands it in."""
         return tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
 
-    def is_at_once(self, draft: tuple[str, ...]) -> bool:  # noqa: ARG002
+    def is_at_once(self, draft: tuple[str, ...]) -> bool:
         """Return whether it is handed in with its last key, without ready."""
-        return False
+        return draft == (self.at_once,)

@@ -33,7 +33,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Tell:
+class Headline:
     """What happened, in one sentence for both sides, to be read while nobody has to do anything.
 
     `text` has at most 40 characters and calls people by their sides. `scene` is drawn large and read for twice the
@@ -102,6 +102,8 @@ class Play:
     A square beyond the last rank is the goal there.
     """
     meets: tuple[Square, ...] = ()
+    is_by_hand: bool = True
+    """False for what the board does not show, such as the end of a turn."""
 
     @property
     def touches(self) -> tuple[Square, ...]:

@@ -17,7 +17,7 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 
 @dataclass(frozen=True)
-class SpeltOrder:
+class SpelledOrder:
     """A part of an action as people read it: a drawing where there is one, a letter or name, and words.
 
     `is_units`: it is for one of several pieces, whose name is the letter.
@@ -38,29 +38,31 @@ class SpeltOrder:
         )
 
 
-def spelt(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[SpeltOrder, ...]:
+def spell_action(
+    game: Game[Any, Any], state: Any, seat: Seat, text: str
+) -> tuple[SpelledOrder, ...]:
     """Return an action in words and drawings, by the means with which its seat gives it."""
     if play := play_of(game, state, seat, text):
-        return (SpeltOrder("", text, play.label),)
+        return (SpelledOrder("", text, play.label),)
     standing = game.standing(state, seat)
     if standing and standing.sheet:
-        return tuple(_spelt_units(game, state, seat, text))
+        return tuple(_spell_units(game, state, seat, text))
     if tableau := game.tableau(state, seat):
-        return (SpeltOrder("", text, _spelt_choice(tableau, text)),)
+        return (SpelledOrder("", text, _spell_choice(tableau, text)),)
     if standing and standing.duel:
-        return (SpeltOrder("", text, say("Card {value}", value=text)),)
+        return (SpelledOrder("", text, say("Card {value}", value=text)),)
     if standing and standing.placing:
-        return tuple(_spelt_placing(dict(standing.placing.pieces), text))
+        return tuple(_spell_placing(dict(standing.placing.pieces), text))
     grammar = game.pad(state, seat)
     if grammar is None:
-        return (SpeltOrder("", text, text),)
+        return (SpelledOrder("", text, text),)
     keys = [next(key for key in grammar.keys if key.pad == pad) for pad in grammar.spell(text)]
-    return tuple(SpeltOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
+    return tuple(SpelledOrder(key.drawing, key.initial or key.letter, key.label) for key in keys)
 
 
-def asked_again(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
+def lesson_reminder(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> str:
     """Return what the guide answers to another order than the one that it asks for."""
-    words = listed([order.whole for order in spelt(game, state, seat, text)])
+    words = listed([order.whole for order in spell_action(game, state, seat, text)])
     return say("Good for later. Now: {order}.", order=words)
 
 
@@ -72,18 +74,18 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
     return next((play for play in game.plays(state, seat) if play.text == text), None)
 
 
-def _spelt_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpeltOrder]:
+def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
     stages = (Stage("", {}, (), None),)  # the last one: all is open
     opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
-    for unit in opened.get(seat, ()):
+    for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
-            yield SpeltOrder(unit.drawing, unit.unit, unit.words, is_units=True)
+            yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_units=True)
 
 
-def _spelt_placing(names: Mapping[str, str], text: str) -> Iterator[SpeltOrder]:
+def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder]:
     for part in text.split():
         letter, _, square = part.partition("@")
-        yield SpeltOrder(
+        yield SpelledOrder(
             "", part, say("{piece!c} on {square}", piece=names.get(letter, letter), square=square)
         )
 
@@ -97,7 +99,7 @@ def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
     )
 
 
-def _spelt_choice(tableau: CardUi, text: str) -> str:
+def _spell_choice(tableau: CardUi, text: str) -> str:
     choice = choice_of(tableau, text)
     key = next((key for key in tableau.keys if choice and key.name == choice.key), None)
     if choice is None or key is None:
@@ -116,7 +118,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     its first order."""
     if play := play_of(game, state, seat, text):
         return () if len(play.touches) == 1 else tuple(pairwise(play.squares))
-    ends = game.plan(state, seat, text)
+    ends = game.plan(state, seat, text) or ()
     standing = game.standing(state, seat)
     if standing and standing.sheet:
         return tuple(zip((unit.square for unit in standing.sheet.units), ends, strict=False))

@@ -20,7 +20,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import CLONED, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
-from companion.table.public.messages import PublicState, encoded, words
+from companion.table.public.messages import PublicState, encode_public, words
 from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
@@ -126,7 +126,7 @@ class HubAdapter(Closeable):
         """Return how the table is. While only time passes it is the same to ten seconds."""
         self._bell.step()
         view = self._table.view()
-        told = self._words if self.membership.names else self._nameless
+        words = self._words if self.membership.names else self._nameless
         names = {
             seat: str(sitter.name)
             for seat in SEATS
@@ -140,15 +140,15 @@ class HubAdapter(Closeable):
             names=names,
             call=self._bell.call,
             call_by=self._bell.by,
-            health=told(self._health()),
+            health=words(self._health()),
             camera=view.devices.camera.state,
-            notices=tuple(told(notice) for notice in view.devices.notices[:_MAX_SENTENCES]),
-            wrong=tuple(told(problem.text) for problem in view.board.problems[:_MAX_SENTENCES]),
+            notices=tuple(words(notice) for notice in view.devices.notices[:_MAX_SENTENCES]),
+            wrong=tuple(words(problem.text) for problem in view.board.problems[:_MAX_SENTENCES]),
             follows=self._follows,
             answers=self._answer[0],
             answer=i18n.packed(self._answer[1]),
         )
-        return encoded(state)
+        return encode_public(state)
 
     def command(self, payload: bytes) -> None:
         """Do one of the few things that are let in. Any other changes nothing."""
@@ -165,9 +165,11 @@ class HubAdapter(Closeable):
         if command.wish is not None:
             self._follow(command.wish)
         if command.settings is not None and command.settings.number != self._answer[0]:
-            asked = command.settings
-            self._answer = (asked.number, self._change_settings(asked.values))
-            log.info("Hub: it has sent settings (%s): %s", ", ".join(asked.values), self._answer[1])
+            settings = command.settings
+            self._answer = (settings.number, self._change_settings(settings.values))
+            log.info(
+                "Hub: it has sent settings (%s): %s", ", ".join(settings.values), self._answer[1]
+            )
             self._line.wake()
 
     def _follow(self, wish: HubWish) -> None:
@@ -180,13 +182,13 @@ class HubAdapter(Closeable):
             self._table.round_is("", None)
         else:
             south, north = (words(paired.names.get(seat, "")) for seat in SEATS)
-            told = say(
+            notice = say(
                 "Round {number}: {south} sits at South, {north} at North.",
                 number=paired.round,
                 south=south,
                 north=north,
             )
-            self._table.round_is(told, (paired.game, paired.options))
+            self._table.round_is(notice, (paired.game, paired.options))
         self._table.notice("contested", _CONTESTED if wish.is_contested else "")
         self._follows = wish.mark
         self._line.wake()

@@ -127,20 +127,20 @@ class _NoOtherPlace(urllib.request.HTTPRedirectHandler):
 
 def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
     body = msgspec.json.encode(request)
-    asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    post = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     context = trusted(ca) if url.startswith("https:") else None
     opener = urllib.request.build_opener(
         _NoOtherPlace, urllib.request.HTTPSHandler(context=context)
     )
     try:
-        with opener.open(asked, timeout=ANSWERS_S) as answer:
+        with opener.open(post, timeout=ANSWERS_S) as answer:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            told = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
+            message = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
         except (msgspec.MsgspecError, KeyError, OSError):
-            told = say("There is no hub at {address}", address=url)
-        raise SystemTrouble(str(told)) from None
+            message = say("There is no hub at {address}", address=url)
+        raise SystemTrouble(str(message)) from None
     except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(

@@ -79,10 +79,10 @@ class LoopThread:
         """Close a loop, once its connections are closed, and what still runs in it: the library leaves tasks behind."""
         loop.run_until_complete(self._parted())
         loop.run_until_complete(loop.shutdown_default_executor())
-        while left := asyncio.all_tasks(loop):  # what is cancelled may begin another one
-            for task in left:
+        while pending := asyncio.all_tasks(loop):  # what is cancelled may begin another one
+            for task in pending:
                 task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
         loop.close()
 
     async def _parted(self) -> None:

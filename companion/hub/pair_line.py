@@ -55,7 +55,7 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.table.records import NewGame
-from companion.table.remote.messages import GameLeft, encoded_message
+from companion.table.remote.messages import GameLeft, encode_message
 from companion.table.remote.remote_table import (
     REMATCH_HERE,
     REMATCH_THERE,
@@ -211,13 +211,13 @@ class PairLine:
         self._table.redraw()
 
     def _ask(self, wish: PairWish) -> PairAnswer:
-        asked = _Wish(wish)
-        self._wishes.append(asked)
+        question = _Wish(wish)
+        self._wishes.append(question)
         self._wake()
         try:
-            return asked.answer.result(ANSWERS_S)
+            return question.answer.result(ANSWERS_S)
         except (TimeoutError, CancelledError):
-            asked.answer.cancel()
+            question.answer.cancel()
             raise Malformed(say("The hub does not answer")) from None
 
     # ---- in the line's thread ----
@@ -422,8 +422,8 @@ class PairLine:
         if progress is not None and progress.game == pair.id:
             return progress
         if self._past is None:
-            left = RemoteProgress(pair.id, (encoded_message(pair.id, 1, GameLeft()),), 0, True)
-            self._past = self._kept(pair.id) or left
+            progress = RemoteProgress(pair.id, (encode_message(pair.id, 1, GameLeft()),), 0, True)
+            self._past = self._kept(pair.id) or progress
         return self._past
 
     async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:

@@ -166,8 +166,11 @@ def kit_mark(game: str, options: dict[str, Any]) -> str:
     if game not in GAMES:
         raise Malformed(say("This table does not have the game “{game}”", game=game))
     rules = GAMES[game]
-    told = (repr(rules.kit(rules.options(options))), [str(rule.text) for rule in rules.rules])
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    description = (
+        repr(rules.kit(rules.options(options))),
+        [str(rule.text) for rule in rules.rules],
+    )
+    return hashlib.sha256(repr(description).encode()).hexdigest()[:16]
 
 
 def require_same(offer: PairOffer, version: str) -> None:

@@ -42,7 +42,7 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import PublicRecord, encoded, read_record
+from companion.table.public.messages import PublicRecord, encode_public, read_record
 
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
@@ -278,7 +278,7 @@ class HubLine:
         headers = {SEQUENCE: str(sequence), AGE: f"{age_s:.3f}"}
         try:
             answer = await stream.publish(
-                record_subject(self._membership.table), encoded(record), headers=headers
+                record_subject(self._membership.table), encode_public(record), headers=headers
             )
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(

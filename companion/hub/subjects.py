@@ -91,5 +91,5 @@ def may_be_told(table: str) -> tuple[str, ...]:
 def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
     """Return what a table of a pair may say besides: its own side, and the questions what there is
     on either side."""
-    sides = (f"{_ASK_PAIRS}{message_subject(pair, each, '*')}" for each in (table, other))
+    sides = (f"{_ASK_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other))
     return (message_subject(pair, table, "*"), near_subject(pair, table), *sides)

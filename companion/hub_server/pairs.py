@@ -137,7 +137,7 @@ class PairKeeper:
 
     def _is_of_others(self, pair: str, tables: set[str]) -> bool:
         """Return whether it is a game of tables that are still here, and not these."""
-        return any(self._folder.knows(each) for each in {*self._seated(pair).values()} - tables)
+        return any(self._folder.knows(table) for table in {*self._seated(pair).values()} - tables)
 
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
@@ -185,15 +185,15 @@ class PairKeeper:
             raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
         self._again[table] = again
         other = pair.other_of(table)
-        asked = self._wants(pair, other)
-        if asked is None:
+        wish = self._wants(pair, other)
+        if wish is None:
             self._when_asked(other)
             return None
         tables, names = pair.tables, pair.names
-        if again.swaps and asked.swaps:
-            tables = {seat.other: each for seat, each in tables.items()}
-            names = {seat.other: each for seat, each in names.items()}
-        number = max(again.number, asked.number)
+        if again.swaps and wish.swaps:
+            tables = {seat.other: table for seat, table in tables.items()}
+            names = {seat.other: name for seat, name in names.items()}
+        number = max(again.number, wish.number)
         return self._keep(
             Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id)
         )
@@ -223,8 +223,8 @@ class PairKeeper:
         before = {
             old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None
         }
-        kept = self._folder.change(lambda file: _with(_without(file, tables), pair))
-        assert pair in kept.pairs
+        changed = self._folder.change(lambda file: _with(_without(file, tables), pair))
+        assert pair in changed.pairs
         for table in tables:
             self._offers.pop(table, None)
             self._again.pop(table, None)
@@ -235,25 +235,25 @@ class PairKeeper:
 
     def _found(self, table: str, code: str) -> tuple[str, PairOffer]:
         """Return the offer under a code, and whose it is. Raises `Illegal`."""
-        given, found = plain_code(code), ""
+        typed, owner = plain_code(code), ""
 
         def fits() -> bool:
-            nonlocal found
+            nonlocal owner
             for other, (own, _) in self._offers.items():
-                if hmac.compare_digest(own.encode(), given.encode()):
-                    found = other
-            return bool(found)
+                if hmac.compare_digest(own.encode(), typed.encode()):
+                    owner = other
+            return bool(owner)
 
         right = self._guesses.check(table, fits)
         if right is None:
             raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute"))
         if not right:
             raise Illegal(Refusal.JOIN_CODE, say("No game is offered under that code now"))
-        if found == table:
+        if owner == table:
             raise Illegal(
                 Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table")
             )
-        return found, self._offers[found][1]
+        return owner, self._offers[owner][1]
 
 
 def _new_name() -> str:

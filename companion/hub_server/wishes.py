@@ -67,16 +67,16 @@ class Wishes:
         number = round(self._clock.wall_s() * 1000)
 
         def more(file: HubFile) -> HubFile:
-            asked = dict(file.asked)
+            settings = dict(file.asked)
             for table in tables:
-                before = asked[table].values if table in asked else {}
-                asked[table] = SettingsAsked(number, {**before, **typed})
-                if len(asked[table].values) > MAX_SETTINGS:
+                before = settings[table].values if table in settings else {}
+                settings[table] = SettingsAsked(number, {**before, **typed})
+                if len(settings[table].values) > MAX_SETTINGS:
                     raise Illegal(
                         Refusal.TOO_LATE,
                         say("Too many settings are waiting for a table that does not answer"),
                     )
-            return msgspec.structs.replace(file, asked=asked)
+            return msgspec.structs.replace(file, asked=settings)
 
         self._folder.change(more)
         for table in tables:
@@ -85,8 +85,8 @@ class Wishes:
 
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
-        if asked := self._folder.now.asked.get(table):
-            self._answered(table, asked.number)
+        if settings := self._folder.now.asked.get(table):
+            self._answered(table, settings.number)
 
     def step(self) -> None:
         """Do what is due."""
@@ -96,9 +96,9 @@ class Wishes:
         self._told_s = now_s
         self._league.tournaments.seat_waiting()
         contested = [
-            (each.table, each.against.table)
-            for each in self._league.results.contested
-            if each.against
+            (result.table, result.against.table)
+            for result in self._league.results.contested
+            if result.against
         ]
         self._room.contested(dict(contested) | {other: one for one, other in contested})
         for table in self._room.tables():
@@ -107,35 +107,35 @@ class Wishes:
 
     def _tell_again(self, table: RoomTable) -> None:
         """Tell a table once more what is wanted of it, where it does not follow that yet."""
-        state, asked = table.state, self._folder.now.asked.get(table.id)
+        state, settings = table.state, self._folder.now.asked.get(table.id)
         wish = wish_for(table.closed, self._board(table.id), bool(table.contests))
-        if state and asked and state.answers == asked.number:
-            self._answered(table.id, asked.number)
-            asked = None
-        if state and table.asked and asked is None:
+        if state and settings and state.answers == settings.number:
+            self._answered(table.id, settings.number)
+            settings = None
+        if state and table.asked and settings is None:
             self._room.answered(table.id, state.answer)
-        if state and (state.follows != wish.mark or asked):
-            self.tell(table.id, HubCommand(wish=wish, settings=asked))
+        if state and (state.follows != wish.mark or settings):
+            self.tell(table.id, HubCommand(wish=wish, settings=settings))
 
     def _answered(self, table: str, number: int) -> None:
         """Take a table's answer to what it was asked under this number."""
 
         def without(file: HubFile) -> HubFile:
-            asked = {
-                name: each
-                for name, each in file.asked.items()
-                if (name, each.number) != (table, number)
+            settings = {
+                name: request
+                for name, request in file.asked.items()
+                if (name, request.number) != (table, number)
             }
-            return msgspec.structs.replace(file, asked=asked)
+            return msgspec.structs.replace(file, asked=settings)
 
         self._folder.change(without)
 
     def _board(self, table: str) -> PairedGame | None:
         """Return the board of a round that is to be played at a table. None: none."""
-        found = self._league.tournaments.board_of(table)
-        if found is None:
+        placed = self._league.tournaments.board_of(table)
+        if placed is None:
             return None
-        tournament, place = found
+        tournament, place = placed
         board = board_at(tournament, place)
         names = {
             seat: packed(shown_name(self._league.cards.person(person), person))

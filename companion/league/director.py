@@ -88,14 +88,14 @@ def enter(
         raise Malformed(
             say("Give the team a name of at most {number} characters", number=MOST_NAME)
         )
-    known = next((found for person in people if (found := tournament.entrant_of(person))), None)
-    if known is not None:
-        if tuple(people) != known.people or not known.until:
+    entrant = next((former for person in people if (former := tournament.entrant_of(person))), None)
+    if entrant is not None:
+        if tuple(people) != entrant.people or not entrant.until:
             raise Illegal(
                 Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0])
             )
-        return _with_entrant(tournament, msgspec.structs.replace(known, until=0))  # comes back
-    number = max((each.number for each in tournament.entrants), default=0) + 1
+        return _with_entrant(tournament, msgspec.structs.replace(entrant, until=0))  # comes back
+    number = max((other.number for other in tournament.entrants), default=0) + 1
     entrant = Entrant(number, tuple(people), team, rating, since=len(tournament.rounds) + 1)
     return msgspec.structs.replace(tournament, entrants=(*tournament.entrants, entrant))
 
@@ -105,8 +105,8 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
     _require_on(tournament)
     entrant = tournament.entrant(number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
-        left = tuple(each for each in tournament.entrants if each.number != number)
-        return msgspec.structs.replace(tournament, entrants=left)
+        others = tuple(other for other in tournament.entrants if other.number != number)
+        return msgspec.structs.replace(tournament, entrants=others)
     return _with_entrant(tournament, msgspec.structs.replace(entrant, until=len(tournament.rounds)))
 
 
@@ -134,11 +134,11 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     number = len(tournament.rounds) + 1
     if tournament.system is System.SWISS and number > tournament.rounds_wanted:
         raise Illegal(Refusal.WRONG_PHASE, say("All rounds have been played: end the tournament"))
-    there = [each for each in tournament.entrants if each.is_there(number)]
-    if len(there) < 2:
+    present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
+    if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
     if not tournament.order:
-        order = tuple(each.number for each in by_strength(tournament))
+        order = tuple(entrant.number for entrant in by_strength(tournament))
         tournament = msgspec.structs.replace(tournament, order=order)
     ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
     paired = Round(number, next_matches(tournament), now_s, ends_s)
@@ -330,7 +330,7 @@ def _require_on(tournament: Tournament) -> None:
 
 def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
     entrants = tuple(
-        entrant if each.number == entrant.number else each for each in tournament.entrants
+        entrant if other.number == entrant.number else other for other in tournament.entrants
     )
     return msgspec.structs.replace(tournament, entrants=entrants)
 

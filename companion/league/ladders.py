@@ -57,14 +57,14 @@ class Ladders:
         """
         with self._ledger.lock:
             season = len(self._seasons) if season is None else season
-            version, found = self._computed.get((game, season), (-1, ()))
+            version, ranked = self._computed.get((game, season), (-1, ()))
             if version != self._ledger.version:
-                begins = [each.begins_s for each in self.seasons()]
+                begins = [begun.begins_s for begun in self.seasons()]
                 if not 0 <= season < len(begins):
                     return ()
                 until_s = begins[season + 1] if season + 1 < len(begins) else LAST_S
-                found = ladder(
+                ranked = ladder(
                     self._ledger.store.games(game, begins[season], until_s), self.machines
                 )
-                self._computed[game, season] = (self._ledger.version, found)
-        return found
+                self._computed[game, season] = (self._ledger.version, ranked)
+        return ranked

@@ -26,9 +26,9 @@ class League:
         free_tables: Callable[[], Sequence[str]] = tuple,
         when_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        kept, ledger = store.read(), Ledger(store, clock, when_changed)
-        self.cards = PlayerCards(ledger, kept)
-        self.ladders = Ladders(ledger, kept)
-        self.tournaments = TournamentKeeper(ledger, kept, self.cards, self.ladders, free_tables)
+        contents, ledger = store.read(), Ledger(store, clock, when_changed)
+        self.cards = PlayerCards(ledger, contents)
+        self.ladders = Ladders(ledger, contents)
+        self.tournaments = TournamentKeeper(ledger, contents, self.cards, self.ladders, free_tables)
         self.cards.entered = self.tournaments.people
-        self.results = ResultKeeper(ledger, kept, self.cards, self.tournaments)
+        self.results = ResultKeeper(ledger, contents, self.cards, self.tournaments)

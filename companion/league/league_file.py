@@ -142,10 +142,10 @@ class LeagueFile:
     def read(self) -> KeptLeague:
         """Return all that a league knows at its start."""
         with self._lock, self._trouble():
-            kept = dict(self._db.execute("SELECT name, value FROM kept"))
+            values = dict(self._db.execute("SELECT name, value FROM kept"))
             return KeptLeague(
-                kept.get("sequence", 0),
-                bool(kept.get("machines", 0)),
+                values.get("sequence", 0),
+                bool(values.get("machines", 0)),
                 {
                     name: _read(data, GameFollowed)
                     for name, data in self._db.execute("SELECT tableid, data FROM followed")
@@ -203,11 +203,11 @@ class LeagueFile:
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return the last results, the newest first."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
-        given = (most,) if person is None else (person, person, most)
+        arguments = (most,) if person is None else (person, person, most)
         with self._lock, self._trouble():
             rows = self._db.execute(
                 f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?",
-                given,
+                arguments,
             ).fetchall()
         return [
             KeptResult(_read(data, GameResult), south, north, bool(void))
@@ -242,28 +242,28 @@ class LeagueFile:
                 "INSERT OR REPLACE INTO tournaments VALUES (?, ?)",
                 (tournament.id, _data(tournament)),
             )
-        for shown in changes.shown:
-            run("INSERT OR IGNORE INTO shown VALUES (?, ?)", shown)
+        for card in changes.shown:
+            run("INSERT OR IGNORE INTO shown VALUES (?, ?)", card)
         for line in changes.log:
             run("INSERT INTO log (tournament, data) VALUES (?, ?)", (line.tournament, _data(line)))
         for gone in changes.gone:
             run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
-        for kept in changes.come:
-            told = kept.result
+        for entry in changes.come:
+            result = entry.result
             run(
                 "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south = excluded.south,"
                 " north = excluded.north, winner = excluded.winner, data = excluded.data"
                 " WHERE results.tableid = excluded.tableid",
                 (
-                    told.key,
-                    told.table,
-                    told.game,
-                    told.ended_s,
-                    kept.south,
-                    kept.north,
-                    told.winner or "",
-                    _data(told),
+                    result.key,
+                    result.table,
+                    result.game,
+                    result.ended_s,
+                    entry.south,
+                    entry.north,
+                    result.winner or "",
+                    _data(result),
                 ),
             )
         for key, is_void in changes.void:

@@ -38,13 +38,15 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round. Raises `Illegal` where there can be none."""
     number = len(tournament.rounds) + 1
     pairs = _SYSTEMS[tournament.system](tournament, number)
-    there = {each.number: each for each in tournament.entrants}
+    there = {entrant.number: entrant for entrant in tournament.entrants}
     matches = [_match(tournament, there, number, south, north) for south, north in pairs]
     if tournament.system is System.SWISS:
         resting = [
-            each for each in tournament.entrants if each.is_there(number) and number in each.rests
+            entrant
+            for entrant in tournament.entrants
+            if entrant.is_there(number) and number in entrant.rests
         ]
-        matches += [Match(each.number, None, halves=HALF) for each in resting]
+        matches += [Match(entrant.number, None, halves=HALF) for entrant in resting]
     return tuple(matches)
 
 
@@ -70,16 +72,16 @@ def _match(
 
 def _by_default(board: MatchBoard, south: Entrant, north: Entrant, gone: list[bool]) -> MatchBoard:
     """Return the board of somebody who has withdrawn: it is decided before it is played."""
-    left = {
+    withdrawn = {
         person
         for entrant, is_gone in zip((south, north), gone, strict=True)
         if is_gone
         for person in entrant.people
     }
     verdict = BoardEnd.NEITHER
-    if board.south not in left:
+    if board.south not in withdrawn:
         verdict = BoardEnd.SOUTH_BY_DEFAULT
-    elif board.north not in left:
+    elif board.north not in withdrawn:
         verdict = BoardEnd.NORTH_BY_DEFAULT
     return MatchBoard(board.south, board.north, verdict=verdict)
 
@@ -95,12 +97,12 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     there = [
-        each
-        for each in by_strength(tournament)
-        if each.is_there(number) and number not in each.rests
+        entrant
+        for entrant in by_strength(tournament)
+        if entrant.is_there(number) and number not in entrant.rests
     ]
     players = sorted(
-        (_player(tournament, each) for each in there), key=lambda player: -player.halves
+        (_player(tournament, entrant) for entrant in there), key=lambda player: -player.halves
     )
     groups = {
         halves: [p for p in players if p.halves == halves] for halves in {p.halves for p in players}
@@ -122,11 +124,11 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
             if second.number not in first.met and (may_clash or not _clash(first, second)):
                 fold = _from_fold(places, len(groups[first.halves]), first, second)
                 graph.add_edge(one, other, _cost(first, second) + fold)
-        found = max_weight_matching(
+        matching = max_weight_matching(
             graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
         )
-        if 2 * len(found) == len(graph):
-            pairs = sorted(tuple(sorted(pair)) for pair in found)
+        if 2 * len(matching) == len(graph):
+            pairs = sorted(tuple(sorted(pair)) for pair in matching)
             return [
                 (players[one].number, None)
                 if graph[other] is None
@@ -239,20 +241,21 @@ def has_had_bye(tournament: Tournament, entrant: int) -> bool:
 
 def _sides(tournament: Tournament, entrant: Entrant) -> str:
     """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
-    told = ""
-    for each in tournament.rounds:
+    letters = ""
+    for round_ in tournament.rounds:
         match = next(
-            (match for match in each.matches if entrant.number in (match.south, match.north)), None
+            (match for match in round_.matches if entrant.number in (match.south, match.north)),
+            None,
         )
         board = match.boards[0] if match and match.boards else None
-        told += (
+        letters += (
             "-"
             if board is None or not board.is_played
             else "S"
             if board.south in entrant.people
             else "N"
         )
-    return told
+    return letters
 
 
 def _floated(tournament: Tournament, entrant: int) -> int:
@@ -348,7 +351,7 @@ def bracket(size: int) -> list[int]:
 
 def _by_sides(tournament: Tournament, one: int, other: int) -> tuple[int, int]:
     """Return the sides: whoever was South less often is South now. Else the stronger one."""
-    souths = [_sides(tournament, tournament.entrant(each)).count("S") for each in (one, other)]
+    souths = [_sides(tournament, tournament.entrant(number)).count("S") for number in (one, other)]
     return (other, one) if souths[1] < souths[0] else (one, other)
 
 

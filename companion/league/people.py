@@ -47,11 +47,11 @@ def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -
 
     Raises `Malformed` for a name that is none.
     """
-    wanted = player_name(name)
+    name_ = player_name(name)
     code = new_code(CODE_LENGTH)
     while code in taken:
         code = new_code(CODE_LENGTH)
-    return Person(number, secrets.token_hex(8), code, wanted, is_shown)
+    return Person(number, secrets.token_hex(8), code, name_, is_shown)
 
 
 def player_name(typed: str) -> str:

@@ -51,8 +51,8 @@ class PlayerCards:
     def by_code(self, typed: str) -> Person | None:
         """Return whose card this is. None: nobody's. Whoever asks slows guessing down."""
         code = plain_code(typed).encode()
-        found = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
-        return found[0] if found else None
+        owners = [p for p in self.people() if p.code and hmac.compare_digest(p.code.encode(), code)]
+        return owners[0] if owners else None
 
     def make(self, name: str, is_shown: bool = True) -> Person:
         """Make a card for somebody new.
@@ -67,8 +67,8 @@ class PlayerCards:
                     Refusal.WRONG_PHASE,
                     say("This hub has {number} cards and makes no more", number=MAX_PEOPLE),
                 )
-            taken = {person.code for person in self._people.values()}
-            person = new_person(max(self._people, default=0) + 1, name, is_shown, taken)
+            codes = {person.code for person in self._people.values()}
+            person = new_person(max(self._people, default=0) + 1, name, is_shown, codes)
             self._keep(person)
         return person
 

@@ -91,17 +91,17 @@ def ladder(games: Iterable[RatedGame], machines: bool = False) -> tuple[Strength
         ):
             skill[person] = fresh
             tally.setdefault(person, [0, 0, 0])[1 if game.winner is None else 2 * place] += 1
-    found = (
+    ranked = (
         _strength(person, rated, tally[person])
         for person, rated in skill.items()
         if person != MACHINE_NUMBER
     )
-    return tuple(sorted(found, key=lambda each: (-each.cautious, each.person)))
+    return tuple(sorted(ranked, key=lambda entry: (-entry.cautious, entry.person)))
 
 
 def seeds(games: Iterable[RatedGame]) -> Mapping[int, float]:
     """Return everybody's rating, for drawing a tournament. Who has none begins in the middle."""
-    return {each.person: each.rating for each in ladder(games)}
+    return {rated.person: rated.rating for rated in ladder(games)}
 
 
 def _strength(person: int, rated: Any, tally: list[int]) -> Strength:

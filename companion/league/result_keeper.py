@@ -32,7 +32,7 @@ class ResultKeeper:
         self._followed = dict(kept.followed)
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
-        last = (each.result for each in ledger.store.results(LOOKED_AT) if not each.is_void)
+        last = (entry.result for entry in ledger.store.results(LOOKED_AT) if not entry.is_void)
         self._contested = {result.key: result for result in last if result.against}
         self.sequence = kept.sequence
         """How far the records of tables were followed, as the hub's store counts them."""
@@ -54,7 +54,7 @@ class ResultKeeper:
             changes.followed[table] = after
             come = change.come
             is_new = come is not None and self.of(come.key) is None
-            kept = (
+            entry = (
                 None
                 if come is None
                 else KeptResult(
@@ -65,15 +65,15 @@ class ResultKeeper:
             )
             if change.gone:
                 changes.gone.append(change.gone)
-            if kept:
-                changes.come += self._come(kept)
+            if entry:
+                changes.come += self._come(entry)
             tournaments = self._tournaments.after(
-                [each for each in (change.gone, change.come) if each], kept, changes
+                [result for result in (change.gone, change.come) if result], entry, changes
             )
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
-            for each in changes.come:
-                self._note_contested(each)
+            for result in changes.come:
+                self._note_contested(result)
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
@@ -116,8 +116,8 @@ class ResultKeeper:
         """Note what the host says: whether a result counts for ratings."""
         with self._ledger.lock:
             self._ledger.write(Changes(void=[(key, is_void)]))
-            if kept := self.of(key):
-                self._note_contested(kept)
+            if entry := self.of(key):
+                self._note_contested(entry)
             self._ledger.changed()
 
     def decide(self, key: str, winner: Seat | None) -> None:
@@ -126,16 +126,16 @@ class ResultKeeper:
         Raises `Illegal`.
         """
         with self._ledger.lock:
-            kept = self.of(key)
-            if kept is None or kept.result.against is None:
+            entry = self.of(key)
+            if entry is None or entry.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
             numbers = {
-                told.at: self._cards.number_of(
-                    told.south if told.at is Seat.SOUTH else told.north, told.table
+                result.at: self._cards.number_of(
+                    result.south if result.at is Seat.SOUTH else result.north, result.table
                 )
-                for told in (kept.result, kept.result.against)
+                for result in (entry.result, entry.result.against)
             }
-            whole = decided(kept.result, winner)
+            whole = decided(entry.result, winner)
             self._ledger.write(
                 Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])])
             )

@@ -119,8 +119,8 @@ def decided(contested: GameResult, winner: Seat | None) -> GameResult:
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether these are the same options, those that are left out being as delivered."""
     try:
-        known = GAMES[game]
-        return bool(known.options(one) == known.options(other))
+        rules = GAMES[game]
+        return bool(rules.options(one) == rules.options(other))
     except (CompanionError, KeyError, TypeError, ValueError):
         return False
 

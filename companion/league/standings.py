@@ -69,11 +69,11 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     """
     counted = len(tournament.rounds) if rounds is None else rounds
     halves = {each.number: tournament.halves(each.number, counted) for each in tournament.entrants}
-    found = [_standing(tournament, each.number, halves, counted) for each in tournament.entrants]
+    unsorted = [_standing(tournament, each.number, halves, counted) for each in tournament.entrants]
     key = _key(tournament)
-    found.sort(key=lambda each: (key(each), each.entrant))
+    unsorted.sort(key=lambda each: (key(each), each.entrant))
     placed: list[TournamentRow] = []
-    for _, level in groupby(found, key):
+    for _, level in groupby(unsorted, key):
         group = list(level)
         direct = _direct(tournament, [each.entrant for each in group], counted)
         group = sorted(
@@ -99,11 +99,11 @@ def _standing(
     tournament: Tournament, entrant: int, halves: dict[int, int], rounds: int
 ) -> TournamentRow:
     buchholz = sonneborn = boards = 0
-    for each in tournament.rounds[:rounds]:
+    for round_ in tournament.rounds[:rounds]:
         match = next(
-            (match for match in each.matches if entrant in (match.south, match.north)), None
+            (match for match in round_.matches if entrant in (match.south, match.north)), None
         )
-        if not (match.is_decided if match else each.is_decided):
+        if not (match.is_decided if match else round_.is_decided):
             continue
         is_played = match is not None and match.is_played
         other = (

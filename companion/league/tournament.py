@@ -158,14 +158,14 @@ class Tournament(msgspec.Struct, frozen=True):
 
     def entrant(self, number: int) -> Entrant:
         """Return the entrant of that number. Raises `Illegal` where there is none."""
-        found = next((each for each in self.entrants if each.number == number), None)
-        if found is None:
+        match = next((entrant_ for entrant_ in self.entrants if entrant_.number == number), None)
+        if match is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no entrant {number}", number=number))
-        return found
+        return match
 
     def entrant_of(self, person: int) -> Entrant | None:
         """Return the entrant that somebody belongs to."""
-        return next((each for each in self.entrants if person in each.people), None)
+        return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
     def halves(self, entrant: int, rounds: int | None = None) -> int:
         """Return the points of an entrant after so many rounds (None: all), in halves."""
@@ -173,8 +173,8 @@ class Tournament(msgspec.Struct, frozen=True):
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
         """Yield the matches of an entrant, the first round first."""
-        for each in self.rounds[: len(self.rounds) if rounds is None else rounds]:
-            for match in each.matches:
+        for round_ in self.rounds[: len(self.rounds) if rounds is None else rounds]:
+            for match in round_.matches:
                 if entrant in (match.south, match.north):
                     yield match
 

@@ -37,7 +37,7 @@ class TournamentKeeper:
         self._cards = cards
         self._ladders = ladders
         self._free_tables = free_tables
-        self._tournaments = {each.id: each for each in kept.tournaments}
+        self._tournaments = {tournament.id: tournament for tournament in kept.tournaments}
 
     def all(self) -> tuple[Tournament, ...]:
         """Return all tournaments, the newest first."""
@@ -46,7 +46,7 @@ class TournamentKeeper:
 
     def people(self) -> frozenset[int]:
         """Return the numbers of all people who have entered a tournament."""
-        entrants = (entrant for each in self.all() for entrant in each.entrants)
+        entrants = (entrant for tournament in self.all() for entrant in tournament.entrants)
         return frozenset(number for entrant in entrants for number in entrant.people)
 
     def of(self, number: int) -> Tournament | None:
@@ -57,8 +57,8 @@ class TournamentKeeper:
     def current(self) -> Tournament | None:
         """Return the tournament that is on: the newest one that is not over and has begun, else
         that is not over."""
-        on = [each for each in self.all() if not each.is_over]
-        return next((each for each in on if each.rounds), on[0] if on else None)
+        on = [tournament for tournament in self.all() if not tournament.is_over]
+        return next((tournament for tournament in on if tournament.rounds), on[0] if on else None)
 
     def new(
         self,
@@ -74,7 +74,7 @@ class TournamentKeeper:
         """Make a tournament without anybody. Raises `Malformed`."""
         with self._ledger.lock:
             number = max(self._tournaments, default=0) + 1
-            made = director.new_tournament(
+            tournament = director.new_tournament(
                 number,
                 name,
                 system,
@@ -84,8 +84,8 @@ class TournamentKeeper:
                 minutes=minutes,
                 team_size=team_size,
             )
-            self._keep(made, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
-        return made
+            self._keep(tournament, LogLine(number, self._ledger.clock.wall_s(), DIRECTOR, "new"))
+        return tournament
 
     def enter(
         self, number: int, people: Sequence[int], team: str = "", who: str = DIRECTOR
@@ -96,10 +96,10 @@ class TournamentKeeper:
         """
         with self._ledger.lock:
             tournament = self._on(number)
-            known = {each.person: each.rating for each in self._ladders.of(tournament.game)}
+            ratings = {rated.person: rated.rating for rated in self._ladders.of(tournament.game)}
             for person in people:
                 self._cards.known(person)
-            rating = sum(known.get(person, UNRATED) for person in people) / max(1, len(people))
+            rating = sum(ratings.get(person, UNRATED) for person in people) / max(1, len(people))
             fresh = director.enter(tournament, people, rating, team)
             entrant = fresh.entrant_of(people[0])
             entry = entrant.number if entrant else 0
@@ -122,7 +122,7 @@ class TournamentKeeper:
         with self._ledger.lock:
             before = self._on(number)
             after = act(before)
-            others = [each for each in self._tournaments.values() if each.id != number]
+            others = [other for other in self._tournaments.values() if other.id != number]
             after = director.seat(after, self._free([*others, after], but=after))
             was, is_now = ("", "") if place is None else (_end(before, place), _end(after, place))
             self._keep(
@@ -146,22 +146,24 @@ class TournamentKeeper:
     def seat_waiting(self) -> None:
         """Give tables that have become free to boards that wait for one."""
         with self._ledger.lock:
-            for each in list(self._tournaments.values()):
+            for tournament in list(self._tournaments.values()):
                 fresh = (
-                    each
-                    if each.is_over
-                    else director.seat(each, self._free(self._tournaments.values(), but=each))
+                    tournament
+                    if tournament.is_over
+                    else director.seat(
+                        tournament, self._free(self._tournaments.values(), but=tournament)
+                    )
                 )
-                if fresh != each:
+                if fresh != tournament:
                     self._ledger.write(Changes(tournaments=[fresh]))
-                    self._tournaments[each.id] = fresh
+                    self._tournaments[tournament.id] = fresh
                     self._ledger.changed()
 
     def board_of(self, table: str) -> tuple[Tournament, Place] | None:
         """Return the open board that was paired at a table, and its tournament."""
-        for each in self.all():
-            if place := director.open_tables(each).get(table):
-                return each, place
+        for tournament in self.all():
+            if place := director.open_tables(tournament).get(table):
+                return tournament, place
         return None
 
     def after(
@@ -190,8 +192,8 @@ class TournamentKeeper:
     def _take_back(
         self, result: GameResult, tournaments: dict[int, Tournament], changes: Changes
     ) -> None:
-        for number, each in tournaments.items():
-            fresh = director.take_back(each, result.key, result.table)
+        for number, tournament in tournaments.items():
+            fresh = director.take_back(tournament, result.key, result.table)
             if fresh is not None:
                 tournaments[number] = fresh
                 changes.log.append(
@@ -202,18 +204,18 @@ class TournamentKeeper:
         self, kept: KeptResult, tournaments: dict[int, Tournament], changes: Changes
     ) -> None:
         result = kept.result
-        told = Reported(
+        report = Reported(
             result.table, result.key, result.game, dict(result.options), result.began_s, kept.south, kept.north,
             result.winner,
         )  # fmt: skip
-        for number, each in tournaments.items():
-            if result.table not in director.open_tables(each):
+        for number, tournament in tournaments.items():
+            if result.table not in director.open_tables(tournament):
                 continue
             line = LogLine(number, self._ledger.clock.wall_s(), result.table, "result")
             try:
                 if result.at is not None:
                     raise Illegal(Refusal.WRONG_PHASE, say("It was played between two tables"))
-                fresh, place = director.report(each, told)
+                fresh, place = director.report(tournament, report)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()
                 changes.log.append(msgspec.structs.replace(line, what="refused", after=why))
@@ -224,20 +226,20 @@ class TournamentKeeper:
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
         """Return the tables without an open board. `but` counts as it is now."""
-        taken = {
+        occupied = {
             table
-            for each in tournaments
-            if each.id != but.id
-            for table in director.open_tables(each)
+            for tournament in tournaments
+            if tournament.id != but.id
+            for table in director.open_tables(tournament)
         }
-        taken |= director.open_tables(but).keys()
-        return [table for table in self._free_tables() if table not in taken]
+        occupied |= director.open_tables(but).keys()
+        return [table for table in self._free_tables() if table not in occupied]
 
     def _on(self, number: int) -> Tournament:
-        found = self._tournaments.get(number)
-        if found is None:
+        tournament = self._tournaments.get(number)
+        if tournament is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no such tournament"))
-        return found
+        return tournament
 
     def _keep(self, tournament: Tournament, line: LogLine) -> None:
         self._ledger.write(Changes(tournaments=[tournament], log=[line]))

@@ -23,12 +23,13 @@ from companion.core.heartbeat import Heartbeats
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
-from companion.core.network import Network, host_key_text, page_urls
+from companion.core.network import Wifi, host_key_text, page_urls
 from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping, KeptGames
+from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
@@ -40,6 +41,7 @@ from companion.service.hub_link import HubLink
 from companion.service.phone_door import PhoneDoor
 from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
+from companion.service.systemd import Manager
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
@@ -103,6 +105,8 @@ class Companion(Closeable):
         self.power: PowerKey | None = None
         self.album = PhotographFolder(settings.photographs_path, settings.camera.photographs_mb)
         self.certificate: Validity | None = None
+        self.own_wifi: OwnWifi | None = None
+        """What opens the table's own Wi-Fi. None: this is no installed service, which may not."""
         self._threads = threads
         self._stack = ExitStack()
         try:
@@ -132,6 +136,7 @@ class Companion(Closeable):
         self.host_key = host_key_of(self.journal)
         self._open_history()
         self._open_speech()
+        self._open_own_wifi()
         self._open_health()
         self._open_network()
         self._open_machines()
@@ -309,7 +314,7 @@ class Companion(Closeable):
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
-        """Voice, quiet hours, and the Wi-Fi that phones are to join."""
+        """Voice and quiet hours."""
         voice = MachineVoice(self.settings.voice, log.warning) if self._threads else None
         if voice:
             self._stack.enter_context(voice)
@@ -321,9 +326,23 @@ class Companion(Closeable):
         self.speech = self._stack.enter_context(
             SpeechPolicy(self.table, self.settings, self.clock, be_silent, voice)
         )
-        self.network = self._stack.enter_context(
-            Network(self.settings.wifi, self.clock, self.table.redraw)
-        )
+
+    def _open_own_wifi(self) -> None:
+        """Watch for a start without a network; the table button held meanwhile opens the own Wi-Fi at once."""
+        folder = Manager().folder
+        if folder is None:
+            return
+        own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.wifi_is)
+        self.own_wifi = own
+        self.housekeeping.tasks.append(own.look)
+        if self.panel and "table" in self.panel.down:
+            own.open(FIRST_PASSWORD)
+
+    def _own_wifi_password(self) -> str:
+        """Return the password of the own Wi-Fi, which everybody knows until the table has an owner."""
+        if not self._is_key_used():
+            return FIRST_PASSWORD
+        return host_key_text(self.journal.key("own_wifi"))
 
     def _open_server(self) -> Server:
         web = self.settings.web
@@ -341,13 +360,13 @@ class Companion(Closeable):
             self._make_host_key,
             self.settings.journal_path.with_name("templates"),
             public_command("host-key"),
-            is_key_used=lambda: _HOST_KEY_USED in dict(self.journal.keys()),
+            is_key_used=self._is_key_used,
             note_key_used=self._note_key_used,
         )
         app = create_app(self.table, GAMES, self.clock, site, self._features())
         self.join_code: JoinCode | None = app.extensions["join_code"]
         self.housekeeping.tasks.append(app.extensions["presence"].look)
-        server = serve(app, web.host, web.port, tls, proxies=web.proxies)
+        server = serve(app, web.host, web.port, tls, proxies=web.proxies, path=web.path)
         self._stack.callback(server.close)
         return server
 
@@ -382,7 +401,7 @@ class Companion(Closeable):
             lambda: self.broker.sentence,
         )
         return Features(
-            welcome=Welcome(self.network.wifi, self.speech, self.panel is not None),
+            welcome=Welcome(self.wifi, self.speech, self.panel is not None),
             workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
             camera=CameraRoom(self.eye, self.album, self.phone.room),
             printer=KitPrinter(GAMES),
@@ -395,6 +414,7 @@ class Companion(Closeable):
             opponents=self.machines.characters,
             coach=self.coach,
             has_first_evening=simulation is None,
+            own_wifi=self.own_wifi,
         )
 
     def _why_no_panel(self) -> str:
@@ -411,9 +431,11 @@ class Companion(Closeable):
         self.speech.change(settings)
         if self.power:
             self.power.is_on = settings.panel.switch_off
-        self.network.settings = settings.wifi
         self.broker.change(settings)
         self.housekeeping.settings = settings.history
+
+    def _is_key_used(self) -> bool:
+        return _HOST_KEY_USED in dict(self.journal.keys())
 
     def _note_key_used(self) -> None:
         with suppress(JournalError):  # a full disk: it is told once more
@@ -429,6 +451,13 @@ class Companion(Closeable):
         log.info("%s", sentence)
 
     # ---- running -----------------------------------------------------------------------------------------------------
+
+    def wifi(self) -> Wifi | None:
+        """Return the Wi-Fi that phones join: the table's own one while it is open, else that of the settings."""
+        if self.own_wifi and self.own_wifi.hotspot:
+            return self.own_wifi.hotspot
+        named = self.settings.wifi
+        return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
         """Addresses of the table screen, the one for phones first."""

@@ -33,8 +33,8 @@ from companion.storage.write_faults import WriteFault
 if TYPE_CHECKING:
     from companion.core.clock import Clock
     from companion.core.config import Settings
-    from companion.core.network import Network
     from companion.diagnostics.certificate import Validity
+    from companion.maintenance.own_wifi import OwnWifi
     from companion.mqtt.adapter import MqttAdapter
     from companion.storage.journal import Journal
     from companion.table.table import Table
@@ -64,8 +64,8 @@ class Examined(Protocol):
     table: Table
     panel: Panel | None
     broker: MqttAdapter
-    network: Network
     certificate: Validity | None
+    own_wifi: OwnWifi | None
 
     @property
     def watcher(self) -> Watcher | None:
@@ -221,10 +221,10 @@ class ServiceHealth(Closeable):
     def line(self) -> str:
         """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
         for grade in (Grade.FAIL, Grade.WARN):
-            if found := next(
+            if finding := next(
                 (finding.text for finding in self._seen if finding.grade is grade), ""
             ):
-                return found
+                return finding
         return ""
 
     def examine(self) -> tuple[Finding, ...]:
@@ -255,10 +255,9 @@ class ServiceHealth(Closeable):
         yield from machinery.thorough_look(machine, self._folder)
         yield self.journal_finding()
         yield from games_from_outside()
-        found = companion.network.wifi()
-        yield from network.reach(
-            [shown(url) for url in companion.urls()], "" if found is None else found.name
-        )
+        yield network.reach([shown(url) for url in companion.urls()])
+        if companion.own_wifi and companion.own_wifi.trouble:
+            yield Finding("network", Grade.NOTE, companion.own_wifi.trouble)
         yield network.name(machine)
         yield from self._certificate()
         yield from network.wifi(machine)
@@ -305,7 +304,7 @@ def _bytes_of(file: Path) -> int:
     0 for what is none, or has gone since it was found: a log of SQLite comes and goes.
     """
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -26,6 +26,7 @@ from companion.core.ports import Closeable
 if TYPE_CHECKING:
     from companion.core.config import Settings
     from companion.core.heartbeat import Heartbeats
+    from companion.maintenance.own_wifi import OwnWifi
     from companion.table.table import Table
     from web.server.server import Server
 
@@ -45,6 +46,7 @@ class Word(StrEnum):
     """What the service says to the system lamp."""
 
     READY = "ready"
+    HOTSPOT = "hotspot"
     FAULT = "fault"
     STOPPING = "stopping"
 
@@ -109,6 +111,7 @@ class Attended(Protocol):
     settings: Settings
     table: Table
     server: Server
+    own_wifi: OwnWifi | None
 
     @property
     def vitals(self) -> Heartbeats:
@@ -148,7 +151,9 @@ class ManagerNotifier(Closeable):
     def _look(self) -> dict[str, str]:
         """Feed the watchdog if all are alive, and say what is new."""
         late = self._companion.vitals.late()
-        self._manager.show(Word.FAULT if late or self._trouble else Word.READY)
+        own_wifi = self._companion.own_wifi
+        well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
+        self._manager.show(Word.FAULT if late or self._trouble else well)
         fields = {} if late else {"WATCHDOG": "1"}
         status = silence(late) if late else self._sign()
         if status != self._status:

@@ -117,7 +117,7 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
             view.moment,
             view.turn.stage,
         )
-        if is_new and (everything or not view.turn.telling):  # else the sign tells it
+        if is_new and (everything or not view.turn.headline):  # else the sign tells it
             yield from (event.text for event in view.turn.events if everything or event.kind.cue)
     elif (
         everything
@@ -130,8 +130,8 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     """Return what the table waits for, without the details that change while hands are at it."""
-    told = view.turn.telling.number if view.turn.telling else None
-    step = (view.phase, view.moment, view.turn.stage, told)
+    number = view.turn.headline.number if view.turn.headline else None
+    step = (view.phase, view.moment, view.turn.stage, number)
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):

@@ -46,7 +46,7 @@ class Choices:
         """Return the options with which a game was started last. None: it never was."""
         return self._kept.options.get(game)
 
-    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+    def remember(self, game: str, options: Mapping[str, Any]) -> None:
         """Remember a choice."""
         self._kept = _Kept(game, {**self._kept.options, game: dict(options)})
         if self._path is None:

@@ -65,7 +65,7 @@ def tops(layout: Layout) -> dict[Square, str]:
     return shown
 
 
-def remembered(reading: Reading, board: Layout) -> dict[Square, str]:
+def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
     """Return the face on top of each square.
 
     What is hidden now is as it was, unless that piece is seen elsewhere.
@@ -130,7 +130,7 @@ def hand_moves(
     gone, come = _surplus(kit, before, after), _surplus(kit, after, before)
     ways: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
     for kind in sorted(gone.keys() | come.keys()):
-        for (origin, was), (target, face) in _matched(gone.get(kind, []), come.get(kind, [])):
+        for (origin, was), (target, face) in _pair_pieces(gone.get(kind, []), come.get(kind, [])):
             turned = bool(was and face) and was != face
             ways.setdefault((origin, target), []).append((face or was, turned))
     moves = []
@@ -151,7 +151,7 @@ _NOWHERE: _Piece = (None, "")
 
 
 def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """For each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
+    """Return for each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
     surplus: dict[str, list[_Piece]] = {}
     for square in sorted(one):
         missing = Counter(one[square]) - Counter(other.get(square, ()))
@@ -160,8 +160,8 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
     return surplus
 
 
-def _matched(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Pairs of where a piece was and where it will be: what stays on its square, then what keeps its face, then any."""
+def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
+    """Yield where each piece was and will be: what stays on its square, then what keeps its face, then any."""
     gone, come = list(gone), list(come)
     for same in (itemgetter(0), itemgetter(1)):
         for old in list(gone):
@@ -353,7 +353,7 @@ def _sentences(
         missing.discard(home)
         found.append(_astray(face, square, home, was_there=face in before.get(home, ())))
     for square in sorted(lost):
-        found.append(_missed(target[square][-1], square, wrong.get(square)))
+        found.append(_missing_problem(target[square][-1], square, wrong.get(square)))
     return tuple(found)
 
 
@@ -366,7 +366,7 @@ def _astray(face: str, square: Square, home: Square, was_there: bool) -> Problem
     return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
 
 
-def _missed(face: str, square: Square, seen: str | None) -> Problem:
+def _missing_problem(face: str, square: Square, seen: str | None) -> Problem:
     if seen:
         parts = {"piece": face, "square": square, "other": seen}
         text = say(
@@ -423,7 +423,7 @@ def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]
     )
 
 
-def markers_known(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
+def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
     """Return the markers that are read on a board as it should be.
 
     While something is hidden, those read `before` stay.
@@ -459,7 +459,7 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
 
 
 def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
-    """Squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
+    """Return squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
     both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
     return frozenset(
         square

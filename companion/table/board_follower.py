@@ -14,14 +14,13 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
-from companion.games.base import CardGame
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
 from companion.table.reducer import advance
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import TableState, is_in_hand, problems_of, tell_of
+from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
@@ -66,7 +65,7 @@ class BoardFollower:
         The board may never change again: it may have been right before anybody asked for it.
         """
         live = self._store.live
-        is_followed = live.watched or live.session.phase in _BETWEEN
+        is_followed = live.sees_board or live.session.phase in _BETWEEN
         if live.reading is not None and is_followed and self._place != _place_of(live.session):
             self._judge(live.reading, live, live.touched)
         if self._store.live.session.phase in _BY_HANDS:
@@ -83,7 +82,7 @@ class BoardFollower:
             else None
         )
         is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
-        laid = _laid_open(before, reading) if is_still else {}
+        laid = _laid_actions(before, reading) if is_still else {}
         live = replace(
             before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched
         )
@@ -95,7 +94,7 @@ class BoardFollower:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
         found = problems_of(live)
-        is_due = reading.quiet and live.watched and live.session.phase is Phase.ORDERS
+        is_due = reading.quiet and live.sees_board and live.session.phase is Phase.ORDERS
         seat = _seat_on_turn(live.session) if is_due else None
         if seat is not None and (found or _has_other_markers(before, reading)):
             self._recognise(seat, found)
@@ -108,7 +107,7 @@ class BoardFollower:
             return  # the play is recognised as the same reading is judged again
         if is_due and not found:
             live = replace(
-                live, markers_before=board_check.markers_known(before.markers_before, reading)
+                live, markers_before=board_check.known_markers(before.markers_before, reading)
             )
         live = replace(live, problems=found)
         if not found:
@@ -144,7 +143,7 @@ class BoardFollower:
         if (
             session.target is None
             or live.reading is None
-            or not live.watched
+            or not live.sees_board
             or session.is_shown_here
         ):
             return
@@ -158,7 +157,7 @@ class BoardFollower:
     def _is_followed(self) -> bool:
         """Return whether hands have done the stage that is shown, or a later one of a lone seat's turn."""
         live, session = self._store.live, self._store.live.session
-        if tell_of(live):
+        if headline_of(live):
             return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
@@ -179,7 +178,7 @@ class BoardFollower:
     def _is_next_play_shown(self, session: Session) -> bool:
         """Return whether the board shows one legal play of the person on turn after a machine's turn."""
         live, reading = self._store.live, self._store.live.reading
-        if reading is None or not live.watched:
+        if reading is None or not live.sees_board:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
@@ -249,10 +248,10 @@ class BoardFollower:
         if action is None:
             if not found and not in_hand:
                 wrong = replace(
-                    wrong, markers_before=board_check.markers_known(live.markers_before, reading)
+                    wrong, markers_before=board_check.known_markers(live.markers_before, reading)
                 )
             lying = board_check.as_people_lay(before.kit, before.board, reading)
-            seen = board_check.remembered(lying, before.board)
+            seen = board_check.known_faces(lying, before.board)
             why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
             self._publish(replace(wrong, why_not=why_not), live.problems)
             return
@@ -341,12 +340,11 @@ def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout
             continue
         action = game.parse(play.text)
         step = game.apply(session.state, {seat: action}, session.rng)
-        laid = game.as_laid(session.state, seat, action, step)
-        after = (laid, *(stage.expected for stage in step.stages)) if laid is not None else ()
-        yield action, tuple(layout for layout in after if layout is not None)
+        layouts = game.layouts_by_hand(session.state, seat, action, step)
+        yield action, layouts if play.is_by_hand else ()
 
 
-def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
+def _laid_actions(live: TableState, reading: Reading) -> dict[Seat, str]:
     """Return the actions that cards or pieces on the table mean.
 
     They lie still, and every zone is seen.
@@ -357,7 +355,7 @@ def _laid_open(live: TableState, reading: Reading) -> dict[Seat, str]:
     state, found = session.state, {}
     for seat in filter(session.is_here, session.awaited):
         action = None
-        if isinstance(game, CardGame) and live.has_cards:
+        if live.has_cards:
             action = game.laid_open(state, reading.fans, live.fans_before)
         elif len(game.to_act(state)) > 1:
             action = game.laid_out(state, seat, reading.seen)

@@ -93,8 +93,8 @@ class Listeners:
         for on_kit in self._on_kit:
             on_kit(kit)
 
-    def rows_wanted(self, wanted: RowsWanted) -> None:
-        """Rows of order tiles are to be read."""
+    def request_rows(self, wanted: RowsWanted) -> None:
+        """Ask for rows of order tiles to be read."""
         for on_rows in self._on_rows:
             on_rows(wanted)
 
@@ -145,7 +145,7 @@ class Listeners:
             self.send(*self.put_off)
 
     def close(self) -> None:
-        """Nobody waits any longer."""
+        """Wake everybody who waits: the table closes."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -185,7 +185,7 @@ def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
             frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
         )
         return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
-    return SeatLamps()
+    return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
 
 
 def _lamp(number: int) -> int:

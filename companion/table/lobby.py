@@ -144,7 +144,7 @@ class Lobby:
 
     @property
     def must_replay(self) -> bool:
-        """Return whether the game is over with a tie that is played again at once."""
+        """Return whether the game is over with a draw that is played again at once."""
         return self.has_room and not self.is_closed and self._store.session.is_tie_to_replay
 
     def _require_open(self) -> None:
@@ -158,7 +158,7 @@ class Lobby:
             )
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """With which options a game begins by a key: as the host chose last, else by its last way."""
+        """Return the options with which a game begins by a key: as the host chose last, else by its last way."""
         kept = self._choices.options(game)
         if kept is not None:
             try:

@@ -59,7 +59,7 @@ class LastChoices(Protocol):
     def options(self, game: str) -> Mapping[str, Any] | None:
         """Return the options with which a game was started last, None: never."""
 
-    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+    def remember(self, game: str, options: Mapping[str, Any]) -> None:
         """Remember a choice."""
 
 
@@ -74,7 +74,7 @@ class ForgetfulChoices:
         """Return the options with which a game was started last, None: never."""
         return self._options.get(game)
 
-    def keep(self, game: str, options: Mapping[str, Any]) -> None:
+    def remember(self, game: str, options: Mapping[str, Any]) -> None:
         """Remember a choice until the end."""
         self.last = game
         self._options[game] = dict(options)

@@ -13,8 +13,8 @@ from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal
 from companion.games import game_named
-from companion.games.base import Drawn, Outcome, TimedGame
-from companion.games.spelling import asked_again
+from companion.games.base import Drawn, Outcome
+from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
 from companion.table.records import (
@@ -145,7 +145,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
     fresh = Session(
-        seats=_seated(session, record),
+        seats=_seats_of(session, record),
         number=record.number,
         game=game,
         options=options,
@@ -165,7 +165,7 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     return fresh, (Signal(Cue.HANDS_WANTED, BOTH),)
 
 
-def _seated(session: Session, record: NewGame) -> dict[Seat, Sitter]:
+def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
@@ -212,7 +212,7 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
         begins = opened.countdown is None and (not opened.turns or opened.is_guided)
         if begins:
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
-        opened = replace(opened, countdown=countdown if opened.paused else countdown.started(now_s))
+        opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
     if len(due) == 1 and opened.turns and due == opened.turns[-1].sealed.keys():
         return opened, ()  # it stays with the seat that has just acted
@@ -234,7 +234,7 @@ def _await_player(opened: Session, now_s: float) -> Advance:
             Signal(Cue.PAUSED, BOTH),
         )
     running = replace(
-        opened, bank=bank, countdown=countdown if opened.paused else countdown.started(now_s)
+        opened, bank=bank, countdown=countdown if opened.paused else countdown.start(now_s)
     )
     goes_on = before is not None and before.seat is seat
     return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
@@ -270,7 +270,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     text = game.format(action)
     asked = session.asked_of(seat) if session.is_guided else None
     if asked is not None and text != asked:
-        raise Illegal(Refusal.LESSON, asked_again(game, session.state, seat, asked))
+        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, asked))
     owner = session.seats[seat].nonce if seat in session.seats else ""
     sealed = Sealed(
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
@@ -353,8 +353,8 @@ def _reveal(
         stage=0,
         draw_offer=None,
         back_wanted=None,
-        countdown=countdown.stopped(now_s) if countdown else None,
-        before=replace(session, countdown=countdown.stopped(now_s) if countdown else None),
+        countdown=countdown.stop(now_s) if countdown else None,
+        before=replace(session, countdown=countdown.stop(now_s) if countdown else None),
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
@@ -392,7 +392,7 @@ def _next_turn(session: Session, now_s: float) -> Advance:
 
 
 def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
-    """At two tables chance is drawn from the first sealed orders of both."""
+    """Draw the chance of a game at two tables from the first sealed orders of both."""
     if session.chance is not None or session.draws is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
@@ -435,7 +435,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
                 say("{side!c} has no time left.", side=game.sides[seat].name),
             ),
         )
-    action = game.on_timeout(session.state, seat) if isinstance(game, TimedGame) else None
+    action = game.on_timeout(session.state, seat)
     if action is None:
         return replace(session, countdown=Countdown(countdown.limit_s, 0.0)), ()
     text = game.format(action)
@@ -449,16 +449,20 @@ def _pause(session: Session, record: Pause) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
     # "line": an earlier version stopped the clock of a remote phone that it could not reach
     by = "restart" if record.by == "line" else record.by
-    stopped = session.countdown.stopped(record.now_s)
+    stopped = session.countdown.stop(record.now_s)
     return replace(session, countdown=stopped, paused=by), (Signal(Cue.PAUSED, BOTH),)
 
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
         raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
-    return replace(session, countdown=session.countdown.started(record.now_s), paused=""), (
-        Signal(Cue.RESUMED, BOTH),
+    running = replace(
+        session,
+        countdown=session.countdown.start(record.now_s),
+        paused="",
+        turns_before_resume=len(session.turns),
     )
+    return running, (Signal(Cue.RESUMED, BOTH),)
 
 
 # ---- ends --------------------------------------------------------------------------------------------------------
@@ -482,7 +486,7 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
         draw_offer=None,
         back_wanted=None,
         countdown=None,
-        bank=replace(session.bank, left_s=session.bank.counted(session.countdown))
+        bank=replace(session.bank, left_s=session.bank.left_by_seat(session.countdown))
         if session.bank
         else None,
         paused="",

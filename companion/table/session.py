@@ -138,6 +138,8 @@ class Session:
     """What each seat has left on its chess clock, of which `countdown` is the one that runs; None: there is none."""
     paused: str = ""
     """Who has stopped the clock; empty: nobody."""
+    turns_before_resume: int = 0
+    """How many turns had been taken when the clock last went on after a stop."""
     has_reverted: bool = False
     """Was the action of this turn taken back once already?"""
     remote: RemoteGame | None = None
@@ -209,7 +211,8 @@ class Session:
     @property
     def draws(self) -> Drawn:
         """Return since when the game on the table draws something from its seed."""
-        return self.game.drawn(self.options) if self.game else Drawn.NEVER
+        drawn = self.game.drawn(self.options) if self.game else None
+        return drawn or Drawn.NEVER
 
     @property
     def rng(self) -> Random:
@@ -241,7 +244,7 @@ class Session:
         return self.turns[-1].stages if self.turns else ()
 
     @property
-    def opened(self) -> tuple[Turn, ...]:
+    def opened_turns(self) -> tuple[Turn, ...]:
         """Return the turns of which every stage has been shown: only their orders may be told."""
         hidden = self.phase is Phase.STAGES and self.stage + 1 < len(self.stages)
         return self.turns[:-1] if hidden else self.turns
@@ -286,7 +289,7 @@ class Session:
 
         None: somebody plays.
         """
-        last = self.turns[-IDLE_TURNS:]
+        last = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
         is_idle = len(last) == IDLE_TURNS and all(turn.by_time for turn in last)
@@ -318,7 +321,7 @@ class Session:
 
     @property
     def is_void(self) -> bool:
-        """Return whether no result of this game counts: a lesson, an ended game, a tie played again."""
+        """Return whether no result of this game counts: a lesson, an ended game, a draw played again."""
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
@@ -351,17 +354,8 @@ class Session:
 
     @property
     def player_names(self) -> Mapping[str, str]:
-        """Return who plays each side, by the side's word.
-
-        Two of one name are told apart by their sides.
-        """
-        if self.game is None:
-            return {}
-        names = {}
-        for seat, sitter in self.seats.items():
-            if sitter.name:
-                names[str(self.game.sides[seat].name)] = Verbatim(sitter.name)
-        return names if len(set(names.values())) == len(names) else {}
+        """Return who plays each side, by the side's word."""
+        return named_sides(self.game, {seat: each.name for seat, each in self.seats.items()})
 
     def is_machines(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
@@ -427,6 +421,16 @@ Advance = tuple[Session, tuple[Signal, ...]]
 """The session after a record, and the cues that announce it."""
 
 
+def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
+    """Return who plays each side, by the side's word.
+
+    Two of one name are told apart by their sides.
+    """
+    if game is None or len(set(names.values())) < len(names):
+        return {}
+    return {str(game.sides[seat].name): Verbatim(name) for seat, name in names.items() if name}
+
+
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:
     """SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, 64 hexadecimal digits: everyone can check it after the reveal.
 
@@ -449,9 +453,8 @@ def chosen_words(game: Game[Any, Any], options: Any, is_chosen: bool) -> str:
 
     Empty: nothing, or nothing is drawn in it.
     """
-    return game.chosen(options) or (
-        game.seed_chosen if is_chosen and game.drawn(options) is not Drawn.NEVER else ""
-    )
+    is_drawn = (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
+    return game.chosen(options) or (game.seed_chosen if is_chosen and is_drawn else "")
 
 
 def event_signals(events: tuple[Event, ...]) -> tuple[Signal, ...]:

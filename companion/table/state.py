@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import SEATS, Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
-from companion.games.screen import Tell
+from companion.games.screen import Headline
 from companion.table import board_check
 from companion.table.board_check import Before, HandMove, Problem
 from companion.table.records import HandIn
@@ -84,11 +84,11 @@ class TableState:
     version: int = 0
     stage_since_s: float = 0.0
     """Since when what is shown is shown, a monotonic time."""
-    told: int = 0
-    """How many of the stage's tells have been read."""
-    tell_due_s: float = math.inf
+    headlines_read: int = 0
+    """How many of the stage's headlines have been read."""
+    headline_due_s: float = math.inf
     """Until when the next of them is to be read, a monotonic time; never: until somebody taps."""
-    tell_lasts_s: float = 0.0
+    headline_lasts_s: float = 0.0
     reading: Reading | None = None
     camera: CameraStatus = NO_CAMERA
     problems: tuple[Problem, ...] = ()
@@ -118,6 +118,8 @@ class TableState:
     tiles: TileState = NO_TILES
     panel: str = ""
     notices: tuple[str, ...] = ()
+    has_own_wifi: bool = False
+    """Whether the table has opened its own Wi-Fi, which the lamps say while nobody plays."""
     round: str = ""
     """Who is to play here in a tournament's round, as a sentence; empty: nobody in particular."""
 
@@ -157,7 +159,7 @@ class TableState:
         )
 
     @property
-    def watched(self) -> bool:
+    def sees_board(self) -> bool:
         """Return whether the camera sees this game's board, so that it can tick things off."""
         game = self.session.game
         return bool(game and self.reading and self.reading.game == game.name)
@@ -182,7 +184,7 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
     if session.game.hides(session.options) and not session.is_opened:
         return {}
     told: dict[int, tuple[str, ...]] = {}
-    for place in reversed(range(len(session.opened))):
+    for place in reversed(range(len(session.opened_turns))):
         turn = session.turns[place]
         if told and turn.number != session.turns[max(told)].number:
             break
@@ -197,7 +199,7 @@ def no_reasons() -> str:
     return say("The machine has nothing to explain right now")
 
 
-def last_explained(live: TableState) -> Seat | None:
+def explaining_machine(live: TableState) -> Seat | None:
     """Return the machine whose reasons for its last action may be told.
 
     Of two, the one that acted later.
@@ -230,7 +232,11 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     shown = (session.moment, session.phase, session.stage)
     if shown != (before.moment, before.phase, before.stage):
         live = replace(
-            live, stage_since_s=now_s, problems=problems_of(live), touched=frozenset(), told=0
+            live,
+            stage_since_s=now_s,
+            problems=problems_of(live),
+            touched=frozenset(),
+            headlines_read=0,
         )
         live = replace(live, disagrees_since_s=now_s if live.problems else None)
     if session.kit != before.kit:
@@ -238,27 +244,27 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     return live
 
 
-def tells_of(session: Session) -> tuple[Tell, ...]:
-    """Return what is told of the stage that is shown: all of it where hands have nothing to do, else its scenes."""
+def headlines_of(session: Session) -> tuple[Headline, ...]:
+    """Return the headlines of the stage that is shown: all where hands have nothing to do, else its scenes."""
     if session.phase is not Phase.STAGES:
         return ()
     stage = session.stages[session.stage]
     if session.has_moves:
-        return tuple(tell for tell in stage.tells if tell.scene)
-    return stage.tells or (
-        Tell(next((event.text for event in reversed(stage.events)), stage.title)),
+        return tuple(headline for headline in stage.headlines if headline.scene)
+    return stage.headlines or (
+        Headline(next((event.text for event in reversed(stage.events)), stage.title)),
     )
 
 
-def tell_of(live: TableState) -> Tell | None:
-    """Return what is told now. None: hands are at work, or nothing is shown."""
-    return next(iter(tells_of(live.session)[live.told :]), None)
+def headline_of(live: TableState) -> Headline | None:
+    """Return the headline that is shown now. None: hands are at work, or nothing is shown."""
+    return next(iter(headlines_of(live.session)[live.headlines_read :]), None)
 
 
 def must_wait(live: TableState, order: HandIn) -> bool:
     """Return whether the camera must look again before this end of a turn, after a moving hand."""
     session, reading = live.session, live.reading
-    if order.moment != session.moment or order.seat not in session.awaited or not live.watched:
+    if order.moment != session.moment or order.seat not in session.awaited or not live.sees_board:
         return False
     if reading is None or order.action not in session.open_actions:
         return False
@@ -274,7 +280,7 @@ def must_wait(live: TableState, order: HandIn) -> bool:
 def problems_of(live: TableState) -> tuple[Problem, ...]:
     """Return what is wrong on the board now. While something moves, what was wrong before stays."""
     session, reading = live.session, live.reading
-    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.watched:
+    if session.phase in (Phase.LOBBY, Phase.OVER) or reading is None or not live.sees_board:
         return ()
     target = session.target
     if target is None:
@@ -335,7 +341,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     session = live.session
     kit, target = session.kit, session.target
     if session.phase is Phase.STAGES and (todo := session.stages[session.stage].todo):
-        done = live.watched and live.agrees
+        done = live.sees_board and live.agrees
         return tuple(
             Instruction(HandMove((), None, None, done), session.hands_for(seat), text)
             for seat, text in todo
@@ -348,7 +354,7 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     ):
         return ()
     moves = board_check.hand_moves(
-        kit, live.before, target, live.reading if live.watched else None, live.touched
+        kit, live.before, target, live.reading if live.sees_board else None, live.touched
     )
     told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
     return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))

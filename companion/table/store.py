@@ -25,7 +25,7 @@ from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
 from companion.table.reducer import advance
 from companion.table.session import Phase, Session
-from companion.table.state import TableState, tell_of, with_session
+from companion.table.state import TableState, headline_of, with_session
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +50,10 @@ HUNG_S = 30.0
 class TableStore:
     """Keeps the one `TableState` of a table.
 
-    Whoever changes something holds the table (`alone`); every method but `alone`, `heeding` and those of the thread is
-    called by somebody who does. A state that is published is never changed any more, so looking at it needs no lock.
-    The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What must
-    survive a restart goes through `accept` alone.
+    Whoever changes something holds the table (`hold`). Every method but `hold`, `hold_for_device` and those of the
+    thread is called by somebody who does. A state that is published is never changed any more, so looking at it needs
+    no lock. The parts of the table set `live` where nobody sees the difference, and `publish` where somebody may. What
+    must survive a restart goes through `accept` alone.
 
     `start` runs the thread that calls `do_due`, which answers in how many seconds it wants to be called again. Without
     it (tests, fast simulation) time passes after each input, and in `step`.
@@ -99,7 +99,7 @@ class TableStore:
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
         self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
-        self.live = self.telling(self.live)
+        self.live = self.time_headline(self.live)
 
     @property
     def session(self) -> Session:
@@ -109,17 +109,17 @@ class TableStore:
     # ---- the lock and the thread ---------------------------------------------------------------------------------
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold the table while something is decided and done. Raises `Stale` once it is closed."""
-        with self._held():
+        with self._lock_table():
             self._require_open()
             yield
 
     @contextmanager
-    def heeding(self) -> Iterator[None]:
+    def hold_for_device(self) -> Iterator[None]:
         """Hold the table for what a device tells: nothing that goes wrong with it may stop the device."""
         try:
-            with self._held():
+            with self._lock_table():
                 yield
         except Stale:
             pass  # the table closes
@@ -129,7 +129,7 @@ class TableStore:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _lock_table(self) -> Iterator[None]:
         self._waiting.append(None)
         is_held = self._lock.acquire(timeout=HUNG_S)
         self._waiting.pop()
@@ -230,7 +230,7 @@ class TableStore:
             before.stage,
         ) and session.phase is before.phase
         has_news = session.phase is Phase.STAGES and not is_shown
-        self.live = self.telling(live) if has_news else live
+        self.live = self.time_headline(live) if has_news else live
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)
@@ -245,7 +245,7 @@ class TableStore:
             self.accept(time_out)
         self.accept(record)
 
-    def when_accepted(self, follow: Callable[[], None]) -> None:
+    def on_accept(self, follow: Callable[[], None]) -> None:
         """Have this called after every record, for what follows from it by itself."""
         self._followers.append(follow)
 
@@ -285,21 +285,23 @@ class TableStore:
         """Return whether something is wrong that the lamps should say."""
         return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
 
-    def telling(self, live: TableState) -> TableState:
-        """Return the table as it tells its next sentence from now on, for so long as that takes to be read.
+    def time_headline(self, live: TableState) -> TableState:
+        """Return the table as it shows its next headline from now on, until that can be read.
 
         A scene is read for twice the time, once the pieces of its stage have moved; in a lesson all takes longer.
         """
-        tell = tell_of(live)
-        if tell is None:
+        headline = headline_of(live)
+        if headline is None:
             return live
         scale = self.settings.reading_time_s / USUAL_READING_S
-        times = LESSON_READS if live.session.lesson_step else 2 if tell.scene else 1
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(tell.text.split()))
+        times = LESSON_READS if live.session.lesson_step else 2 if headline.scene else 1
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
         if self.settings.reading_time_s >= UNTIL_TAPPED_S:
-            return replace(live, tell_due_s=math.inf, tell_lasts_s=0.0)
-        moves_s = scale * MOVES_S if tell.scene and not live.told else 0.0
-        return replace(live, tell_due_s=self.now_s() + moves_s + lasts_s, tell_lasts_s=lasts_s)
+            return replace(live, headline_due_s=math.inf, headline_lasts_s=0.0)
+        moves_s = scale * MOVES_S if headline.scene and not live.headlines_read else 0.0
+        return replace(
+            live, headline_due_s=self.now_s() + moves_s + lasts_s, headline_lasts_s=lasts_s
+        )
 
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
 from companion.table.session import Phase, Session
-from companion.table.state import tell_of
+from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.turns import TileOrders, Turns
@@ -134,7 +134,7 @@ class Table(Closeable):
         a game begins or ends. What is called holds the table: it must not block, nor wait for another thread.
         """
         store, listeners = self._store, self._store.listeners
-        with store.alone():
+        with store.hold():
             if on_signal:
                 listeners.hear_signals(on_signal)
             if on_lamps:
@@ -165,7 +165,7 @@ class Table(Closeable):
 
     def use(self, settings: TableSettings) -> None:
         """Go by other settings from now on. Every page is drawn anew."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.settings = settings
             self._store.publish(self._store.live)
 
@@ -176,7 +176,7 @@ class Table(Closeable):
         return remote.seat if remote else None
 
     @property
-    def remembered(self) -> str | None:
+    def remembered_game(self) -> str | None:
         """Return the game that the host started last, or None."""
         return self._store.live.remembered
 
@@ -213,7 +213,7 @@ class Table(Closeable):
         if self._seating.open_until_s:
             self._seating.close_seats()
         if store.live.tiles.wanted:
-            self._tiles.keep()
+            self._tiles.expire()
         if store.listeners.put_off:
             store.listeners.send_put_off()
         if not store.may_write:
@@ -226,7 +226,11 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
-            if tell_of(store.live) and now_s >= store.live.tell_due_s and not store.live.problems:
+            if (
+                headline_of(store.live)
+                and now_s >= store.live.headline_due_s
+                and not store.live.problems
+            ):
                 self._turns.read_on("clock")
         elif (
             session.phase is Phase.OVER
@@ -264,7 +268,7 @@ class Table(Closeable):
     def take_seat(self, seat: Seat, name: str, door: str = "phone") -> str:
         """Sit down. Return the nonce for the seat's token. Raises `Illegal` when the seat is taken."""
         record = TakeSeat(seat, name, secrets.token_urlsafe(18), door)
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(record)
         return record.nonce
 
@@ -273,7 +277,7 @@ class Table(Closeable):
 
         `sitting`: who is meant, by `SeatView.sitting`; raises `Stale` where somebody else sits there by now.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._seating.require(seat, sitting)
             self._seating.free(seat)
 
@@ -282,13 +286,13 @@ class Table(Closeable):
 
         `sitting` as for `free_seat`.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._seating.require(seat, sitting)
             self._store.accept(ShowCard(seat, card))
 
     def play_by(self, seat: Seat, door: str, sitting: str | None = None) -> None:
         """Go on by `pad` or `phone`, with the same token. `sitting` as for `free_seat`."""
-        with self._store.alone():
+        with self._store.hold():
             self._seating.require(seat, sitting)
             self._store.accept(MoveSeat(seat, door))
 
@@ -297,7 +301,7 @@ class Table(Closeable):
 
         Raises `Illegal` for a seat that is not open.
         """
-        with self._store.alone():
+        with self._store.hold():
             return self._seating.move_to_phone(seat)
 
     def swap_seats(self, sittings: Mapping[Seat, str] | None = None) -> None:
@@ -305,7 +309,7 @@ class Table(Closeable):
 
         Raises `Illegal` while one is on. `sittings` as above.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._seating.swap(sittings or {})
 
     # ---- games -----------------------------------------------------------------------------------------------------
@@ -315,7 +319,7 @@ class Table(Closeable):
 
         Raises `Malformed`, and `Illegal` while one is on.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.choose(game)
 
     def go_home(self) -> None:
@@ -323,7 +327,7 @@ class Table(Closeable):
 
         Raises `Illegal` while a game is on.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.go_home()
 
     def begin_chosen(self) -> None:
@@ -331,21 +335,21 @@ class Table(Closeable):
 
         Raises `Illegal` where none was.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.begin_chosen()
 
     def new_game(
         self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> None:
         """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.begin(game, options or {}, seed)
 
     def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice. Raises `Malformed`."""
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.begin(game, options, seed)
-            self.choices.keep(game, options)
+            self.choices.remember(game, options)
             self._store.publish(replace(self._store.live, remembered=game))
 
     def rematch(self, swap: bool = False) -> None:
@@ -353,17 +357,17 @@ class Table(Closeable):
 
         `swap`: with sides changed, where that can be (`TableView.can_swap`).
         """
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.rematch(swap)
 
     def begin_lesson(self, game: str) -> None:
         """Start the first game with a guide. Raises `Malformed` for a game that has none."""
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.begin_lesson(game)
 
     def skip_lesson(self, by: str) -> None:
         """Let the guide leave, and the game go on. Raises `Illegal` where no lesson is on."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(SkipLesson(by, self.now_s()))
 
     def begin_round(self) -> None:
@@ -371,18 +375,18 @@ class Table(Closeable):
 
         Raises `Illegal` where none is to be played here.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._lobby.begin_round()
 
     def abandon(self) -> None:
         """End the game without a result, by the host's word."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(Abandon())
             self._seating.send_machines_away()
 
     def disclose(self, by: str) -> None:
         """Tell everything in a game that is over: it cannot be taken back any more."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(Disclose(by))
 
     # ---- the turn that is due --------------------------------------------------------------------------------------
@@ -395,7 +399,7 @@ class Table(Closeable):
         `at_s` is when it came in, by `now_s`: an action within its turn counts, however late the table hears of it.
         """
         order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
-        with self._store.alone():
+        with self._store.hold():
             return self._turns.hand_in(order)
 
     def lay_tiles(self, seat: Seat, moment: str, is_ready: bool) -> None:
@@ -403,13 +407,13 @@ class Table(Closeable):
 
         Then the camera reads them.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._tiles.ready(seat, moment, is_ready)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
         """Act for the seat on turn, as anybody at the table may where the game is as open as a chess clock."""
         stamp_s = self._stamp(at_s)
-        with self._store.alone():
+        with self._store.hold():
             self._turns.act(moment, action, stamp_s)
 
     def confirm(self, by: str, moment: str, stage: int, force: bool = False) -> None:
@@ -417,18 +421,18 @@ class Table(Closeable):
 
         While the camera sees the board and disagrees, only `force` overrules it; otherwise raises `Illegal`.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._turns.confirm(by, moment, stage, force)
 
-    def read(self, by: str, moment: str, stage: int, told: int) -> None:
-        """Say that what is told has been read: the tell of a stage, counted from 0. Raises `Stale` for another."""
-        with self._store.alone():
-            self._turns.read(by, moment, stage, told)
+    def read(self, by: str, moment: str, stage: int, number: int) -> None:
+        """Say that the headline of a stage has been read, counted from 0. Raises `Stale` for another."""
+        with self._store.hold():
+            self._turns.read(by, moment, stage, number)
 
     def take_back(self, seat: Seat, moment: str, at_s: float | None = None) -> None:
         """Get a sealed action back, or the last turn where nobody has learned anything by it."""
         record = TakeBack(seat, moment, self._stamp(at_s))
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(record)
 
     def undo(self, moment: str | None = None) -> None:
@@ -436,7 +440,7 @@ class Table(Closeable):
 
         Whoever is at the table names the moment.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._turns.undo(moment, asks=moment is not None)
 
     def ask_back(self, seat: Seat, moment: str) -> None:
@@ -444,33 +448,33 @@ class Table(Closeable):
 
         Else ask the other, or say yes to him.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._turns.ask_back(seat, moment)
 
     def decline(self, seat: Seat) -> None:
         """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(Decline(seat, self._store.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
         """Stop the clock of the turn. `by` is a seat, `host` or `table`."""
         stamp_s = self._stamp(at_s)
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
 
     def resume(self, by: str) -> None:
         """Let the clock of the turn go on."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(Resume(by, self.now_s()))
 
     def resign(self, seat: Seat) -> None:
         """Give up."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(Resign(seat))
 
     def offer_draw(self, seat: Seat) -> None:
         """Offer a draw, or accept the other's offer."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(OfferDraw(seat))
 
     def help(self, is_wanted: bool, reasons: bool = False) -> None:
@@ -478,65 +482,70 @@ class Table(Closeable):
 
         `reasons`: why the machine did what it did last, instead.
         """
-        with self._store.alone():
+        with self._store.hold():
             self._turns.help(is_wanted, reasons)
 
     # ---- devices and adapters --------------------------------------------------------------------------------------
 
     def saw(self, reading: Reading) -> None:
         """Take in the board as the camera reads it now."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._board.saw(reading)
 
     def saw_rows(self, rows: RowsSeen) -> None:
         """Take in rows of order tiles as the camera reads them."""
-        with self._store.heeding():
-            self._tiles.seen(rows)
+        with self._store.hold_for_device():
+            self._tiles.take_answer(rows)
 
     def camera_is(self, status: CameraStatus) -> None:
         """Take in how the camera is."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._board.camera_is(status)
 
     def pressed(self, press: Press) -> None:
         """Take a key of a pad, or the table's button, that went down or is held."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._pads.pressed(press)
 
     def released(self, press: Press) -> None:
         """Take the key of a press that was let go."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._pads.released(press)
 
     def panel_is(self, sentence: str) -> None:
         """Say something about the pads. Empty: nothing."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, panel=sentence))
 
     def notice(self, topic: Topic, sentence: str) -> None:
         """Say a standing trouble that stops nothing. Empty: it is over."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._store.notices({topic: sentence})
+
+    def wifi_is(self, is_own: bool) -> None:
+        """Say whether the table has opened its own Wi-Fi, and draw anew what the pages say of it."""
+        with self._store.hold_for_device():
+            self._store.publish(replace(self._store.live, has_own_wifi=is_own))
 
     def disk_is(self, sentence: str, may_begin: bool) -> None:
         """Say how full the disk is, and whether there is enough room for a game."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._lobby.has_room = may_begin
             self._store.notices({"disk": sentence})
 
     def round_is(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
         """Say who is to play here in a tournament's round (empty: nobody), and its game with its options."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._lobby.round_game = game
             self._store.publish(replace(self._store.live, round=sentence))
 
     def close_for(self, sentence: str) -> None:
         """Let no game begin here as long as the pages say this. Empty: the table is open."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._lobby.is_closed = bool(sentence)
             self._store.notices({"closed": sentence})
 
     def redraw(self) -> None:
         """Draw all pages anew: something beside the table that they show has changed."""
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._store.publish(self._store.live)

@@ -11,7 +11,7 @@ from companion.core.kit import Kit, Layout, Seat, Side
 from companion.core.ports import CameraState, CameraStatus
 from companion.games.base import Event, Order, Outcome
 from companion.games.pads import PadGrammar
-from companion.games.screen import Badge, BoardUi, CardUi, Possible, Tally, Tell, UnitOrder
+from companion.games.screen import Badge, BoardUi, CardUi, Headline, Possible, Tally, UnitOrder
 from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
@@ -69,13 +69,13 @@ class ClockView:
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What is told, the `number` of it in its stage from 0, and until when it is to be read, a monotonic time.
+class TimedHeadline:
+    """A headline, its number in its stage from 0, and until when it is to be read, a monotonic time.
 
     `lasts_s` is the whole time to read; 0: until somebody taps.
     """
 
-    tell: Tell
+    content: Headline
     number: int
     lasts_s: float
     due_s: float
@@ -113,7 +113,7 @@ class TurnView:
     """Sums to be shown with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
     """Anybody at the table may act for the seat on turn."""
-    telling: Telling | None
+    headline: TimedHeadline | None
     """What is told now while nobody has to do anything; None: hands are at work, or nothing is shown."""
     past: tuple[PastStage, ...]
     """The last turn of both, while the next orders are due."""

@@ -18,12 +18,12 @@ from companion.table.state import (
     NO_TILES,
     EarlyPress,
     TileState,
+    explaining_machine,
+    headline_of,
+    headlines_of,
     instructions,
-    last_explained,
     must_wait,
     no_reasons,
-    tell_of,
-    tells_of,
 )
 from companion.table.store import TableStore
 
@@ -43,7 +43,7 @@ class Turns:
         self._store = store
 
     def hand_in(self, order: HandIn) -> str:
-        """Seal a seat's action. Return its receipt; empty while it waits for the camera to see the board lie still.
+        """Seal a seat's action. Return its receipt, empty while it waits for the camera to see the board lie still.
 
         The same order with the same salt once more is answered once more; a second press of a chess clock is none,
         and has no receipt of its own. The salt, if there is none, and the time of day are filled in.
@@ -118,7 +118,7 @@ class Turns:
         session, now_s = self._store.session, self._store.now_s()
         if (moment, stage) != (session.moment, session.stage):
             raise Stale(say("That step is already done"))
-        if self._store.live.watched:
+        if self._store.live.sees_board:
             self._refuse_if_disagreeing(by, force)
         if session.phase is Phase.SETUP:
             self._store.accept(Begin(by, now_s))
@@ -128,14 +128,14 @@ class Turns:
         if force and live.problems:
             self._store.publish(replace(live, overruled=frozenset(live.problems), problems=()))
 
-    def read(self, by: str, moment: str, stage: int, told: int) -> None:
+    def read(self, by: str, moment: str, stage: int, number: int) -> None:
         """Say that what is told has been read.
 
         Raises `Stale` where something else is told by now.
         """
         live = self._store.live
-        now = (live.session.moment, live.session.stage, live.told)
-        if (moment, stage, told) != now or tell_of(live) is None:
+        now = (live.session.moment, live.session.stage, live.headlines_read)
+        if (moment, stage, number) != now or headline_of(live) is None:
             raise Stale(say("That step is already done"))
         if live.session.remote is None or not live.session.is_shown_here:
             self.read_on(by)
@@ -143,8 +143,10 @@ class Turns:
     def read_on(self, by: str) -> None:
         """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
         live, session = self._store.live, self._store.session
-        if session.has_moves or live.told + 1 < len(tells_of(session)):
-            self._store.publish(self._store.telling(replace(live, told=live.told + 1)))
+        if session.has_moves or live.headlines_read + 1 < len(headlines_of(session)):
+            self._store.publish(
+                self._store.time_headline(replace(live, headlines_read=live.headlines_read + 1))
+            )
         else:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
@@ -155,7 +157,7 @@ class Turns:
             raise Illegal(
                 Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says")
             )
-        if is_wanted and reasons and last_explained(live) is None:
+        if is_wanted and reasons and explaining_machine(live) is None:
             raise Illegal(Refusal.WRONG_PHASE, no_reasons())
         wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
         asked = wanted if is_wanted else ""
@@ -169,7 +171,8 @@ class Turns:
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
         """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
 
-        `force` overrules a camera that has disagreed for a while; the owner’s overrules it at once.
+        `force` overrules a camera that has disagreed for a while. The owner’s page waits as long and names what it
+        overrules; only the owner's own programs need not wait.
         """
         live, now_s = self._store.live, self._store.now_s()
         if live.session.target is None or live.reading is None or live.agrees:
@@ -206,7 +209,7 @@ class TileOrders:
         self._store = store
         self._turns = turns
         self._number = 0
-        store.when_accepted(self._ask)
+        store.on_accept(self._ask)
 
     def ready(self, seat: Seat, moment: str, is_ready: bool = True) -> None:
         """Note that a seat's tiles lie, or no longer.
@@ -240,7 +243,7 @@ class TileOrders:
         self._show(TileState(ready, faults), cue)
         self._ask()
 
-    def seen(self, answer: RowsSeen) -> None:
+    def take_answer(self, answer: RowsSeen) -> None:
         """Take in what the camera has read. An answer to an older question is passed over."""
         tiles = self._store.live.tiles
         if tiles.wanted is None or tiles.wanted.number != answer.number:
@@ -262,11 +265,11 @@ class TileOrders:
         except CompanionError:  # a disk that refuses has been told: ready once more tries again
             self._show(NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
-    def keep(self) -> None:
+    def expire(self) -> None:
         """Give up a question that the camera does not answer."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
-            self.seen(
+            self.take_answer(
                 RowsSeen(
                     wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
                 )
@@ -284,11 +287,11 @@ class TileOrders:
         self._number += 1
         wanted = RowsWanted(self._number, frozenset(people), self._store.now_s())
         self._show(replace(live.tiles, wanted=wanted))
-        if live.watched:
-            self._store.listeners.rows_wanted(wanted)
+        if live.sees_board:
+            self._store.listeners.request_rows(wanted)
         else:
             rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-            self.seen(RowsSeen(wanted.number, rows))
+            self.take_answer(RowsSeen(wanted.number, rows))
 
     def _show(self, tiles: TileState, *signals: Signal) -> None:
         self._store.publish(replace(self._store.live, tiles=tiles), signals)

@@ -20,15 +20,15 @@ from companion.table.board_check import HandMove, hand_moves
 from companion.table.chance.game_chance import chance_of
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
-from companion.table.seats.coaching import reasons_shown
+from companion.table.seats.coaching import asked_reasons
 from companion.table.session import Phase, Sealed, Session
 from companion.table.state import (
     NO_DRAFT,
     TableState,
+    explaining_machine,
+    headline_of,
+    headlines_of,
     instructions,
-    last_explained,
-    tell_of,
-    tells_of,
 )
 from companion.table.table_view import (
     BoardView,
@@ -42,7 +42,7 @@ from companion.table.table_view import (
     Progress,
     SeatView,
     TableView,
-    Telling,
+    TimedHeadline,
     TimeView,
     TurnView,
 )
@@ -102,8 +102,8 @@ def view_of(live: TableState, viewer: Seat | None) -> TableView:
         fairness=_fairness_view(session),
         guide=guide_of(session) if session.is_guided else None,
         help=_help(live) if live.asked == "moves" else (),
-        reasons=reasons_shown(live) if live.asked == "reasons" else None,
-        explains=last_explained(live) if live.reasons else None,
+        reasons=asked_reasons(live) if live.asked == "reasons" else None,
+        explains=explaining_machine(live) if live.reasons else None,
     )
 
 
@@ -113,7 +113,7 @@ def _turn_view(live: TableState) -> TurnView:
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
     open_stages = stages[: session.stage + 1] if in_stages else stages
     return TurnView(
-        number=_turn_shown(session),
+        number=_shown_turn(session),
         stage=session.stage,
         title=session.stages[session.stage].title if in_stages else "",
         steps=_steps(session) if stages else 0,
@@ -121,17 +121,21 @@ def _turn_view(live: TableState) -> TurnView:
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
         events=session.stages[session.stage].events if in_stages else (),
-        opened=_opened(session),
+        opened=_revealed_orders(session),
         tallies=_tallies(session) if in_stages else (),
         is_open=session.is_open and session.back_wanted is None,
-        telling=_telling(live) if in_stages else None,
+        headline=_timed_headline(live) if in_stages else None,
         past=_past(session),
     )
 
 
-def _telling(live: TableState) -> Telling | None:
-    tell = tell_of(live)
-    return Telling(tell, live.told, live.tell_lasts_s, live.tell_due_s) if tell else None
+def _timed_headline(live: TableState) -> TimedHeadline | None:
+    headline = headline_of(live)
+    return (
+        TimedHeadline(headline, live.headlines_read, live.headline_lasts_s, live.headline_due_s)
+        if headline
+        else None
+    )
 
 
 def _last_layout(session: Session) -> Layout:
@@ -162,7 +166,7 @@ def _help(live: TableState) -> tuple[Possible, ...]:
 
 def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
     session = live.session
-    reading = live.reading if live.watched else None
+    reading = live.reading if live.sees_board else None
     return BoardView(
         layout=session.board or _last_layout(session),
         put_back=session.put_back if session.phase is Phase.SETUP else {},
@@ -171,7 +175,7 @@ def _board_view(live: TableState, viewer: Seat | None) -> BoardView:
         unknown=reading.unknown if reading else frozenset(),
         problems=live.problems,
         why_not=live.why_not if live.problems else None,
-        watched=live.watched,
+        watched=live.sees_board,
         suggested=live.suggested,
         fans=reading.fans if reading else {},
         tableau=_tableau(live, viewer),
@@ -191,13 +195,13 @@ def _back_moves(session: Session) -> tuple[HandMove, ...]:
 def _own_view(live: TableState, viewer: Seat | None) -> OwnView:
     session, game = live.session, live.session.game
     if viewer is None:
-        return replace(_NOTHING_OWN, laid=_laid(live, None)) if live.laid else _NOTHING_OWN
+        return replace(_NOTHING_OWN, laid=_laid_action(live, None)) if live.laid else _NOTHING_OWN
     is_on = session.phase in (Phase.ORDERS, Phase.STAGES)
     return OwnView(
         pad=game.pad(session.state, viewer) if game and is_on else None,
         sealed=_own_sealed(session, viewer),
         back=_back(session, viewer),
-        laid=_laid(live, viewer),
+        laid=_laid_action(live, viewer),
         choices=live.choices if viewer in session.awaited else (),
         examples=_examples(session, viewer),
     )
@@ -207,7 +211,7 @@ def _examples(session: Session, viewer: Seat) -> tuple[str, ...]:
     if viewer not in session.awaited or session.phase is not Phase.ORDERS or guide_of(session):
         return ()
     game = session.playing
-    return tuple(game.format(action) for action in game.examples(session.state, viewer))
+    return tuple(game.format(action) for action in game.examples(session.state, viewer) or ())
 
 
 def _match_view(live: TableState) -> MatchView:
@@ -245,7 +249,7 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
         or kit.deck is None
     ):
         return tableau
-    fans = live.reading.fans if live.reading and live.watched else {}
+    fans = live.reading.fans if live.reading and live.sees_board else {}
     lanes = [
         zone.file
         for zone, cards in fans.items()
@@ -300,10 +304,10 @@ def _badges(live: TableState) -> Mapping[Square, Badge]:
             **(stages[stage - 1].badges if stage else standing.badges if standing else {}),
             **badges,
         }
-    for tell in reversed(tells_of(live.session)[live.told + 1 :]):
-        if tell.square and tell.most:
-            badges[tell.square] = Badge(
-                str(tell.left + tell.lost), (tell.left + tell.lost) / tell.most
+    for headline in reversed(headlines_of(live.session)[live.headlines_read + 1 :]):
+        if headline.square and headline.most:
+            badges[headline.square] = Badge(
+                str(headline.left + headline.lost), (headline.left + headline.lost) / headline.most
             )
     return badges
 
@@ -313,13 +317,13 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
     if bank is None:
         return {}
     running = _clock_view(session)
-    left_s = bank.counted(session.countdown)
+    left_s = bank.left_by_seat(session.countdown)
     limit_s = running.limit_s if running else max(left_s.values())
     still = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
     return {**still, bank.seat: running} if running else still
 
 
-def _laid(live: TableState, viewer: Seat | None) -> str | None:
+def _laid_action(live: TableState, viewer: Seat | None) -> str | None:
     """Return what the viewer has laid open.
 
     What is open to anybody to confirm is open to everybody.
@@ -351,7 +355,7 @@ def _handed_in(session: Session, seat: Seat) -> tuple[str | None, float | None]:
     return (bound.receipt, bound.at) if bound else (None, None)
 
 
-def _turn_shown(session: Session) -> int:
+def _shown_turn(session: Session) -> int:
     """Return the number of the turn that is revealed or has ended the game, or else of the due one."""
     has_ended = session.phase is Phase.OVER and session.playing.outcome(session.state) is not None
     is_last = session.turns and (session.phase is Phase.STAGES or has_ended)
@@ -397,14 +401,14 @@ def _tallies(session: Session) -> tuple[Tally, ...]:
     return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
 
 
-def _opened(session: Session) -> tuple[Opened, ...]:
+def _revealed_orders(session: Session) -> tuple[Opened, ...]:
     """Return both orders of the last turn that is wholly revealed.
 
     An action of one seat alone may keep a card hidden.
     """
-    if not session.opened or len(session.opened[-1].sealed) < len(SEATS):
+    if not session.opened_turns or len(session.opened_turns[-1].sealed) < len(SEATS):
         return ()
-    turn = session.opened[-1]
+    turn = session.opened_turns[-1]
     return tuple(
         Opened(seat, turn.moment, sealed.action, sealed.salt, sealed.receipt)
         for seat, sealed in sorted(turn.sealed.items())
@@ -417,7 +421,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
     actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
-    return game.opened(session.before.state, actions, session.stages, session.stage)
+    return game.opened(session.before.state, actions, session.stages, session.stage) or {}
 
 
 def _log(session: Session) -> tuple[str, ...]:

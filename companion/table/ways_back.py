@@ -49,7 +49,7 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
     """
     countdown, has_changed = earlier.countdown, earlier.board != session.board
     if countdown and not session.paused and not has_changed:
-        countdown = countdown.started(record.now_s)
+        countdown = countdown.start(record.now_s)
     undone = replace(
         _as_before(session, earlier),
         phase=Phase.SETUP if has_changed else earlier.phase,
@@ -99,7 +99,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     can_ask = other is not None and other.door == "phone"
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session)
-    stopped = session.countdown.stopped(record.now_s) if session.countdown else None
+    stopped = session.countdown.stop(record.now_s) if session.countdown else None
     asked = replace(session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped)
     return asked, (Signal(Cue.OFFER, BOTH),)
 
@@ -110,7 +110,7 @@ def decline(session: Session, record: Decline) -> Advance:
         raise Illegal(Refusal.WRONG_PHASE, say("Nobody has asked for anything"))
     countdown = session.countdown
     if session.back_wanted and countdown and not session.paused:
-        countdown = countdown.started(record.now_s)
+        countdown = countdown.start(record.now_s)
     return replace(session, back_wanted=None, draw_offer=None, countdown=countdown), ()
 
 

@@ -29,7 +29,12 @@ LOCK = Path("companion/requirements.lock")
 BUILD_LOCK = Path("companion/build.lock")
 IDLE = ("*.a", "*.c", "*.cpp", "*.h", "*.pxd", "*.pxi", "*.pyi", "*.pyx", "tests", "__pycache__")
 """Of no use to a program that runs."""
-ENABLED = ("companion.service", "companion-lamp.service", "companion-poweroff.path")
+ENABLED = (
+    "companion.service",
+    "companion-lamp.service",
+    "companion-poweroff.path",
+    "companion-wifi.path",
+)
 
 
 def main(package: Path, architecture: str) -> None:

@@ -90,7 +90,7 @@ class Evening:
 
     def begin(self, clock: bool) -> None:
         """A game on the clock, or one with sealed orders."""
-        game, options = ("binmat", {"way": "clock"}) if clock else ("outbuffered", {})
+        game, options = ("binmat", {"way": "referee"}) if clock else ("outbuffered", {})
         self._post("south", "/api/host/new-game", {"game": game, "options": options})
         if clock:
             until("the first turn", self._has_begun, 30, 0.1)

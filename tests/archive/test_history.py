@@ -181,7 +181,7 @@ def test_time_asleep_does_not_count(tmp_path: Path) -> None:
     with a_room(
         tmp_path
     ) as room:  # a clock stood still meanwhile: the journal knows exactly how long
-        room.table.new_game("binmat", {"way": "clock"}, 1)
+        room.table.new_game("binmat", {"way": "referee"}, 1)
         room.table.resume("host")
         room.clock.advance(4.0)
     later = FakeClock(100.0, 1_700_100_000.0)
@@ -472,7 +472,7 @@ def test_the_command_line_lists_exports_imports_and_tells(
     assert main(["history", *there]) == 0
     assert "Ann – north (from elsewhere): 2 decisions. Purple resigns." in capsys.readouterr().out
     assert main(["history", "--players", *here]) == 0
-    assert "Ann: against people 1 game, 0 won, 0 tied, 1 lost" in capsys.readouterr().out
+    assert "Ann: against people 1 game, 0 won, 0 drawn, 1 lost" in capsys.readouterr().out
     assert main(["history", "--json", *here]) == 0
     assert json.loads(capsys.readouterr().out)["players"]["south"] == [
         {"name": "Ann", "door": "phone"}

@@ -30,7 +30,7 @@ from bench.crowd import Crowd
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.service.lifecycle import MALLOC
-from companion.tools.selfplay.people import Phone
+from companion.tools.selfplay.people import Phone, Stuck
 
 STARTS = 5
 MEMORY_VIEWERS = 10
@@ -39,6 +39,8 @@ SETTLE_S, IDLE_S = 8.0, 20.0
 BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
 """So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
 PATIENCE_S = 60.0
+CONFIRM_S = 0.5
+"""Between two attempts to confirm a stage."""
 _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 _PEER = """
 import sys
@@ -220,7 +222,9 @@ def _play(phones: list[Phone]) -> None:
         view = phones[0].get("view")
         place = {"moment": view["moment"], "stage": view["stage"], "force": True}
         if view["phase"] in ("setup", "stages"):
-            phones[0].post("confirm", place)
+            with contextlib.suppress(Stuck):  # the camera is still given its five seconds
+                phones[0].post("confirm", place)
+            time.sleep(CONFIRM_S)
             continue
         turns += 1
         for phone, action in zip(phones, ("UUI", "III"), strict=True):

@@ -28,7 +28,7 @@ SMALL = "nN.\n...\n.#.\n.Ss"
 def test_the_lean_rules_are_those_of_the_game(options: dict[str, object]) -> None:
     for number, state in enumerate(states("arena", 150, 25, **options)):
         rng, field = Random(number), Field(state.options, Weights())
-        robots = robots_of(GAME.view(state, None), field.ground)
+        robots = robots_of(GAME.view(state, None), field.terrain)
         orders = [random_orders(state.numbers(side), rng) for side in (0, 1)]
         codes = [
             CODES.index(dict(orders[side].given).get(robot, "-"))
@@ -54,7 +54,7 @@ def test_it_strikes_down_a_robot_that_cannot_get_away(level: int, seat: Seat) ->
     corner, beside, right = 2, 1, 5
     mine, theirs = (Robot(1, beside, 30), Robot(2, right, 30)), (Robot(1, corner, 6),)
     pair = (mine, theirs) if side == 0 else (theirs, mine)
-    state = State(options, state.ground, pair, 4)
+    state = State(options, state.terrain, pair, 4)
     choice = bot_of("arena", seat, level, board=board).choose(GAME.view(state, seat))
     for code in CODES:
         orders = {seat: GAME.parse(choice.action), seat.other: GAME.parse(f"1:{code}")}
@@ -87,7 +87,7 @@ def weak_ends(count: int) -> Iterator[State]:
         mine = tuple(Robot(number, place, 30) for number, place in enumerate(places[:3], 1))
         state = State(
             options,
-            start.ground,
+            start.terrain,
             (mine, (Robot(1, places[3], rng.choice((3, 6, 12))),)),
             rng.randrange(1, 29),
         )

@@ -193,12 +193,11 @@ def redealt(state: State, rng: Random) -> State:
     )
 
 
-@pytest.mark.parametrize("way", ["clock", "referee"])
-def test_where_people_hold_the_cards_it_only_ends_its_turn(way: str) -> None:
-    state = GAME.setup(GAME.options({"way": way}), Random(0))
+def test_where_people_hold_the_cards_it_only_ends_its_turn() -> None:
+    state = GAME.setup(GAME.options({"way": "referee"}), Random(0))
     for _ in range(4):
         (seat,) = GAME.to_act(state)
-        choice = bot_of("binmat", seat, 1, way=way).choose(GAME.view(state, seat))
+        choice = bot_of("binmat", seat, 1, way="referee").choose(GAME.view(state, seat))
         assert is_legal("binmat", state, seat, choice.action)
         state = GAME.apply(state, {seat: choice.action}, Random(0)).state
 

@@ -462,12 +462,12 @@ def test_only_a_machine_is_sent_away_as_one(against: Set) -> None:
     assert refused.value.reason is Refusal.SEAT_TAKEN
 
 
-def test_people_deal_their_own_cards_with_clock_and_referee(tmp_path: Path) -> None:
+def test_people_deal_real_cards_themselves(tmp_path: Path) -> None:
     programs = Programs(lambda _: PASS)
     with playing(tmp_path) as played:
         played.table.machines.seat(Seat.NORTH, "Bo")
         with MachinePlayers(played.table, played.clock, KEY, open_process=programs) as machines:
-            played.table.new_game("binmat", {"way": "clock"})
+            played.table.new_game("binmat", {"way": "referee"})
             machines.step()
             assert played.table.machines.turns() == ()
             assert programs.commands == []

@@ -40,19 +40,19 @@ def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
         if position.to_place:
             continue
-        ground = Ground(VALUES, position.stone, position.may_stack)
+        terrain = Ground(VALUES, position.stone, position.may_stack)
         node, seat = position[:6], position.seat
-        listed = ground.moves(node, seat, position.played) if position.due else []
+        listed = terrain.moves(node, seat, position.played) if position.due else []
         assert {(origin, target) for _, origin, target in listed} == targets(position)
         for worth, origin, target in listed:
             right = after_play(position, origin, target)
             mine = right[:6]
             assert (worth >= WIN) == right.is_won
             if worth < WIN:
-                gained = ground.value(mine, seat) - ground.value(node, seat)
+                gained = terrain.value(mine, seat) - terrain.value(node, seat)
                 assert worth == pytest.approx(gained, abs=1e-6)
-                assert ground.value(swapped(mine), 1 - seat) == pytest.approx(
-                    -ground.value(mine, seat)
+                assert terrain.value(swapped(mine), 1 - seat) == pytest.approx(
+                    -terrain.value(mine, seat)
                 )
 
 

@@ -28,8 +28,8 @@ RING_S = 0.05
 def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with served(tmp_path) as service:
-        client = begin(service, windows, "clock")
-        says(wall, "Tap “Start the clock”")
+        client = begin(service, windows, "referee")
+        says(wall, "Start the clock")
         shows(wall, 110)
         wall.execute_script(
             "window.shrunk = []; addEventListener('animationstart', at => shrunk.push(`${at.animationName} ${at.target.id}`))"
@@ -50,13 +50,13 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         reaches(client, 106)
         shows(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Tap “Resume”")
+        says(wall, "Resume")
         each_once = [f"spent tick-{number}" for number in (109, 108, 107, 106)]
         until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
-        assert text_of(wall, ".whole").startswith("Resume")
+        assert text_of(wall, "button.sign") == "Resume"
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
-        says(south, "Tap “Resume”")
+        says(south, "Resume")
         shows(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
         until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
@@ -69,11 +69,11 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
         until("the key", lambda: south.find_elements(By.CSS_SELECTOR, ".key.large.go"))
         shows(wall, 106)
         tap(wall, ".keysets.right .key")
-        says(wall, "Combat: the clock is stopped")
+        says(wall, "Both: fan your cards face up")
         tap(wall, ".keysets.left [data-post$='/back']")
         says(wall, "Jonas wants the last move back")
         tap(south, ".act [data-post$='/ask-back']")
-        says(wall, "Tap “Resume”")
+        says(wall, "Resume")
         assert left(client) == 106
         no_errors(*windows)
 
@@ -82,7 +82,7 @@ def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: W
 def test_a_finger_that_bounces_ends_one_turn(tmp_path: Path, windows: Windows) -> None:
     *_, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:
-        client = begin(service, windows, "clock")
+        client = begin(service, windows, "referee")
         shows(wall, 110)
         press_space(wall)
         shows(wall, 110)
@@ -114,7 +114,7 @@ def test_nothing_moves_when_the_turn_passes_or_the_clock_stops(
         wall: ".sign, .dial, .half, .keysets .key, .turns",
     }
     with served(tmp_path) as service:
-        client = begin(service, windows, "clock")
+        client = begin(service, windows, "referee")
         shows(wall, 110)
         seen: dict[WebDriver, list[Any]] = {south: [], wall: []}
 
@@ -160,7 +160,7 @@ def test_the_big_number_has_a_quarter_of_the_screens_height(
 ) -> None:
     *_, wall = windows
     with served(tmp_path) as service:
-        for way, turns in (("full", 63), ("clock", 998)):
+        for way, turns in (("full", 63), ("referee", 998)):
             service.new_game("binmat", way=way, turns=turns)
             wall.get(service.url)
             shows(wall, turns)
@@ -206,7 +206,7 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
         closing(Lag(service.port)) as lag,
         ExitStack() as after,
     ):
-        client = begin(service, windows, "clock", seconds=30.0)
+        client = begin(service, windows, "referee", seconds=30.0)
         client.post("/api/table/resume")
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
             wrong = window.execute_cdp_cmd(
@@ -235,7 +235,7 @@ def test_a_phone_is_felt_when_its_turn_comes_and_in_the_last_two_seconds(
 ) -> None:
     south, north, wall = windows
     with running(tmp_path, "--simulate", "--port", "0") as service:
-        client = begin(service, windows, "clock", seconds=4.0, timeout="alarm")
+        client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")
         for window in (south, north):
             window.execute_script(FELT)
             ActionChains(window).move_to_element(

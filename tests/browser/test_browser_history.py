@@ -72,6 +72,10 @@ def _steps(window: WebDriver) -> None:
     assert shown(window) == "The start"
     press(window, Keys.ARROW_RIGHT, "Step 1 of 3")
     press(window, Keys.ARROW_RIGHT, "Step 2 of 3")
+    told = str(window.execute_script("return document.getElementById('told').textContent"))
+    assert told.endswith("."), "a screen reader pauses"
+    assert told.count(".") > 1
+    assert ".." not in told
     assert window.current_url.endswith("?at=2")
     press(window, Keys.ARROW_LEFT, "Step 1 of 3")
     press(window, Keys.ARROW_DOWN, "Turn 2")

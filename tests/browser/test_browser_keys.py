@@ -423,7 +423,7 @@ def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
 def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
     """A card is drawn, and in the next turn played; lanes say what lies in them."""
     with playing(window, tmp_path, "binmat", way="full") as reader:
-        reader.hears("Tap “Start the clock”")
+        reader.hears("Start the clock")
         reader.does("Start the clock")
         reader.hears("Draw a card")
         reader.focus()

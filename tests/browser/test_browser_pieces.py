@@ -172,8 +172,7 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         says(south, "Two scouts to move")
         tap(south, ".row-keys [data-post$='/pause']")
         says(wall, "Resume")
-        until("the key to go on", lambda: "Resume" in text_of(wall, ".openkeys .go"))
-        tap(wall, ".openkeys .go")
+        tap(wall, "button.sign")
         says(south, "Two scouts to move")
         tap_square(south, "f1", "b1")  # both jumps, by their end alone
         play(south, client, "Jump f1 to b1 over e1, c1")

@@ -102,7 +102,7 @@ def test_who_types_into_a_slot_goes_on_to_the_next_free_one(seat: WebDriver) -> 
 
 @pytest.mark.parametrize(
     ("language", "typed", "shown", "sealed"),
-    [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS")],
+    [("es", "abr", "ABD", "UDR"), ("fr", "hbs", "HBT", "UDS"), ("de", "our", "OUR", "UDR")],
 )
 def test_orders_are_read_and_typed_in_the_own_language(
     language: str, typed: str, shown: str, sealed: str, seat: WebDriver

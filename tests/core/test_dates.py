@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 from babel.dates import format_date, format_time
 from babel.messages.pofile import read_po
+from words_tools import ROOT
 
 from companion.core.catalogue_file import plural_of, read_catalogue
-from companion.core.i18n import LANGUAGES, LOCALE, languages_in, long_date, time_of_day
+from companion.core.i18n import LANGUAGES, LOCALE, long_date, time_of_day
 
 LOCALES = {"en": "en_GB"}
 
@@ -54,17 +57,61 @@ def test_a_table_runs_without_babel() -> None:
         "import companion.service.app, web.routes.history\n"
         "from companion.core.i18n import say, translate\n"
         "from web.routes.history import day\n"
-        "print(translate(say('A tie'), 'fr'), bool(day(1.0)))"
+        "print(translate(say('A draw'), 'fr'), bool(day(1.0)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
-    assert done.stdout == "Égalité True\n"
+    assert done.stdout == "Match nul True\n"
 
 
-def test_a_language_is_one_catalogue(tmp_path: Path) -> None:
-    header = 'msgid ""\nmsgstr ""\n"Language: xx\\n"\n"Language-Team: Xisch\\n"\n\nmsgid "Stop"\nmsgstr "Xalt"\n'
-    (tmp_path / "xx.po").write_text(header, encoding="utf-8")
-    (tmp_path / "yy.po").write_text('msgid ""\nmsgstr "Language: yy\\n"\n', encoding="utf-8")
-    assert languages_in(tmp_path) == {"en": "English", "xx": "Xisch", "yy": "yy"}
-    assert dict(LANGUAGES) == {"en": "English", "es": "Español", "fr": "Français"}
+TOY = r"""
+msgid ""
+msgstr ""
+"Language-Team: Xisch\n"
+
+msgid "No game is on yet"
+msgstr "Xnix"
+"""
+ASKED = """
+import sys
+from pathlib import Path
+from web_fixtures import open_place
+from companion.core.config import read_settings
+
+print(read_settings('[table]\\nlanguage = "xx"').table.language)
+with open_place(Path(sys.argv[1])) as place:
+    for language in ("en", "xx"):
+        print(place.browser().get("/watch", headers={"Accept-Language": language}).text)
+"""
+
+
+def test_a_catalogue_in_the_folder_is_a_language(tmp_path: Path) -> None:
+    """The package as it is, but for its folder of catalogues, which has one more."""
+    package = tmp_path / "companion"
+    (package / "locale").mkdir(parents=True)
+    for path in (LOCALE.parent).iterdir():
+        if path != LOCALE:
+            (package / path.name).symlink_to(path)
+    (package / "locale/xx.po").write_text(TOY, encoding="utf-8")
+    (package / "locale/yy.po").write_text('msgid ""\nmsgstr ""\n', encoding="utf-8")
+    paths = (tmp_path, ROOT, ROOT / "tests")
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, str(tmp_path / "state")],
+        env=os.environ | {"PYTHONPATH": ":".join(map(str, paths))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=tmp_path,
+    )
+    setting, english, toy = re.split(r"(?=<!DOCTYPE)", done.stdout, flags=re.IGNORECASE)
+    assert setting == "xx\n"
+    assert 'value="xx" lang="xx">Xisch<' in english
+    assert 'value="yy" lang="yy">yy<' in english
+    assert '<html lang="xx"' in toy
+    assert "Xnix" in toy
+
+
+def test_every_catalogue_is_a_language() -> None:
+    assert set(LANGUAGES) == {"en"} | {path.stem for path in LOCALE.glob("*.po")}

@@ -28,8 +28,14 @@ from companion.hub.commands import HubCommand, HubWish, PairedGame, encoded_comm
 from companion.maintenance.backup import make_backup, stage_restore
 from companion.maintenance.games_file import read_games
 from companion.storage.journal import Journal
-from companion.table.public.messages import PublicState, encoded, read_record, read_state, words
-from companion.table.remote.messages import OrderOpened, encoded_message, read_message
+from companion.table.public.messages import (
+    PublicState,
+    encode_public,
+    read_record,
+    read_state,
+    words,
+)
+from companion.table.remote.messages import OrderOpened, encode_message, read_message
 
 MOST_TIMES = 20
 BASE_BYTES = 300_000
@@ -38,7 +44,7 @@ BASE_BYTES = 300_000
 
 def cost(read: Callable[[Any], object], content: Any) -> int:
     """Bytes at the peak of reading, with what is said of it, kept or refused."""
-    for language in ("es", "fr"):
+    for language in set(LANGUAGES) - {"en"}:
         catalogue_of(language)
     with suppress(CompanionError):
         read(content)  # what is made once is made now
@@ -91,12 +97,12 @@ def fillings(most: int) -> dict[str, Any]:
 
 
 FILLINGS = sorted(fillings(3000))
-RECORD = json.loads(encoded(played_records("outbuffered", 6, 1)[-1]))
-STATE = json.loads(encoded(PublicState("1.0.0", 1.0)))
+RECORD = json.loads(encode_public(played_records("outbuffered", 6, 1)[-1]))
+STATE = json.loads(encode_public(PublicState("1.0.0", 1.0)))
 COMMAND = json.loads(
     encoded_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
 )
-REMOTE = json.loads(encoded_message("g", 1, OrderOpened(1, "UUS", "a")))
+REMOTE = json.loads(encode_message("g", 1, OrderOpened(1, "UUS", "a")))
 
 
 def as_record(payload: bytes) -> str:

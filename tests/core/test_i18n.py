@@ -175,8 +175,9 @@ def test_the_language_that_is_spoken_is_put_back(spanish: Path) -> None:
     ("wanted", "code"),
     [
         (["es-MX", "en"], "es"),
-        (["de", "FR-ch"], "fr"),
-        (["de"], "en"),
+        (["nl", "FR-ch"], "fr"),
+        (["de-AT"], "de"),
+        (["nl"], "en"),
         ([], "en"),
         (["", "en-GB", "es"], "en"),
     ],
@@ -269,11 +270,8 @@ def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
 
 def test_a_broken_number_has_the_comma_of_its_language() -> None:
     told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
-    assert [translate(told, language) for language in LANGUAGES] == [
-        "0.5 s, 2.5 mm",
-        "0,5 s, 2,5 mm",
-        "0,5 s, 2,5 mm",
-    ]
+    assert translate(told, "en") == "0.5 s, 2.5 mm"
+    assert {translate(told, language) for language in FOREIGN} == {"0,5 s, 2,5 mm"}
 
 
 def test_a_piece_has_the_article_of_its_language() -> None:
@@ -364,7 +362,7 @@ def test_every_part_of_a_pattern_has_a_name(sentences: Catalog) -> None:
 
 def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
     browser = place.browser()
-    spaniard = {"Accept-Language": "de;q=0.9, es-ES, en;q=0.5"}
+    spaniard = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
     assert "No game is on yet" in page_of(browser, "/watch")
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
     assert '<html lang="es"' in page

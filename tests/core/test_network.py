@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -10,11 +10,9 @@ import pytest
 from web_fixtures import SALT, Place, error_of, open_place, page_of
 
 from companion.cli.greeting import greeting
-from companion.core.clock import FakeClock
-from companion.core.config import WifiSettings
 from companion.core.errors import Illegal
 from companion.core.kit import Seat
-from companion.core.network import LOOK_S, Network, Wifi, hotspot
+from companion.core.network import Wifi
 from companion.core.ports import PadKey, Press
 from companion.storage.journal import Journal
 from web.features import Welcome
@@ -96,57 +94,6 @@ def test_the_lobby_shows_the_wifi_to_scan(place: Place) -> None:
     assert "Scan first to join it:" in page
     assert "Table; one" in page
     assert "ab:12345" not in page, "the password is in the code alone"
-
-
-MANAGER = {
-    "--active": "1111:802-3-ethernet\n2222:802-11-wireless\n",
-    "2222": (
-        "802-11-wireless.mode:ap\n802-11-wireless.ssid:Spiel\\:tisch\n802-11-wireless.hidden:no\n"
-        "802-11-wireless-security.key-mgmt:wpa-psk\n802-11-wireless-security.psk:a\\\\b\\:c1234\n"
-    ),
-}
-
-
-def test_the_hotspot_is_asked_of_the_network_manager() -> None:
-    assert hotspot(lambda command: MANAGER.get(command[-1], "")) == Wifi(
-        "Spiel:tisch", "a\\b:c1234"
-    )
-    client = {**MANAGER, "2222": MANAGER["2222"].replace("mode:ap", "mode:infrastructure")}
-    assert hotspot(lambda command: client.get(command[-1], "")) is None, "a network that others run"
-    untold = {**MANAGER, "2222": MANAGER["2222"].replace("a\\\\b\\:c1234", "")}
-    assert hotspot(lambda command: untold.get(command[-1], "")) is None, (
-        "without its password there is no code"
-    )
-    assert hotspot(lambda _: "") is None
-
-
-def test_a_hotspot_that_comes_up_later_is_found(tmp_path: Path) -> None:
-    clock, told, changes = FakeClock(), {}, []
-
-    def run(command: Sequence[str]) -> str:
-        return told.get(command[-1], "")
-
-    with Network(WifiSettings(), clock, lambda: changes.append(1), run) as network:
-        network.wifi()
-        network.settle()
-        told.update(MANAGER)
-        network.wifi()
-        network.settle()
-        assert network.wifi() is None, "what was said is believed for a minute"
-        clock.advance(LOOK_S)
-        network.wifi()
-        network.settle()
-        assert network.wifi() == Wifi("Spiel:tisch", "a\\b:c1234")
-        assert changes == [1]
-
-
-def test_the_settings_go_before_the_hotspot() -> None:
-    network = Network(
-        WifiSettings("Mine", "secret123"),
-        FakeClock(),
-        run=lambda _: pytest.fail("it must not be asked"),
-    )
-    assert network.wifi() == Wifi("Mine", "secret123")
 
 
 def test_the_console_shows_codes_only_to_people() -> None:

@@ -7,15 +7,11 @@ import itertools
 import platform
 import subprocess
 import sys
-import threading
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
-import cv2
-import numpy as np
 import pytest
 from bench import memory
 from bench.memory import MemorySample, growth_mb
@@ -28,7 +24,6 @@ from companion.games import GAMES
 from companion.maintenance import housekeeping
 from companion.service import lifecycle
 from companion.table.session import Phase
-from vision import lettering
 
 ARENAS = """
 import ctypes, sys, threading
@@ -90,43 +85,6 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # ---- letters -----------------------------------------------------------------------------------------------------------
-
-
-def test_letters_of_all_threads_are_written_by_one_that_ends(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    names: set[str] = set()
-    real = cv2.putText
-
-    def noted(*args: object) -> object:
-        names.add(threading.current_thread().name)
-        return real(*args)  # type: ignore[call-overload]  # as they came
-
-    monkeypatch.setattr(cv2, "putText", noted)
-    pictures = [np.zeros((40, 90, 3), np.uint8) for _ in range(8)]
-    with ThreadPoolExecutor(4) as pool:
-        list(
-            pool.map(
-                lambda picture: lettering.write(
-                    picture, "a1", (5, 30), 1.0, (255, 255, 255), thick=2
-                ),
-                pictures,
-            )
-        )
-    assert all(picture.any() and (picture == pictures[0]).all() for picture in pictures)
-    assert names == {"lettering"}
-    for thread in threading.enumerate():
-        if thread.name == "lettering":
-            thread.join(10)
-    assert "lettering" not in {thread.name for thread in threading.enumerate()}
-    assert lettering.size_px("a1", 1.0, 2) > (10, 10), "it begins anew"
-
-
-def test_what_cannot_be_written_is_raised_where_it_was_asked() -> None:
-    with pytest.raises(cv2.error):
-        lettering.write(
-            np.zeros((0, 0, 3), np.uint8), "a", (0, 0), 1.0, (0, 0, 0), thick=-7, font=9999
-        )
 
 
 # ---- quiet moments -----------------------------------------------------------------------------------------------------

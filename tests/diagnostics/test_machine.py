@@ -396,13 +396,10 @@ def test_a_blocked_radio(pi: Pi, kind: str, soft: str, blocked: bool) -> None:
 
 
 def test_where_phones_reach_the_table() -> None:
-    assert graded(*network.reach(["127.0.0.1"])) == [("network", Grade.NOTE)]
-    assert [
-        each.text for each in network.reach(["192.0.2.7:8080", "table.local:8080"], "Table")
-    ] == [
-        "Phones reach the table at 192.0.2.7:8080, table.local:8080.",
-        "This machine runs the hotspot Table.",
-    ]
+    assert network.reach(["127.0.0.1"]).grade is Grade.NOTE
+    assert network.reach(["192.0.2.7:8080", "table.local:8080"]).text == (
+        "Phones reach the table at 192.0.2.7:8080, table.local:8080."
+    )
 
 
 def test_the_name_in_the_network(pi: Pi) -> None:

@@ -20,7 +20,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.tournament import System
-from companion.table.public.messages import PublicState, encoded, read_record, read_state
+from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS
 from web.hub.room import Room
@@ -196,13 +196,13 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
     """Records and states of real games, changed: what the hub takes, every page can show."""
     rng = Random(number)
     told: list[Any] = [
-        json.loads(encoded(each))
+        json.loads(encode_public(each))
         for game in sorted(GAMES)
         for each in played_records(game, 4, number)
     ]
     told += [
         json.loads(
-            encoded(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",)))
+            encode_public(PublicState("1.0.0", 1e9, call_by="south", health="", wrong=("Turn it",)))
         )
     ] * 8
     places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})

@@ -20,6 +20,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import TableSettings, WebSettings
 from companion.core.errors import CompanionError
 from companion.core.grid import Square
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading
 from companion.games import GAMES
@@ -367,7 +368,7 @@ def _paths() -> st.SearchStrategy[Any]:
             "game": GAME,
         },
     )
-    language = st.sampled_from(["en", "es", "fr"])
+    language = st.sampled_from(list(LANGUAGES))
     return st.one_of(
         st.tuples(st.just("get"), st.sampled_from(looks), st.none(), language),
         st.tuples(st.just("post"), st.sampled_from(posts), body, language),

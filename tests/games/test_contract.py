@@ -15,10 +15,10 @@ from toy import Toy
 from companion.core import drawings
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.event_cues import EventCue
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import Cue
 from companion.games import GAMES, event_cues, game_named
-from companion.games.base import Event, Game
+from companion.games.base import CardGame, ChessClockGame, Event, Game, Step, TimedGame
 from companion.games.events import CommonEvent, EventKind, Look
 
 ALL = [*GAMES.values(), Toy()]
@@ -155,11 +155,11 @@ def test_require_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
 def test_examples_are_legal_first_actions_and_nothing_later(game: Game[Any, Any]) -> None:
     state, rng = game.setup(game.options({}), Random(1)), Random(1)
     for seat in game.to_act(state):
-        for action in game.examples(state, seat):
+        for action in game.examples(state, seat) or ():
             game.check(state, seat, action)
     actions = {seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))}
     later = game.apply(state, actions, rng).state
-    assert not any([*game.examples(later, seat)] for seat in game.to_act(later))
+    assert not any([*(game.examples(later, seat) or ())] for seat in game.to_act(later))
 
 
 @EACH
@@ -179,6 +179,31 @@ def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
         assert text is not None
         game.check(state, seat, game.parse(text))
         assert not grammar.accepts(draft, "nonsense")
+
+
+def test_a_game_with_the_former_bases_still_loads() -> None:
+    class Former(Toy, CardGame[Any, Any], TimedGame[Any, Any], ChessClockGame[Any, Any]):
+        def hides(self, options: Any) -> bool:
+            return True
+
+        def as_laid(self, state: Any, seat: Seat, action: int, step: Step[Any]) -> Layout | None:
+            return step.stages[0].expected if step.stages else self.expected(step.state)
+
+    game = Former()
+    state = game.setup(game.options({}), Random(0))
+    step = game.apply(state, {Seat.SOUTH: 2}, Random(0))
+    assert game.layouts_by_hand(state, Seat.SOUTH, 2, step) == (game.expected(step.state),)
+    assert (game.hides(None), game.drawn(None), game.tableau(state, None)) == (True, None, None)
+
+
+def test_a_game_refuses_what_is_not_among_its_legal_actions() -> None:
+    class Plain(Toy):
+        check = Game.check
+
+    game = Plain()
+    with pytest.raises(Illegal, match="That cannot be done now") as refused:
+        game.check(game.setup(game.options({}), Random(0)), Seat.SOUTH, 3)
+    assert (refused.value.reason, refused.value.rule) == (Refusal.AGAINST_RULES, "race")
 
 
 def test_an_unknown_game_is_named_with_the_known_ones() -> None:

@@ -14,7 +14,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.base import Event, Game
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import choice_of, play_of, spelt, ways_of
+from companion.games.spelling import choice_of, play_of, spell_action, ways_of
 
 EACH = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 SIGN_LETTERS = 40
@@ -67,7 +67,7 @@ def test_the_orders_of_a_lesson_can_be_tapped(game: Game[Any, Any]) -> None:
     for state, step, _ in played(game):
         for seat, text in step.orders.items():
             assert game.format(game.parse(text)) == text
-            assert all(order.words for order in spelt(game, state, seat, text))
+            assert all(order.words for order in spell_action(game, state, seat, text))
             standing, tableau = game.standing(state, seat), game.tableau(state, seat)
             if tableau:
                 assert choice_of(tableau, text)

@@ -44,7 +44,7 @@ def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 )
                 assert taken.status_code == 200, taken.get_data(as_text=True)
         assert view["outcome"]["winners"] == [Seat.SOUTH]
-        assert "south wins" in browser.get("/").get_data(as_text=True)
+        assert '<h1 class="result">south wins</h1>' in browser.get("/").get_data(as_text=True)
 
 
 def test_its_kit_is_printed() -> None:

@@ -111,6 +111,7 @@ def test_no_lasting_pattern_blinks_faster_than_400_ms(pattern: TurnLamp) -> None
         (TurnLamp.HANDS, [0, 1000, 2000, 3000]),
         (TurnLamp.WRONG, list(range(0, 4000, 400))),
         (TurnLamp.TROUBLE, [0, 400, 2000, 2400]),
+        (TurnLamp.HOTSPOT, [0, 400, 800, 3000, 3400, 3800]),
         (TurnLamp.PULSE, [0, 1600, 3200]),
     ],
 )

@@ -197,7 +197,7 @@ def test_everything_tells_seats_and_events_too(ear: Ear) -> None:
 
 
 def test_turns_of_five_seconds_are_left_to_the_tones(ear: Ear) -> None:
-    ear.table.new_game("binmat", {"way": "clock"}, 1)
+    ear.table.new_game("binmat", {"way": "referee"}, 1)
     ear.table.resume("host")
     ear.news()
     ear.table.act(ear.table.view().moment, ".")

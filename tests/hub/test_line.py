@@ -51,7 +51,7 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.app import Hub
 from companion.hub_server.store import BAD_COUNTS, FLOOD
-from companion.table.public.messages import encoded
+from companion.table.public.messages import encode_public
 from companion.table.seats.staff_call import Call
 
 
@@ -355,7 +355,7 @@ def test_what_stolen_credentials_told_last_holds_the_table_up_no_longer(
 ) -> None:
     table.play()
     whole(hub, table)
-    told = encoded(kept(hub, table.member.table)[-1])
+    told = encode_public(kept(hub, table.member.table)[-1])
 
     async def act(client: Client) -> None:
         changed = re.sub(rb'"entry":\d+', b'"entry":' + b"9" * 4000, told)

@@ -18,7 +18,7 @@ from companion.hub.joining import card_of
 from companion.hub.subjects import record_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.listener import RecordPlace
-from companion.table.public.messages import PublicPair, encoded
+from companion.table.public.messages import PublicPair, encode_public
 from companion.table.session import Phase
 
 
@@ -111,7 +111,7 @@ def forge(hub: Hub, folder: Path, pair: PublicPair) -> None:
         until("it is there", lambda: has_all(hub, stranger))
         own = kept(hub, stranger.member.table)[-1]
         record = msgspec.structs.replace(own, entry=own.entry + 1, mark="f" * 12, pair=pair)
-        told = asked(hub, stranger, record_subject(stranger.member.table), encoded(record))
+        told = asked(hub, stranger, record_subject(stranger.member.table), encode_public(record))
         until(
             "it is heard", lambda: hub.league.results.sequence >= msgspec.json.decode(told)["seq"]
         )

@@ -49,7 +49,7 @@ from companion.hub_server.nats_server import (
     accounts_text,
 )
 from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
-from companion.table.public.messages import PublicRecord, PublicView, encoded
+from companion.table.public.messages import PublicRecord, PublicView, encode_public
 from companion.table.session import Phase
 
 
@@ -89,7 +89,7 @@ def test_what_one_table_sends_pushes_nothing_of_another_out(
         with suppress(NatsError, OSError, TimeoutError):
             for entry in range(1, 2400):
                 told = PublicRecord(entry, "0123456789ab", 0, "x" * 30_000, 1, 0.0, view)
-                await client.publish(own, encoded(told))
+                await client.publish(own, encode_public(told))
                 if entry % 20 == 0:
                     await client.flush(10)
 

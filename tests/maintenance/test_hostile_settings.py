@@ -38,6 +38,7 @@ BY_HAND = {
         "web.host",
         "web.names",
         "web.proxies",
+        "web.path",
         "web.certificate",
         "web.key",
         "mqtt.password_file",

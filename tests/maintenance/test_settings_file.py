@@ -254,7 +254,12 @@ def value_of(row: SettingRow) -> st.SearchStrategy[Any]:
         return st.sampled_from([[], ["10.0.0.2"], ["10.0.0.2", "172.30.32.0/23"]])
     if row.kind is FieldKind.LIST:
         return st.sampled_from([[], ["table.example.org"], ["spiel", "192.0.2.7"]])
-    only = {"wifi.password": "", "mqtt.topic": "cafe/table-3", "mqtt.discovery": "ha"}
+    only = {
+        "web.path": "/table",
+        "wifi.password": "",
+        "mqtt.topic": "cafe/table-3",
+        "mqtt.discovery": "ha",
+    }
     if row.key in only:
         return st.just(only[row.key])
     return st.sampled_from(["a text", 'with "quotes"', "back\\slash", "é ñ ✓"])

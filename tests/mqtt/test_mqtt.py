@@ -172,7 +172,7 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
     with Ear(broker.port) as ear, told_table(tmp_path, mqtt, clock) as companion:
-        companion.table.new_game("binmat", {"way": "clock", "seconds": 60.0}, seed=1)
+        companion.table.new_game("binmat", {"way": "referee", "seconds": 60.0}, seed=1)
         companion.table.resume("host")
         tell(companion)
         ear.sync()

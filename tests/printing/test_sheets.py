@@ -519,7 +519,7 @@ def test_strengths_below_zero_have_a_stroke_as_wide_as_the_plus() -> None:
     [
         *((game, "en", "a4", DPI) for game in sorted(GAMES)),
         ("arena", "fr", "a4", 40),
-        ("scouts", "es", "a4", 40),
+        ("scouts", "de", "a4", 40),
         ("arena", "en", "letter", 40),
         ("outbuffered", "en", "letter", 40),
     ],

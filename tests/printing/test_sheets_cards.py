@@ -30,6 +30,7 @@ from sheet_tools import (
 )
 
 from companion.core.errors import Malformed
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
@@ -548,7 +549,7 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
 
 
 @needs_poppler
-@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_no_line_of_the_instructions_runs_under_a_picture(language: str) -> None:
     """The first picture is the widest: a pile for each kind of sheet, with its page numbers below."""
     game = GAMES["binmat"]

@@ -177,7 +177,7 @@ def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ea
         hang = threading.Event()
 
         def hang_on() -> None:
-            with store_of(companion.table).alone():
+            with store_of(companion.table).hold():
                 hang.wait(20)
 
         with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):

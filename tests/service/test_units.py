@@ -18,9 +18,10 @@ from jinja2 import DictLoader, Environment
 from companion.cli.lamp import RUN
 from companion.cli.main import main
 from companion.core.config import WebSettings
+from companion.maintenance.own_wifi import ANSWER, ANSWER_S, WISH_FILE
 from companion.service.lifecycle import MALLOC
 from companion.service.systemd import POWER_FILE
-from web.templating.template_cache import CompiledTemplates
+from web.templating.helpers import CompiledTemplates
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 UNITS = sorted(
@@ -32,6 +33,7 @@ MOST_EXPOSED = {
     "companion.service": 2.0,
     "companion-lamp.service": 2.0,
     "companion-poweroff.service": 2.0,
+    "companion-wifi.service": 2.0,
     "companion-kiosk.service": 7.0,
 }
 """By `systemd-analyze security`, 0 to 10. docs/security.md says why a browser cannot be closed further."""
@@ -143,6 +145,10 @@ def test_folders_are_those_that_the_program_means() -> None:
     assert str(RUN) == folder
     assert Unit("companion-poweroff.path")["Path"]["PathExists"] == f"{folder}/{POWER_FILE}"
     assert f"{folder}/{POWER_FILE}" in (SYSTEMD / "companion-poweroff.service").read_text()
+    assert Unit("companion-wifi.path")["Path"]["PathExists"] == f"{folder}/{WISH_FILE}"
+    answers = Unit("companion-wifi.service")["Service"]
+    assert str(ANSWER.parent) == f"/run/{answers['RuntimeDirectory']}"
+    assert float(answers["TimeoutStartSec"]) < ANSWER_S
 
 
 def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,7 +157,7 @@ def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFix
         for name in UNITS
     ]
     commands = {command for each in found for command in each}
-    assert commands == {"play", "lamp"}
+    assert commands == {"play", "lamp", "wifi"}
     for command in commands:
         with pytest.raises(SystemExit) as ended:
             main([command, "--help"])

@@ -148,7 +148,7 @@ def test_what_the_table_does_by_itself_waits_for_a_full_disk(
         raise JournalError("full")
 
     with playing(tmp_path) as played:
-        played.table.new_game("binmat", {"way": "clock", "seconds": 5}, 1)
+        played.table.new_game("binmat", {"way": "referee", "seconds": 5}, 1)
         played.table.resume("host")
         played.wait(1)
         with monkeypatch.context() as patch:
@@ -371,7 +371,7 @@ def play_a_turn(folder: Path, clock: FakeClock) -> float:
     """Go on after a restart and let some time run; answers what is left on the clock."""
     with playing(folder, clock) as played:
         if played.table.view().phase is Phase.LOBBY:
-            played.table.new_game("binmat", {"way": "clock", "seconds": 30}, 1)
+            played.table.new_game("binmat", {"way": "referee", "seconds": 30}, 1)
         played.table.resume("host")
         played.wait(1.5)
         played.table.pause("host")

@@ -68,7 +68,7 @@ def test_a_clock_that_a_lost_line_stopped_can_be_started(tmp_path: Path) -> None
     with playing(tmp_path) as played:
         for side in Seat:
             played.table.take_seat(side, "")
-        played.table.new_game("binmat", {"way": "clock"})
+        played.table.new_game("binmat", {"way": "referee"})
         played.table.resume("south")
         now_s = played.clock.monotonic_s()
     write(tmp_path, 1, f'{{"is":"pause","by":"line","now_s":{now_s}}}')

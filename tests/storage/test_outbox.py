@@ -17,7 +17,7 @@ from companion.hub.adapter import HubAdapter
 from companion.hub.membership import Membership
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import PublicRecord, encoded, read_record
+from companion.table.public.messages import PublicRecord, encode_public, read_record
 from companion.table.records import HandIn
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
@@ -64,7 +64,7 @@ def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -
     ]
     last = told[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, table.table.view().moment)
-    assert all(read_record(encoded(record)) == record for record in told)
+    assert all(read_record(encode_public(record)) == record for record in told)
 
 
 def test_from_any_place_on_the_same_bytes_are_told(played: tuple[Played, Journal]) -> None:
@@ -72,9 +72,9 @@ def test_from_any_place_on_the_same_bytes_are_told(played: tuple[Played, Journal
     play_a_turn(table)
     table.table.abandon()
     table.begin()
-    whole = [encoded(record) for record in messages(journal)]
+    whole = [encode_public(record) for record in messages(journal)]
     for after in range(len(whole)):
-        assert [encoded(record) for record in messages(journal, after)] == whole[after:]
+        assert [encode_public(record) for record in messages(journal, after)] == whole[after:]
 
 
 def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> None:
@@ -94,7 +94,7 @@ def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> Non
 def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
     table, journal = played
     play_a_turn(table)
-    told = b"".join(encoded(record) for record in messages(journal))
+    told = b"".join(encode_public(record) for record in messages(journal))
     assert b"Mara" not in told
     assert b"Jonas" not in told
 
@@ -139,7 +139,9 @@ def test_twins_that_differ_in_a_secret_tell_the_same(game: str, tmp_path: Path) 
                 Membership("", "0", 1, "", (), ""), twin.table, twin.journal, twin.clock, bell=StaffBell(twin.clock),
                 health=str,
             )  # fmt: skip
-            told.append((line.state(), *(encoded(record) for record in messages(twin.journal))))
+            told.append(
+                (line.state(), *(encode_public(record) for record in messages(twin.journal)))
+            )
             assert any(isinstance(record, HandIn) for record in records)
             line.close()
     assert told[0] == told[1]

@@ -24,7 +24,7 @@ from hardware.simulated import simulated_panel
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
-def begin(played: Played, way: str = "clock", **options: object) -> None:
+def begin(played: Played, way: str = "referee", **options: object) -> None:
     """A game with its clock just started."""
     played.table.new_game("binmat", {"way": way, **options}, seed=1)
     played.table.resume("host")
@@ -50,13 +50,13 @@ def act(played: Played, text: str = ".") -> None:
 
 
 def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> None:
-    played.table.new_game("binmat", {"way": "clock"}, seed=1)
+    played.table.new_game("binmat", {"way": "referee"}, seed=1)
     view = played.table.view()
-    assert (view.phase, view.sign.text) == (Phase.ORDERS, "Tap “Start the clock”")
+    assert (view.phase, view.sign.text) == (Phase.ORDERS, "Start the clock")
     played.wait(60)
     assert left_s(played) == 5
     played.press(NORTH, "U")
-    assert played.table.view().sign.text == "Tap “Start the clock”", "ready alone starts it"
+    assert played.table.view().sign.text == "Start the clock", "ready alone starts it"
     with pytest.raises(Illegal, match="clock is stopped"):
         act(played)
     played.press(NORTH, "ready")
@@ -113,7 +113,7 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
 
 
 def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
-    played.table.new_game("binmat", {"way": "clock", "seconds": 0}, seed=1)
+    played.table.new_game("binmat", {"way": "referee", "seconds": 0}, seed=1)
     assert played.table.view().time.clock is None
     act(played)
     played.wait(1000)
@@ -247,7 +247,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
     assert (left(played), played.table.view().time.clock) == (110, None)
-    assert played.table.view().sign.text == "Combat: the clock is stopped"
+    assert played.table.view().sign.text == "Both: fan your cards face up"
 
 
 def test_holding_ready_does_nothing_to_an_older_turn(played: Played) -> None:
@@ -293,7 +293,7 @@ def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played
     for _ in range(2):
         played.table.undo()
     assert (left(played), left_s(played)) == (109, 4)
-    assert played.table.view().sign.text == "Tap “Resume”"
+    assert played.table.view().sign.text == "Resume"
     played.wait(100)
     played.press(SOUTH, "ready")
     played.wait(1)
@@ -309,7 +309,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
-    assert played.table.view().sign.text == "Tap “Resume”"
+    assert played.table.view().sign.text == "Resume"
 
 
 def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
@@ -423,7 +423,7 @@ def test_a_combat_comes_back_as_a_combat(tmp_path: Path) -> None:
         begin(played)
         act(played, "c")
     with playing(tmp_path) as again:
-        assert again.table.view().sign.text == "Combat: the clock is stopped"
+        assert again.table.view().sign.text == "Both: fan your cards face up"
         act(again, ".")
         assert left(again) == 109
 
@@ -460,7 +460,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
     clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
 
     def busy() -> None:
-        with store_of(table).alone():
+        with store_of(table).hold():
             asleep.set()
             gate.wait(10)
 
@@ -469,7 +469,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
         with panel:
             table.take_seat(SOUTH, "Mara")
             table.start()
-            table.new_game("binmat", {"way": "clock", "seconds": 1.0}, seed=1)
+            table.new_game("binmat", {"way": "referee", "seconds": 1.0}, seed=1)
             table.resume("host")
             due_s = table.view().time.clock.due_s  # type: ignore[union-attr] # it has one
             assert due_s is not None

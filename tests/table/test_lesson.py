@@ -370,6 +370,6 @@ def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None
         guided = played.table.view().guide
         assert guided is not None
     played.table.hand_in(Seat.NORTH, played.table.view().moment, "c2")
-    told = played.table.view().turn.telling
+    told = played.table.view().turn.headline
     assert told is not None
-    assert told.lasts_s == pytest.approx(3 * (1 + 0.3 * len(told.tell.text.split())))
+    assert told.lasts_s == pytest.approx(3 * (1 + 0.3 * len(told.content.text.split())))

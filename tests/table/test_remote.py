@@ -289,7 +289,7 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_
         assert set(line.south.session.seats) == {Seat.SOUTH}  # nobody plays elsewhere any more
 
 
-@pytest.mark.parametrize("way", ["full", "clock", "referee"])
+@pytest.mark.parametrize("way", ["full", "referee"])
 def test_a_game_of_one_deck_is_not_begun_at_two_tables(tmp_path: Path, way: str) -> None:
     with (
         pytest.raises(Illegal, match="BINMAT needs one deck of cards"),

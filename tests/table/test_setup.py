@@ -47,7 +47,7 @@ def test_the_last_choice_of_each_game_is_remembered_over_a_restart(tmp_path: Pat
         rows = {row.name: row for row in GAMES["outbuffered"].option_rows}
         place_of = [value for _, value in rows["turn_limit"].choices].index(20)
         assert chosen(host_page(place, "outbuffered"))["turn_limit"] == str(place_of)
-        assert place.table.remembered == "scouts"
+        assert place.table.remembered_game == "scouts"
 
 
 def test_an_own_map_is_remembered_and_shown(tmp_path: Path) -> None:
@@ -135,13 +135,13 @@ def test_rubbish_in_the_file_of_choices_is_no_trouble(tmp_path: Path) -> None:
     for rubbish in (b"{", b"\xff", b'{"last": "chess"}', b'{"last": 3}'):
         path.write_bytes(rubbish)
         with kept(tmp_path) as place:
-            assert place.table.remembered is None
+            assert place.table.remembered_game is None
             assert place.host.get("/host").status_code == 200
     choices = Choices(tmp_path / "missing" / "choices.json")
-    choices.keep("scouts", {})
+    choices.remember("scouts", {})
     assert choices.last == "scouts", "remembered until the end, at least"
     path.unlink()
-    Choices(path).keep("scouts", {"a": [1]})
+    Choices(path).remember("scouts", {"a": [1]})
     assert json.loads(path.read_text())["options"] == {"scouts": {"a": [1]}}
 
 

@@ -88,19 +88,17 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
 def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
     with playing(tmp_path / "a") as played:
         both_seats(played)
-        played.table.new_game("binmat", {"way": "clock"}, seed=1)
-        assert signs(played) == ("Tap “Start the clock”",) * 3, (
-            "the table screen has that key as well"
-        )
+        played.table.new_game("binmat", {"way": "referee"}, seed=1)
+        assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
         played.table.resume("south")
         assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
         assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
     with playing(tmp_path / "b") as played:
         pads(played)
-        played.table.new_game("binmat", {"way": "clock"}, seed=1)
+        played.table.new_game("binmat", {"way": "referee"}, seed=1)
         assert signs(played) == (
             "Press ready to start the clock",
-            "Tap “Start the clock”",
+            "Start the clock",
             "Press ready to start the clock",
         )
         played.table.resume("south")
@@ -374,7 +372,7 @@ def test_a_draw_that_is_offered_is_said_before_anything_else(played: Played) -> 
 
 
 def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:
-    played.table.new_game("binmat", {"way": "clock"}, seed=1)
+    played.table.new_game("binmat", {"way": "referee"}, seed=1)
     played.table.offer_draw(SOUTH)
     told = [played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH)]
     assert told == ["You offer a draw.", "Defender offers a draw."]

@@ -35,10 +35,10 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
         for seat in Seat:
             table.take_seat(seat, seat.title(), "pad")
-        table.new_game("binmat", {"way": "clock", "seconds": 5.0}, seed=1)
+        table.new_game("binmat", {"way": "referee", "seconds": 5.0}, seed=1)
         table.resume("host")
         (seat,) = session_of(table).awaited
-        with store_of(table).alone():
+        with store_of(table).hold():
             table.start()
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
             thread = threading.Thread(target=table.pressed, args=(press,))

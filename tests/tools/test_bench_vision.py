@@ -7,6 +7,7 @@ import cv2
 import pytest
 from bench.__main__ import main
 from bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
+from bench.reading.ground_truth import Print, prints_of
 from bench.reading.pictures import (
     READER,
     Score,
@@ -18,13 +19,12 @@ from bench.reading.sequences import GameTally
 
 from companion.core.kit import Kit
 from companion.core.ports import Reading
-from vision.simulation.ground_truth import Print
 
 CLEAN = scene("clean-1-1")
 
 
 def seen(wanted: Scene) -> tuple[Kit, tuple[Print, ...]]:
-    return wanted.kit, wanted.table().prints()
+    return wanted.kit, prints_of(wanted.table())
 
 
 def perfect(kit: Kit, prints: tuple[Print, ...]) -> Reading:

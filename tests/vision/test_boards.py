@@ -12,7 +12,6 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from bench.reading.rendered import bench_reader
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -385,9 +384,7 @@ def test_a_piece_that_hides_a_corner_marker_leaves_its_own_square_readable() -> 
     assert dict(reading.seen) == tops(lay(a11="pink smart", h11="pink fast", a1="blue big"))
 
 
-def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not() -> None:
     """Without a gap there is no line between a square and a wall."""
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))
@@ -404,14 +401,3 @@ def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not(
             readings = [reader.read(camera.frame()) for _ in range(3)]
             assert all(Square.parse(hand) in reading.unknown for reading in readings), hand
         table.hold_hand(None)
-    costs = bench_reader(kit, frames=3)
-    with capsys.disabled():
-        print(
-            f"\n81 squares: {costs['changed']:.0f} ms a changed frame, {costs['still']:.1f} ms a still one"
-        )
-    assert costs["still"] < costs["changed"]
-
-
-def test_the_bench_leaves_pieces_of_several_squares_beside_the_board() -> None:
-    costs = bench_reader(KITS["scouts"], frames=2)
-    assert all(cost > 0 for cost in costs.values())

@@ -8,6 +8,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from bench.reading.scenery import changed_view
 from bench.reading.scenes import layout_of
 
 from companion.core.clock import FakeClock
@@ -44,7 +45,7 @@ class Seen:
 
     def __init__(self, kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> None:
         self.kit = kit
-        self.table = printed_table(kit, View(width=1920, height=1080, **view))
+        self.table = printed_table(kit, changed_view(View(width=1920, height=1080), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader({kit.game: kit})

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from bench.reading.scenery import changed_view
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -96,7 +97,7 @@ VIEWS = {
     "a wide lens": replace(PLAIN, focal_ratio=0.62, k1=-0.12),
     "dim": replace(PLAIN, light=0.4, noise=4.0),
     "bright": replace(PLAIN, light=1.5),
-    "uneven": replace(PLAIN, gradient=0.6, vignette=0.3),
+    "uneven": changed_view(PLAIN, {"gradient": 0.6, "vignette": 0.3}),
     "noisy": replace(PLAIN, noise=8.0),
     "a little out of focus": replace(PLAIN, defocus_px=1.0),
     "packed by the camera": replace(PLAIN, jpeg_quality=60),

@@ -9,7 +9,6 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from bench.reading.rendered import bench_reader
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Malformed
@@ -111,12 +110,6 @@ def test_an_unknown_dictionary_is_refused() -> None:
         Malformed, match="“DICT_9X9” is not a marker dictionary: expected one like DICT_6X6_250"
     ):
         list(read_images([], KITS, "DICT_9X9"))
-
-
-def test_the_bench_of_the_reader_tells_every_cost() -> None:
-    costs = bench_reader(SMALL, frames=4)
-    assert set(costs) == {"first", "changed", "still", "peer"}
-    assert all(cost > 0 for cost in costs.values())
 
 
 def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -402,7 +402,7 @@ def test_a_photograph_names_its_turn_as_the_game_counts_it(room: Room) -> None:
     assert table.view().turn.number == 2
 
 
-@pytest.mark.parametrize(("way", "is_said"), [("full", True), ("clock", False)])
+@pytest.mark.parametrize(("way", "is_said"), [("full", True), ("referee", False)])
 def test_where_cards_are_merely_counted_no_page_speaks_of_the_camera(
     room: Room, way: str, is_said: bool
 ) -> None:

@@ -38,9 +38,11 @@ def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None
     assert '<section class="half left side-ice on">' in page
     assert "Combat</button>" in page
     place.table.pause("host")
-    paused = re.search(r'<button class="whole"[^>]*>', page_of(place.browser(), "/"))
-    assert paused
-    assert "/api/table/resume" in paused[0]
+    page = page_of(place.browser(), "/")
+    sign = re.search(r'<button class="sign is-key[^>]*>', page)
+    assert sign
+    assert "/api/table/resume" in sign[0]
+    assert 'class="whole"' not in page
     place.table.abandon()
     place.to_clock("full")
     assert "whole" not in page_of(place.browser(), "/")
@@ -117,7 +119,7 @@ def test_keys_that_need_no_card_carry_their_action() -> None:
 
 def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
-    moment = place.to_clock("referee")
+    moment = place.to_clock()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
     place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
     fans = {Square(3, 1): ("5&", "X"), Square(3, 0): ("a^",)}
@@ -151,7 +153,7 @@ def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> Non
 
 def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
     south = place.sit("south")
-    place.to_clock("referee")
+    place.to_clock()
     for action in ("c2", "5& 3% >+ / 4^ 2#"):
         south.post(
             "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
@@ -164,7 +166,7 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
         assert "8 beats 6." in page, path
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
-    assert place.table.view().sign.text == "Attacker: 5 cards to the attacker discard"
+    assert place.table.view().sign.text == "Attacker: discard 2# 4^ 5& 3% >+"
     assert page_of(south, "/").count('<li class="bigcard') == 5, (
         "what is read stays while hands are at work"
     )
@@ -187,7 +189,7 @@ def test_a_trap_and_a_bounce_show_their_cards_on_every_page(place: Place, cards:
 def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
     """The attacker draws, although the defender declared the combat and it is his turn."""
     south = place.sit("south")
-    place.to_clock("referee")
+    place.to_clock()
     for action in ("c", "5& 3% >+ / 4^ 2#"):
         south.post(
             "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
@@ -209,11 +211,11 @@ def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place)
         assert found
         return found[1]
 
-    moment = place.to_clock("referee")
+    moment = place.to_clock()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
     assert lane() == "3"
     place.table.abandon()
-    moment = place.to_clock("referee")
+    moment = place.to_clock()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c"})
     assert lane() == ""
     place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
@@ -229,7 +231,7 @@ def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place)
 
 def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
     south = place.sit("south")
-    for way in ("clock", "full"):
+    for way in ("referee", "full"):
         place.to_clock(way)
         pages = ("/", "/watch", "/seat/south")
         assert not any(
@@ -244,7 +246,7 @@ def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
 
 def test_the_phone_offers_no_slots_in_a_game_of_cards(place: Place) -> None:
     south = place.sit("south")
-    for way in ("clock", "referee", "full"):
+    for way in ("referee", "full"):
         place.to_clock(way)
         page = page_of(south, "/seat/south")
         assert "data-length" not in page
@@ -305,7 +307,6 @@ def _every_state(place: Place) -> Iterator[tuple[str, str]]:
     assert held
     both.set_cookie(held.key, held.value)
     for way, actions in (
-        ("clock", (".", "c", ".")),
         ("referee", (".", "c2", "5& 3% 4% a% 2& *& >+ @# / 4^u 2#u a&u", None, None, None)),
         ("full", ("d3", "d0", "d4", "--")),
     ):

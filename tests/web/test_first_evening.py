@@ -77,6 +77,7 @@ def test_without_a_camera_one_goes_on(tmp_path: Path) -> None:
         page = page_of(place.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
         assert 'class="sign as-key" href="/host/first/3"' in page
+        assert "Other camera" in page
         assert place.host.get("/host/first/5").status_code == 404
 
 

@@ -79,11 +79,19 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
 @pytest.mark.parametrize(
     ("found", "text", "href"),
     [
-        (FOUND, "The card needs attention", "#details"),
-        (FOUND[:2], "The power supply is too weak", "#details"),
-        ((Finding("pins", Grade.WARN, "GPIO 5."), LOCAL), "A pad has a problem", "#wiring"),
+        (FOUND, "The card needs attention", "/host/health#details"),
+        (FOUND[:2], "The power supply is too weak", "/host/health#details"),
+        (
+            (Finding("pins", Grade.WARN, "GPIO 5."), LOCAL),
+            "A pad has a problem",
+            "/host/health#wiring",
+        ),
         ((LOCAL,), "Phones can’t reach the table", "/settings#wifi"),
-        ((Finding("broker", Grade.WARN, "It is silent."),), "broker needs attention", "#details"),
+        (
+            (Finding("broker", Grade.WARN, "It is silent."),),
+            "broker needs attention",
+            "/host/health#details",
+        ),
     ],
 )
 def test_the_headline_leads_where_it_is_put_right(

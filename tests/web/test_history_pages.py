@@ -20,7 +20,7 @@ from PIL import Image
 from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 
 from companion.archive.played_games import MOST_BYTES
-from companion.core.kit import SEATS
+from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from web.rendering.moving_picture import MOST_FRAMES
 from web.routes.history import day, length, seconds
@@ -66,7 +66,7 @@ def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
     assert re.search(r"14 November 2023, \d\d:\d\d", page)
     assert "Ann &amp; Co" in page
     assert re.search(r'class="won">.*?Bob', page)
-    assert "Purple resigns." in page
+    assert "Ann &amp; Co resigns." in page
     assert "multipart" not in page
     browser.set_cookie("language", "es")
     assert "14 de noviembre de 2023" in page_of(browser, "/history")
@@ -133,6 +133,19 @@ def test_a_replay_counts_turns_as_the_game_does(place: Place, name: str) -> None
     axis = re.findall(r">(\d+)</text>", numbers[0]) if numbers else []
     assert axis == sorted(set(axis), key=int)
     assert set(axis) <= set(shown.values())
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_replay_calls_players_by_their_names(place: Place, name: str) -> None:
+    """A game without names says the sides' words."""
+    browser, side = place.browser(), GAMES[name].sides[Seat.SOUTH].name.capitalize()
+    for seed, names in enumerate(({}, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}), start=1):
+        bring(browser, msgspec.json.encode(made_game(name, seed, 6, names)), **HOST)
+        pages = "".join(page_of(browser, f"/history/{seed}?at={at}") for at in range(8))
+        said, other = ("Ann", side) if names else (side, "Ann")
+        assert f'class="result">{said} resigns.' in pages
+        assert f"<b>{said}</b>" in pages
+        assert f"<b>{other}</b>" not in pages
 
 
 def test_games_of_cards_show_lanes_and_both_hands(place: Place) -> None:
@@ -309,7 +322,7 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     assert page.count('<section class="player">') == 2
     assert re.search(r"<h2>Ann &amp; Co</h2><p>2 games, 0 won", page)
     assert '<rect class="lost" x="0.00" y="1" width="100.00" height="10"/>' in page
-    cells = zip(("Games", "Wins", "Ties", "A turn"), ("1", "0", "0", "3.0 s"), strict=True)
+    cells = zip(("Games", "Wins", "Draws", "A turn"), ("1", "0", "0", "3.0 s"), strict=True)
     row = "".join(f'<td data-of="{of}">{figure}</td>' for of, figure in cells)
     assert f"Outbuffered</th>{row}" in page, "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page

@@ -15,6 +15,7 @@ from companion.archive.summary import Summary
 from companion.core.i18n import LANGUAGES, speaking, translate
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.table.session import Phase
 from web.templating.icons import game_picture
 
 LINE, CAPTION = 41, 17
@@ -102,3 +103,15 @@ def test_phones_that_find_nothing_are_helped_while_nobody_sits(place: Place) -> 
     assert 'id="not-found" data-own hidden' in page, "for three minutes"
     place.sit("south", "Ann")
     assert 'id="not-found"' not in page_of(place.browser(), "/")
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, name: str) -> None:
+    for preset in GAMES[name].presets:
+        place.table.new_game(name, dict(preset.options), 1)
+        if (view := place.table.view()).phase is Phase.SETUP:
+            place.table.confirm("host", view.moment, 0)
+        page = page_of(place.browser(), "/")
+        assert page.count('class="how-to-win"') == 1
+        assert page.count('class="win"') == 3
+        place.table.abandon()

@@ -1,4 +1,4 @@
-"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in three languages."""
+"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in every language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.table.public.messages import PublicState, PublicView, encoded, read_record
+from companion.table.public.messages import PublicState, PublicView, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.host import CODE_S
@@ -162,6 +162,14 @@ def test_a_table_is_watched_by_its_number(app: Flask, room: Room) -> None:
     assert "Every page can be reached from the wall." in missing.text
 
 
+@pytest.mark.parametrize("path", ["/live/watch/1", "/live/overlay/1"])
+def test_a_watched_table_is_streamed(app: Flask, path: str) -> None:
+    with app.test_client().get(path, buffered=False) as stream:
+        chunks = iter(stream.response)
+        assert next(chunks) == b"retry: 1000\n\n"
+        assert 'class="board"' in next(chunks).decode()
+
+
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     html = page(app, "/overlay/1")
     assert 'class="wall overlay"' in html
@@ -203,7 +211,7 @@ def test_what_waits_for_a_delay_takes_bounded_memory() -> None:
     room.put(RoomTable("a", 1, ""))
     (record, *_) = played_records("outbuffered", 1, 1)
     move = {"faces": ["R", "B"], "origin": "a1", "target": "b2", "turned": True}
-    told = msgspec.json.decode(encoded(record))
+    told = msgspec.json.decode(encode_public(record))
     told["view"]["moves"] = [move] * 300
     tracemalloc.start()
     for entry in range(1, 600):

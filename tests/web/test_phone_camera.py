@@ -158,6 +158,10 @@ def test_only_the_owner_removes_it_and_sees_the_code(room: Room) -> None:
     page = page_of(room.host(), "/camera/phone")
     assert "Use an old phone as the camera" in page
     assert "The phone is there: next" in page
+    assert 'class="sign" href="/host/health"' in page
+    first = page_of(room.host(), "/camera/phone?first")
+    assert 'class="sign" href="/host/first/2"' in first, "it leads on where it was asked for"
+    assert 'data-live="/live/camera/phone?first"' in first
     assert "Remove the phone" in page_of(room.host(), "/host/health")
 
 

@@ -199,7 +199,7 @@ def test_who_watches_before_a_game_is_told_that_it_comes_and_what_to_do_meanwhil
 def test_who_watches_a_clock_that_stands_reads_why_and_of_no_key(place: Place) -> None:
     place.sit("south"), place.sit("north")
     begin(place, "binmat")
-    assert "Tap “Start the clock”" in place.table.view().sign.text
+    assert place.table.view().sign.text == "Tap “Start the clock” on a phone"
     (sign,) = re.findall(r'<div class="sign[^>]*>(.*?)</div>', page(place, "/watch"), re.DOTALL)
     assert sign == "<span>The clock has not been started.</span>"
 
@@ -271,3 +271,13 @@ def test_a_refusal_names_people(place: Place) -> None:
         "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": "@b1"}
     )
     assert "Ann" in answer.get_json()["error"]["message"]
+
+
+def test_one_phone_for_both_says_what_its_holder_does(place: Place) -> None:
+    phone = place.browser()
+    phone.post("/pass", data={"south": "Ann", "north": "Bo"})
+    place.table.new_game("outbuffered", {}, 1)
+    page = page_of(phone, "/pass")
+    assert "pieces to go. Then tap Done.</small>" in page
+    assert "on a phone" not in page
+    assert place.table.view().sign.small.endswith("Then tap Done on a phone.")

@@ -132,7 +132,7 @@ def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> 
 def test_cards_that_nobody_knows_are_not_offered_to_be_moved(place: Place) -> None:
     """In a combat worked out by tapped cards the simulated table has none of them: the key would do nothing."""
     south, key = place.sit("south"), "Move them for me"
-    place.to_clock("referee")
+    place.to_clock()
     for action in ("c", "5& 3% >+ / 4^ 2#"):
         south.post(
             "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}

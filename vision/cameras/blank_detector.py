@@ -16,8 +16,9 @@ _REOPEN_S = 15.0
 
 
 class BlankDetector:
-    """Watches the pictures of a real camera; one that sends the same bytes again and again has
-    stopped: noise is sure.
+    """Watches the pictures of a real camera.
+
+    One that sends the same bytes again and again has stopped, since noise is sure.
 
     It outlives the opening of the camera anew: a camera that is still frozen then is not called
     well in between.
@@ -30,12 +31,14 @@ class BlankDetector:
         self._opened_s = 0.0
 
     def begin(self, now_s: float) -> None:
-        """The camera was opened, for the first time or anew."""
+        """Note that the camera was opened, for the first time or anew."""
         self._opened_s = now_s
 
     def trouble(self, name: str, luma: Luma, now_s: float) -> str:
-        """What is wrong with the picture of a camera of that name, and what to do; empty when
-        nothing is."""
+        """Return what is wrong with the picture of a camera of that name, and what to do.
+
+        It is empty when nothing is.
+        """
         before, self._last = self._last, luma
         if before is None or before.shape != luma.shape or not _equal(before, luma):
             self._same_since_s = None
@@ -57,19 +60,24 @@ class BlankDetector:
         return ""
 
     def wants_reopening(self, now_s: float) -> bool:
-        """Has the picture stood still for so long, since the camera was opened, that opening it
-        anew may help?"""
+        """Tell whether opening the camera anew may help.
+
+        That is so when the picture has stood still for long since it was opened.
+        """
         since_s = self._same_since_s
         return since_s is not None and now_s - max(since_s, self._opened_s) >= _REOPEN_S
 
 
 def is_black(luma: Luma) -> bool:
-    """Is a picture as dark as one of a covered lens?"""
+    """Tell whether a picture is as dark as one of a covered lens."""
     return float(np.percentile(luma[::8, ::16], 99)) < _BLACK
 
 
 def _equal(one: Luma, other: Luma) -> bool:
-    """Are two pictures the same to the last bit? Told from few pixels when they are not."""
+    """Tell whether two pictures are the same to the last bit.
+
+    That is told from few pixels when they are not.
+    """
     return bool(np.array_equal(one[::64], other[::64])) and bool(np.array_equal(one, other))
 
 
@@ -78,7 +86,7 @@ def _lasts(since_s: float | None, now_s: float, limit_s: float) -> bool:
 
 
 def _rounded(seconds: float) -> str:
-    """A length of time in words that change seldom."""
+    """Return a length of time in words that change seldom."""
     if seconds < 60:
         return f"{max(_FROZEN_S, 15 * (seconds // 15)):.0f} s"
     return f"{seconds // 60:.0f} min"

@@ -101,8 +101,10 @@ class Calibration:
         return len(self._views)
 
     def add(self, luma: Luma, *, held: bool = False) -> str:
-        """Take a picture; answers why it does not count, or nothing. `held`: it must be as the
-        picture before."""
+        """Take a picture and return why it does not count, or nothing.
+
+        `held`: it must be as the picture before.
+        """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
             return f"This picture is {size[0]} x {size[1]}, the others are not: take all with one camera"
@@ -119,7 +121,7 @@ class Calibration:
         return ""
 
     def missing(self) -> tuple[str, ...]:
-        """What is still wanted, the next thing first; empty when the views suffice."""
+        """Return what is still wanted, the next thing first. Empty when the views suffice."""
         sides = [view.side for view in self._views]
         wanted = []
         if "flat" not in sides:
@@ -135,8 +137,10 @@ class Calibration:
         return tuple(wanted)
 
     def solve(self) -> LensFit | None:
-        """The lens that fits all views best, the principal point in the middle; None when there are
-        too few."""
+        """Return the lens that fits all views best, the principal point in the middle.
+
+        None when there are too few.
+        """
         if len(self._views) < 3 or self._size is None:
             return None
         start = self._nominal
@@ -188,7 +192,7 @@ class Calibration:
         return view
 
     def _bare_corners(self) -> list[str]:
-        """The corners of the picture in which no view has shown the pattern."""
+        """Return the corners of the picture in which no view has shown the pattern."""
         assert self._size is not None
         points = np.vstack([view.points_px for view in self._views]) / self._size
         bare = []
@@ -207,7 +211,10 @@ def _alike(one: _View, other: _View, width: int) -> bool:
 
 
 def _apart(one: _View, other: _View) -> float:
-    """How far the corners that both views show have moved on average, px; without any, far."""
+    """Return how far the corners that both views show have moved on average, px.
+
+    Without any it is infinite.
+    """
     common = set(one.ids) & set(other.ids)
     if len(common) < 4:
         return math.inf

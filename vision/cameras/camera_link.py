@@ -64,24 +64,25 @@ class CameraLink:
 
     @property
     def camera(self) -> str:
-        """The name of the camera that is open; empty when none is."""
+        """The name of the camera that is open. Empty when none is."""
         camera = self._camera
         return camera.name if camera else ""
 
     @property
     def oddity(self) -> str:
-        """What is odd about the camera that is open, as a sentence; empty when nothing is known."""
+        """What is odd about the camera that is open, as a sentence. Empty when nothing is known."""
         odd = self._camera.oddity if isinstance(self._camera, Device) else None
         return odd.sentence if odd else ""
 
     @property
     def source(self) -> str | None:
-        """The source that was chosen last; None: that of the settings."""
+        """The source that was chosen last. None: that of the settings."""
         return self._source
 
     def choose(self, source: str) -> None:
-        """Take another camera from the next step on, as `[camera] source` names it; until the next
-        start.
+        """Take another camera from the next step on, as `[camera] source` names it.
+
+        That holds until the next start.
 
         An empty source is that of the settings.
         """
@@ -90,8 +91,10 @@ class CameraLink:
         self.wake.set()
 
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Hold focus or exposure (True) or let them follow the picture (False) from the next step
-        on; None: as it is.
+        """Hold focus or exposure (True), or let them follow the picture (False), from the next step
+        on.
+
+        None leaves one as it is.
 
         What a camera cannot do is left undone: see `locks`.
         """
@@ -117,11 +120,11 @@ class CameraLink:
 
     @property
     def light(self) -> str:
-        """What is the matter with the light, as a sentence; empty when nothing is."""
+        """What is the matter with the light, as a sentence. Empty when nothing is."""
         return self._light.sentence if self._light else ""
 
     def is_exchanged(self) -> bool:
-        """Was another camera chosen? Then the one so far is given back."""
+        """Give the camera back if another one was chosen, and tell whether one was."""
         with self._asking:
             changed, self._changed = self._changed, False
         if changed:
@@ -131,8 +134,10 @@ class CameraLink:
         return changed
 
     def grab(self) -> Frame | None:
-        """The next frame, opening the camera if need be; raises `CameraError`, also after a long
-        silence."""
+        """Return the next frame, opening the camera if need be.
+
+        Raises `CameraError`, also after a long silence.
+        """
         self._set_locks()
         if self._camera is None:
             self._begun = False
@@ -159,8 +164,12 @@ class CameraLink:
         return frame
 
     def trouble(self, frame: Frame) -> str:
-        """Why a real camera sees nothing, as a sentence; empty: it does. Raises `CameraError` when
-        opening it anew may help."""
+        """Return why a real camera sees nothing, as a sentence.
+
+        Empty: it does.
+
+        Raises `CameraError` when opening it anew may help.
+        """
         device = self._camera
         if isinstance(device, Device):
             now = self._clock.monotonic_s()
@@ -176,23 +185,24 @@ class CameraLink:
         return ""
 
     def learn(self, now_s: float, is_moving: bool) -> None:
-        """A picture was read: keep what it has told about the lens, and tell the camera whether
-        something moves."""
+        """Keep what a picture has told about the lens, and tell the camera whether something moves."""
         if self._camera:
             self._lens.learn(self._camera, now_s)
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
     def fail(self) -> float:
-        """Give a camera in trouble back; answers after how many seconds it should be opened
-        again."""
+        """Give a camera in trouble back.
+
+        Returns after how many seconds it should be opened again.
+        """
         self.drop()
         pause_s = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         self._failures += 1
         return pause_s
 
     def drop(self) -> None:
-        """Give the camera back; where none is open nothing happens."""
+        """Give the camera back. Where none is open nothing happens."""
         camera, self._camera = self._camera, None
         self._light, self._locks = None, None
         if camera is not None:
@@ -219,8 +229,7 @@ class CameraLink:
                 self._light.held = wanted.exposure
 
     def _begin(self, camera: Camera, now_s: float) -> None:
-        """A camera was opened and has sent its first picture: use its lens, look after its
-        light."""
+        """Use the lens of a camera that has sent its first picture, and look after its light."""
         self._sight.begin(now_s)
         self._light = (
             LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None

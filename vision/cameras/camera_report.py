@@ -17,8 +17,10 @@ _GONE_S = 1.0
 
 
 class CameraReport:
-    """Says each change once to `on_status`; `expected` is that of `Cameras`. Any thread may
-    call."""
+    """Says each change once to `on_status`.
+
+    `expected` is that of `Cameras`. Any thread may call.
+    """
 
     def __init__(
         self, on_status: Callable[[CameraStatus], None], expected: bool | Callable[[], bool]
@@ -29,12 +31,14 @@ class CameraReport:
         self._lock = threading.Lock()
 
     def expect(self) -> None:
-        """From now on a camera that is missing is a trouble: it works, or somebody has chosen
-        it."""
+        """Take a missing camera for a trouble from now on: it works, or somebody has chosen it."""
         self._expected = True
 
     def sees_board(self, note: str, light: str, now_s: float) -> None:
-        """A board was read; `note` and `light` are sentences about the picture, or empty."""
+        """Say that a board was read.
+
+        `note` and `light` are sentences about the picture, or empty.
+        """
         self._board_s, self._expected = now_s, True
         self._say(
             CameraStatus(
@@ -44,7 +48,7 @@ class CameraReport:
         )
 
     def sees_none(self, problem: str, light: str, now_s: float) -> None:
-        """There was no board in the picture; `problem` says why, if that is known."""
+        """Say that there was no board in the picture. `problem` says why, if that is known."""
         self._expected = True
         if self._board_s is None or now_s - self._board_s >= _GONE_S:
             sentence = problem or say(
@@ -53,12 +57,12 @@ class CameraReport:
             self._say(CameraStatus(CameraState.NO_BOARD, joined(". ", (sentence, light))))
 
     def is_blank(self, sentence: str) -> None:
-        """The camera sends pictures and sees nothing."""
+        """Say that the camera sends pictures and sees nothing."""
         self._board_s = None
         self._say(CameraStatus(CameraState.TROUBLE, sentence))
 
     def is_missed(self, sentence: str) -> None:
-        """The camera fails; that is no trouble where none was ever there."""
+        """Say that the camera fails, which is no trouble where none was ever there."""
         self._board_s = None
         if callable(self._expected):
             self._expected = self._expected()

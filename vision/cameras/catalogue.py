@@ -15,7 +15,7 @@ from companion.core.errors import CameraError
 from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
-from vision.cameras.files import FILMS, FilmCamera, FolderCamera, PictureCamera
+from vision.cameras.files import FILMS, FilmCamera, PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
@@ -34,8 +34,10 @@ class CameraChoice:
 
 
 def cameras() -> tuple[CameraChoice, ...]:
-    """The cameras that are connected, the Raspberry Pi's own first. None is opened, so a busy one
-    is no trouble."""
+    """Return the cameras that are connected, the Raspberry Pi's own first.
+
+    None is opened, so a busy one is no trouble.
+    """
     found = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
@@ -62,14 +64,14 @@ def cameras() -> tuple[CameraChoice, ...]:
 
 
 def is_device(source: str) -> bool:
-    """Does this word of the settings mean a camera, or none, and not a file?"""
+    """Tell whether this word of the settings means a camera, or none, and not a file."""
     return source.strip().partition(":")[0] in ("auto", "none", "picamera", "usb") or is_network(
         source
     )
 
 
 def open_camera(settings: CameraSettings, clock: Clock) -> Camera:
-    """The camera that the settings name; raises `CameraError` when there is none."""
+    """Open the camera that the settings name. Raises `CameraError` when there is none."""
     return CameraOpener(settings, clock).open()
 
 
@@ -91,8 +93,10 @@ class CameraOpener:
         self._ribbons: dict[str, str] = {}
 
     def open(self, source: str | None = None) -> Camera:
-        """The camera of a source, of the settings' without one; raises `CameraError` when there is
-        none."""
+        """Open the camera of a source, or that of the settings.
+
+        Raises `CameraError` when there is none.
+        """
         source = (source or self._settings.source).strip()
         kind, _, which = source.partition(":")
         if source == "none":
@@ -122,14 +126,12 @@ class CameraOpener:
                     error=error.strerror,
                 )
             ) from None
-        if is_folder:
-            return FolderCamera(path, self._clock)
-        if path.suffix.lower() in FILMS:
+        if path.suffix.lower() in FILMS and not is_folder:
             return FilmCamera(path, self._clock)
         return PictureCamera(path, self._clock)
 
     def _first(self) -> Camera:
-        """A Raspberry Pi camera if there is one, else the first USB camera."""
+        """Return a Raspberry Pi camera if there is one, else the first USB camera."""
         try:
             return PiCamera(self._settings, self._clock, self._ribbon(""))
         except CameraError as pi_error:
@@ -146,14 +148,19 @@ class CameraOpener:
                 ) from usb_error
 
     def _ribbon(self, which: str) -> PiDevice:
-        """The ribbon camera of a word; the one that it meant before, wherever that is listed
-        now."""
+        """Return the ribbon camera of a word.
+
+        It is the one that the word meant before, wherever that is listed now.
+        """
         found = chosen(self._ribbons.get(which, which))
         self._ribbons[which] = found.id
         return found
 
     def _usb(self, number: int) -> Camera:
-        """The USB camera of a number; the one that had it before, wherever it is now."""
+        """Open the USB camera of a number.
+
+        It is the one that had it before, wherever that is now.
+        """
         before = self._identities.get(number)
         here = {device.number: device.identity for device in usb_devices()}
         moved = [new for new, identity in here.items() if before == identity != here.get(number)]

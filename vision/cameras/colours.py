@@ -21,19 +21,22 @@ EVERY = 4
 
 
 def of_bgr(picture: Any) -> Colours:
-    """The colours of a picture in BGR."""
+    """Return the colours of a picture in BGR."""
     small = np.ascontiguousarray(picture[::EVERY, ::EVERY])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
 
 
 def of_planes(u: Any, v: Any) -> Colours:
-    """The colours of planes U and V, each of half the picture's size."""
+    """Return the colours of planes U and V, each of half the picture's size."""
     step = EVERY // 2
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
 
 def of_jpeg(sent: bytes) -> Colours | None:
-    """The colours of a webcam's JPEG, decoded at a quarter of its size; None when it is damaged."""
+    """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
+
+    None when it is damaged.
+    """
     try:
         picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)
     except cv2.error:
@@ -46,7 +49,7 @@ def of_jpeg(sent: bytes) -> Colours | None:
 
 
 def of_pairs(sent: Any, place: int) -> Colours:
-    """The colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each
+    """Return the colours of YUYV or UYVY, (height, width, 2), with the colour at that place of each
     pair."""
     half = sent[::EVERY, :, place]
     width = half.shape[1] // EVERY * EVERY
@@ -54,8 +57,10 @@ def of_pairs(sent: Any, place: int) -> Colours:
 
 
 def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
-    """A view in BGR, of its brightness and the colours of the same view; without colours the
-    brightness alone."""
+    """Return a view in BGR, of its brightness and the colours of the same view.
+
+    Without colours it is the brightness alone.
+    """
     if colours is None:
         return luma
     height, width = luma.shape

@@ -30,8 +30,7 @@ _CYCLES = 8
 
 
 class LightKeeper:
-    """Looks at a camera's pictures about once a second and asks it for other exposures; says so in
-    a sentence.
+    """Looks at a camera's pictures about once a second and asks it for other exposures.
 
     Dark: the camera measures anew and may expose as long as a frame lasts. Burnt out: it measures
     anew. Bands of flickering lamps, which wander between two pictures: it exposes in whole periods
@@ -56,8 +55,10 @@ class LightKeeper:
 
     @property
     def sentence(self) -> str:
-        """What is the matter with the light, and what is done or to be done about it; empty when
-        nothing is."""
+        """What is the matter with the light, and what is done or to be done about it.
+
+        Empty when nothing is.
+        """
         return self._light_words or self._band_words
 
     def see(self, luma: Luma, now_s: float) -> None:
@@ -134,7 +135,7 @@ def _light_of(luma: Luma) -> Literal["dark", "burnt", "good"]:
 
 
 def _cells(luma: Luma) -> NDArray[np.float32]:
-    """Some 100 rows of a picture with 100 pixels each, at least 1."""
+    """Return some 100 rows of a picture with 100 pixels each, at least 1."""
     height, width = luma.shape
     return luma[:: max(1, height // 100), :: max(1, width // 100)].astype(np.float32) + 1
 

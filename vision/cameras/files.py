@@ -21,7 +21,7 @@ from companion.core.i18n import say
 from vision import MAX_PIXELS
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Source
+from vision.cameras.source import Source, Taken
 from vision.detection.markers import Luma
 
 log = logging.getLogger(__name__)
@@ -39,12 +39,15 @@ FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 
 def load_luma(path: Path) -> Luma:
-    """The brightness of a picture file, (height, width); raises `CameraError`."""
+    """Return the brightness of a picture file, (height, width). Raises `CameraError`."""
     return load_picture(path)[0]
 
 
 def load_picture(path: Path) -> tuple[Luma, Colours | None]:
-    """The brightness of a picture file, (height, width), and its colours; raises `CameraError`."""
+    """Return the brightness of a picture file, (height, width), and its colours.
+
+    Raises `CameraError`.
+    """
     try:
         content = read_file(path, MAX_PICTURE)
     except OSError as error:
@@ -128,60 +131,41 @@ def _colours_of(content: bytes) -> Colours:
 
 
 class PictureCamera(Source):
-    """One picture, again and again."""
+    """A picture, or those of a folder by name, once. Then it gives the last one for ever.
+
+    One of a folder that cannot be read is left out.
+    """
 
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
-        self._picture, self._tint = load_picture(path)
+        self._rest = iter(picture_paths([path]))
+        self._last = None if path.is_dir() else _taken(next(self._rest))
 
-    def _luma(self) -> Luma:
-        return self._picture
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        return lambda: self._tint
-
-
-class FolderCamera(Source):
-    """The pictures of a folder by name, once; then the last one for ever. One that cannot be read
-    is left out."""
-
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        super().__init__(clock)
-        self.name = str(folder)
-        self._paths = pictures_in(folder)
-        if not self._paths:
-            raise CameraError(
-                say(
-                    "{folder}: holds no pictures: put PNG or JPEG files into it", folder=str(folder)
-                )
-            )
-        self._next = 0
-        self._picture: Luma | None = None
-        self._tint: Colours | None = None
-
-    def _luma(self) -> Luma:
-        while self._next < len(self._paths):
-            self._next += 1
+    def _take(self) -> Taken:
+        for path in self._rest:
             try:
-                self._picture, self._tint = load_picture(self._paths[self._next - 1])
+                self._last = _taken(path)
                 break
             except CameraError as error:
                 log.warning("%s; it is left out", error.message)
-        if self._picture is None:
+        if self._last is None:
             raise CameraError(
                 say("{folder}: none of its pictures can be read: replace them", folder=self.name)
             )
-        return self._picture
+        return self._last
 
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        tint = self._tint
-        return lambda: tint
+
+def _taken(path: Path) -> Taken:
+    luma, tint = load_picture(path)
+    return Taken(luma, lambda: tint)
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """The picture files of a folder, sorted by name; raises `CameraError` when it cannot be
-    read."""
+    """Return the picture files of a folder, sorted by name.
+
+    Raises `CameraError` when it cannot be read.
+    """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         found = sorted(p for p in inside if p.suffix.lower() in PICTURES and p.is_file())
@@ -205,16 +189,15 @@ def pictures_in(folder: Path) -> list[Path]:
 
 
 class FilmCamera(Source):
-    """A film to its end; then its last picture for ever."""
+    """A film to its end, then its last picture for ever."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(clock)
         self.name = str(path)
-        self._tint: Colours | None = None
         is_film = _begins_as_film(path)
         self._film = cv2.VideoCapture(str(path)) if is_film else cv2.VideoCapture()
-        self._picture = self._next_picture() if self._is_of_sane_size() else None
-        if self._picture is None:
+        first = self._next_picture() if self._is_of_sane_size() else None
+        if first is None:
             self._film.release()
             raise CameraError(
                 say(
@@ -222,40 +205,36 @@ class FilmCamera(Source):
                     file=str(path),
                 )
             )
-        self._shown = False
+        self._last = first
+        self._is_first = True
 
     def _is_of_sane_size(self) -> bool:
-        width, height = (
-            self._film.get(each) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
-        )
+        width = self._film.get(cv2.CAP_PROP_FRAME_WIDTH)
+        height = self._film.get(cv2.CAP_PROP_FRAME_HEIGHT)
         return bool(0 < width * height <= MAX_PIXELS)
 
-    def _next_picture(self) -> Luma | None:
+    def _next_picture(self) -> Taken | None:
         good, picture = self._film.read() if self._film.isOpened() else (False, None)
         if not good or picture is None:
             return None
-        self._tint = colours.of_bgr(picture)
-        return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+        tint = colours.of_bgr(picture)
+        return Taken(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), lambda: tint)
 
-    def _luma(self) -> Luma:
-        if self._shown:
-            following = self._next_picture()
-            self._picture = self._picture if following is None else following
-        self._shown = True
-        assert self._picture is not None
-        return self._picture
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        tint = self._tint
-        return lambda: tint
+    def _take(self) -> Taken:
+        if self._is_first:
+            self._is_first = False
+        else:
+            self._last = self._next_picture() or self._last
+        return self._last
 
     def _release(self) -> None:
         self._film.release()
 
 
 def _begins_as_film(path: Path) -> bool:
-    """Is this an ordinary file with the beginning of a film? A list of other files' names (HLS,
-    ffconcat) is none.
+    """Tell whether this is an ordinary file with the beginning of a film.
+
+    A list of other files' names (HLS, ffconcat) is none.
 
     Raises `CameraError` for a file that cannot be read.
     """
@@ -274,8 +253,10 @@ def _begins_as_film(path: Path) -> bool:
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
-    """Files as they are, folders as the pictures in them; raises `CameraError` for an empty
-    folder."""
+    """Return files as they are, folders as the pictures in them.
+
+    Raises `CameraError` for an empty folder.
+    """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():

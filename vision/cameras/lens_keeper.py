@@ -13,15 +13,20 @@ if TYPE_CHECKING:
 
 
 class LensKeeper:
-    """Carries lenses between the `shelf` and the `reader`; without a shelf nothing is known or
-    kept."""
+    """Carries lenses between the `shelf` and the `reader`.
+
+    Without a shelf nothing is known or kept.
+    """
 
     def __init__(self, shelf: LensShelf | None, reader: BoardReader) -> None:
         self._shelf, self._reader = shelf, reader
         self._which: tuple[str, float] | None = None
 
     def begin(self, camera: Camera) -> None:
-        """A camera was opened; the same one, opened anew, goes on with what it has learned."""
+        """Use the lens of a camera that was opened.
+
+        The same one goes on with what it has learned.
+        """
         which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
         if self._shelf and which != self._which:
             self._reader.use_lens(*self._shelf.lens_of(camera))

@@ -22,7 +22,7 @@ _LAST_MARKER = 249
 
 @cache
 def pattern() -> Any:
-    """OpenCV's description of the page."""
+    """Return OpenCV's description of the page."""
     dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
     count = COLUMNS * ROWS // 2
     ids = np.arange(_LAST_MARKER + 1 - count, _LAST_MARKER + 1, dtype=np.int32)

@@ -41,8 +41,10 @@ _FARTHEST_TOLD = 1.2
 
 
 class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A lens as far as it is known; `spread` is one standard deviation of the focal length by its
-    own size."""
+    """A lens as far as it is known.
+
+    `spread` is one standard deviation of the focal length by its own size.
+    """
 
     focal_ratio: float
     k1: float
@@ -54,7 +56,7 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
-        """A lens, rounded."""
+        """Return a lens, rounded."""
         bend, is_fisheye = round(lens.k2, 5) or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
         return cls(
             round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye
@@ -67,7 +69,7 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
 
     def is_sane(self) -> bool:
-        """Can this be a lens at all?"""
+        """Tell whether this can be a lens at all."""
         values = (self.focal_ratio, self.k1, self.spread, self.lens.k2)
         return (
             all(map(math.isfinite, values))
@@ -77,8 +79,10 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
-    """The lens that the settings and the camera's model promise; a sensor that is cropped sees
-    less."""
+    """Return the lens that the settings and the camera's model promise.
+
+    A sensor that is cropped sees less.
+    """
     if settings.field_of_view_deg is not None:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
     device = camera if isinstance(camera, Device) else None
@@ -89,8 +93,9 @@ def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
 
 
 class LensShelf:
-    """Knows the lens of each camera, and keeps what is learned in a file; None: only as long as it
-    lives.
+    """Knows the lens of each camera, and keeps what is learned in a file.
+
+    None: only while it lives.
 
     Used by one thread. A file that cannot be read is set aside and said so in the log.
     """
@@ -104,15 +109,15 @@ class LensShelf:
         self._told = False
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
-        """The lens of a camera, and whether it is exact and to be left alone."""
+        """Return the lens of a camera, and whether it is exact and to be left alone."""
         kept = self._kept.get(self._key(camera))
         if kept is None:
             return nominal_lens(self._settings, camera), False
         return kept.lens, kept.exact
 
     def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
-        """Keep what the board has taught, if it is worth it and surer than what is kept; write it
-        now and then."""
+        """Keep what the board has taught, if it is surer than what is kept, and write it now and
+        then."""
         if self._next_s is None:
             self._next_s = now_s + _SAVE_S
         if now_s < self._next_s:
@@ -122,7 +127,7 @@ class LensShelf:
         self.save()
 
     def note(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
-        """As `learn`, at once and without writing."""
+        """Keep what the board has taught at once, as `learn` does, without writing."""
         key = self._key(camera)
         if not key or tuner.views < _LEAST_VIEWS or tuner.exact or pose is None or pose.markers < 3:
             return
@@ -139,8 +144,10 @@ class LensShelf:
         self._kept[key] = found
 
     def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
-        """Keep a lens that was measured; nothing that the board teaches replaces it. Raises
-        `CameraError`."""
+        """Keep a lens that was measured.
+
+        Nothing that the board teaches replaces it. Raises `CameraError`.
+        """
         if not (key := self._key(camera)):
             raise CameraError(
                 f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
@@ -150,8 +157,10 @@ class LensShelf:
         self.save(strict=True)
 
     def save(self, strict: bool = False) -> None:
-        """Write the file if something has changed; what fails is logged once, or raised if
-        `strict`."""
+        """Write the file if something has changed.
+
+        What fails is logged once, or raised if `strict`.
+        """
         if self._path is None or not self._changed:
             return
         try:
@@ -166,8 +175,8 @@ class LensShelf:
             self._told = True
 
     def _key(self, camera: Camera) -> str:
-        """What a lens is filed under: the camera, the size of its picture, and how much of the
-        sensor that shows."""
+        """Return what a lens is filed under: the camera, the size of its picture, and how much of
+        the sensor that shows."""
         if not isinstance(camera, Device) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > 1.005 else ""
@@ -176,8 +185,10 @@ class LensShelf:
 
 
 def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
-    """Is a learned lens too far from the nominal one? One that whole boards have told may be of any
-    angle."""
+    """Tell whether a learned lens is too far from the nominal one.
+
+    One that whole boards have told may be of any angle.
+    """
     off, bend = (
         abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio)),
         abs(tuner.lens.k1 - nominal.k1),
@@ -210,8 +221,10 @@ def _load(path: Path) -> dict[str, KeptLens]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All or nothing, also when the power is cut: a temporary file, synced, takes the place of the
-    old one."""
+    """Write a file whole or not at all, also when the power is cut.
+
+    A temporary file, synced, takes the place of the old one.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".new")
     with temporary.open("wb") as file:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from vision.cameras.ribbon import (
     reason_of,
 )
 from vision.cameras.sensors import Mode, choices, modes_of
-from vision.cameras.source import Device, Locks, shape_of
+from vision.cameras.source import Device, Locks, Taken, shape_of
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -47,8 +46,12 @@ _SMALL_PX = (1280, 720)
 
 
 def _tint_of(plane: Luma, width: int, height: int) -> Colours | None:
-    """The colours below the brightness of a YUV420 buffer, a row of which holds two of U or V;
-    None: there are none."""
+    """Return the colours below the brightness of a YUV420 buffer.
+
+    None: there are none.
+
+    A row of the buffer holds two of U or V.
+    """
     rest = plane[height : height * 3 // 2]
     if rest.shape[0] < height // 2 or height % 2 or plane.shape[1] % 2:
         return None
@@ -76,7 +79,6 @@ class PiCamera(Device):
         self._settings, self._zoom = settings, 0.0
         self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0
-        self._tint: Colours | None = None
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
         self._locks = Locks(None, None)
@@ -137,11 +139,11 @@ class PiCamera(Device):
 
     # ---- pictures ----
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         try:
             request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
-                luma = self._copy(request)
+                luma, tint = self._copy(request)
                 self._settle(request)
             finally:
                 request.release()
@@ -160,11 +162,13 @@ class PiCamera(Device):
                     error=str(error),
                 )
             raise CameraError(words) from error
-        return luma
+        return Taken(luma, None if tint is None else lambda: tint, self._age_s())
 
-    def _copy(self, request: Any) -> Luma:
-        """The luma plane, without the padding at the end of its rows and the colour planes
-        below."""
+    def _copy(self, request: Any) -> tuple[Luma, Colours | None]:
+        """Return brightness and colours, without the padding at the end of their rows.
+
+        Of the colours one pixel of sixteen is copied, which is an eighth of the whole.
+        """
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
@@ -183,18 +187,13 @@ class PiCamera(Device):
                         height=height,
                     )
                 )
-            self._tint = _tint_of(plane, width, height)
-            return np.array(plane[:height, :width])
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """One pixel of sixteen of the colour planes: what is copied along with the brightness is an
-        eighth of it."""
-        tint = self._tint
-        return None if tint is None else lambda: tint
+            return np.array(plane[:height, :width]), _tint_of(plane, width, height)
 
     def _age_s(self) -> float:
-        """libcamera stamps the first row's exposure in nanoseconds since the start of the
-        machine."""
+        """Return how long ago the first row was exposed.
+
+        libcamera stamps that in nanoseconds since the start of the machine.
+        """
         return (
             time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
             if self._stamp_ns
@@ -208,13 +207,15 @@ class PiCamera(Device):
 
     @property
     def zoom(self) -> float:
-        """How much of the sensor's width the picture leaves out; known from the first picture
-        on."""
+        """How much of the sensor's width the picture leaves out.
+
+        Known from the first picture on.
+        """
         return self._zoom or 1.0
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure stand still; fixed lenses have no focus to lock."""
+        """Whether focus and exposure stand still. Fixed lenses have no focus to lock."""
         return None if self._locks == (None, None) else self._locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
@@ -243,7 +244,7 @@ class PiCamera(Device):
         return True
 
     def _rhythm(self) -> dict[str, Any]:
-        """How long automatic exposure may expose."""
+        """Return how long automatic exposure may expose."""
         longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
         flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._mains_hz}
         return {
@@ -280,8 +281,10 @@ class PiCamera(Device):
         due.clear()
 
     def _hold_exposure(self, exposure_us: int, gain: float) -> None:
-        """In whole periods of the lamps' flicker unless it is much shorter, the gain making up for
-        the rest."""
+        """Hold the exposure in whole periods of the lamps' flicker unless it is much shorter.
+
+        The gain makes up for the rest.
+        """
         period_us = 500_000 / self._mains_hz
         periods = max(1, int(exposure_us / period_us))
         held_us = round(periods * period_us) if exposure_us >= period_us / 2 else exposure_us
@@ -289,7 +292,7 @@ class PiCamera(Device):
         self._set(AeEnable=False, ExposureTime=held_us, AnalogueGain=gain)
 
     def _set(self, **controls: Any) -> None:
-        """Those controls that this camera has."""
+        """Set those controls that this camera has."""
         known = self.device.camera_controls
         if mine := {name: value for name, value in controls.items() if name in known}:
             try:

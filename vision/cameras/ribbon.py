@@ -57,7 +57,7 @@ class PiDevice:
 
 
 def picamera2() -> Any:
-    """The module, or `CameraError` saying how to get it."""
+    """Return the module. Raises `CameraError` saying how to get it."""
     try:
         return importlib.import_module("picamera2")
     except Exception as error:  # it exists but does not import where libcamera is missing
@@ -70,8 +70,10 @@ def picamera2() -> Any:
 
 
 def pi_devices() -> tuple[PiDevice, ...]:
-    """The cameras on ribbon cables; none is opened. Raises `CameraError` where Picamera2 is missing
-    or fails."""
+    """Return the cameras on ribbon cables.
+
+    None is opened. Raises `CameraError` where Picamera2 is missing or fails.
+    """
     module = picamera2()
     try:
         listed = module.Picamera2.global_camera_info()
@@ -96,8 +98,9 @@ def _is_usb(identity: str) -> bool:
 
 
 def chosen(which: str) -> PiDevice:
-    """The camera that the word behind `picamera:` means: its id, sensor or place; without one the
-    first.
+    """Return the camera that the word behind `picamera:` means: its id, sensor or place.
+
+    Without one the first.
 
     Raises `CameraError` when it is not connected.
     """
@@ -129,8 +132,10 @@ def chosen(which: str) -> PiDevice:
 
 
 def open_device(wanted: PiDevice) -> Any:
-    """A `Picamera2` of this very camera; raises `CameraError` with the true reason, and then leaves
-    nothing open."""
+    """Open a `Picamera2` of this very camera.
+
+    Raises `CameraError` with the true reason, and then leaves nothing open.
+    """
     kind = picamera2().Picamera2
     device = kind.__new__(kind)  # held before `__init__` may fail, for what it leaves open then
     try:
@@ -165,7 +170,7 @@ def _clear_away(device: Any) -> None:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it comes from, to the first one."""
+    """Yield an error and what it comes from, to the first one."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -174,8 +179,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a camera does not open or start, in words, with what to do: of an error's causes the
-    first."""
+    """Return why a camera does not open or start, in words, with what to do.
+
+    Of an error's causes it is the first.
+    """
     causes = list(_causes(error))
     if _is(causes, errno.EBUSY):
         return say("it is in use by another program: close that one")
@@ -187,12 +194,12 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_short_of_memory(error: BaseException) -> bool:
-    """Does an error come from too little memory?"""
+    """Tell whether an error comes from too little memory."""
     return _is(list(_causes(error)), errno.ENOMEM)
 
 
 def _is(causes: list[BaseException], number: int) -> bool:
-    """Is one of them of this kind? libcamera gives its errors on as their words alone."""
+    """Tell whether one of the causes is of this kind. libcamera gives its errors on as words alone."""
     return any(
         getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
         for cause in causes
@@ -203,7 +210,9 @@ def _is(causes: list[BaseException], number: int) -> bool:
 
 
 def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
-    """Give a camera back; raises `CameraError` when that fails or takes longer than `limit_s`.
+    """Give a camera back.
+
+    Raises `CameraError` when that fails or takes longer than `limit_s`.
 
     One that does not close in time is given up: its thread is left behind, and libcamera is told
     directly to let the camera go, so that it can be opened anew.
@@ -224,7 +233,7 @@ def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
 
 
 def _ends(work: Any, name: str, limit_s: float) -> bool:
-    """Do something in a thread of its own; does it end in time?"""
+    """Do something in a thread of its own, and tell whether it ends in time."""
     thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     thread.join(limit_s)
@@ -232,7 +241,7 @@ def _ends(work: Any, name: str, limit_s: float) -> bool:
 
 
 def _close(device: Any) -> list[Exception]:
-    """Close it whatever fails on the way; answers what did.
+    """Close it whatever fails on the way, and return what did.
 
     Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the
     head of this file.

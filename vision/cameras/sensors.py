@@ -86,12 +86,12 @@ MODES: Mapping[str, tuple[Mode, ...]] = {
 
 
 def lens_of(sensor: str) -> str:
-    """The sensor's lens, a name among `vision.pose.pose.LENSES`."""
+    """Return the sensor's lens, a name among `vision.pose.pose.LENSES`."""
     return LENSES.get(sensor.removesuffix("_noir").replace("_wide_noir", "_wide"), "webcam")
 
 
 def modes_of(device: Any, sensor: str) -> tuple[Mode, ...]:
-    """The modes of the sensor of an opened Picamera2; empty when it does not tell them."""
+    """Return the modes of the sensor of an opened Picamera2. Empty when it does not tell them."""
     if known := MODES.get(sensor.partition("_")[0]):
         return known
     try:
@@ -115,8 +115,8 @@ def modes_of(device: Any, sensor: str) -> tuple[Mode, ...]:
 
 
 def choices(modes: Iterable[Mode], size: tuple[int, int], fps: float) -> Sequence[Mode]:
-    """The modes worth trying for a picture of a size: the best, then those that see as much with
-    less memory.
+    """Return the modes worth trying for a picture of a size: the best, then those that see as much
+    with less memory.
 
     The best sees most of the sensor and is large enough; libcamera by itself takes one that cuts
     the view.

@@ -21,17 +21,26 @@ _OLDEST_S = 2.0
 
 
 class Locks(NamedTuple):
-    """Whether focus and exposure stand still; None: this camera cannot be told to."""
+    """Whether focus and exposure stand still. None: this camera cannot be told to."""
 
     focus: bool | None
     exposure: bool | None
 
 
+class Taken(NamedTuple):
+    """One picture of a source. `luma` is (height, width) uint8 unless the driver is at fault."""
+
+    luma: Any
+    colours: Callable[[], Colours | None] | None = None
+    """What works out its colours. None: it has none."""
+    age_s: float = 0.0
+    """How long ago it was exposed. 0: that is not known."""
+
+
 class Source(Closeable):
     """Numbers and stamps frames, refuses them after `close`.
 
-    Must be overridden: `_luma`; may be: `_release`, and `_colours` and `_age_s`, which are asked
-    right after it.
+    Must be overridden: `_take`. May be overridden: `_release`.
     """
 
     name = "camera"
@@ -42,39 +51,31 @@ class Source(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """The next picture, waiting for it. Raises `CameraError` when the device is gone or
-        closed."""
+        """Wait for the next picture. Raises `CameraError` when the device is gone or closed."""
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
-        luma = self._checked(self._luma())
-        now_s, age_s = self._clock.monotonic_s(), self._age_s()
-        at_s = now_s - age_s if 0 < age_s < _OLDEST_S else now_s
-        return Frame(luma, at_s, next(self._numbers), self._colours())
+        taken = self._take()
+        luma = self._checked(taken.luma)
+        at_s = self._clock.monotonic_s()
+        if 0 < taken.age_s < _OLDEST_S:
+            at_s -= taken.age_s
+        return Frame(luma, at_s, next(self._numbers), taken.colours)
 
     def close(self) -> None:
-        """Give the device back; a second time does nothing."""
+        """Give the device back. A second time does nothing."""
         if not self._closed:
             self._closed = True
             self._release()
 
-    def _luma(self) -> Luma:
-        raise CameraError(
-            say("The camera {name} gives no pictures: choose another source", name=self.name)
-        )
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """What answers the colours of the last picture; None: it has none."""
-        return None
-
-    def _age_s(self) -> float:
-        """How long ago the last picture was exposed; 0 when that is not known."""
-        return 0.0
+    def _take(self) -> Taken:
+        """Wait for the next picture. Raises `CameraError`."""
+        raise NotImplementedError
 
     def _release(self) -> None:
-        """Nothing is held."""
+        """Give back what is held. Here it is nothing."""
 
     def _checked(self, luma: Any) -> Luma:
-        """The picture, if it is one: (height, width) uint8 with something in it."""
+        """Return the picture, if it is one: (height, width) uint8 with something in it."""
         if (
             not isinstance(luma, np.ndarray)
             or luma.dtype != np.uint8
@@ -107,7 +108,7 @@ class Device(Source):
 
     @property
     def locks(self) -> Locks | None:
-        """What stands still; None when nothing of it can be told."""
+        """What stands still. None when nothing of it can be told."""
         return None
 
     @property
@@ -116,11 +117,12 @@ class Device(Source):
         return 1.0
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Hold focus or exposure as they are (True), or let them follow the picture (False); None:
-        as it is."""
+        """Hold focus or exposure as they are (True), or let them follow (False). None: as it is."""
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:  # noqa: ARG002 - for those who can
-        """Measure the light anew and hold the exposure then; answers whether this camera can.
+        """Measure the light anew and hold the exposure then.
+
+        Returns whether this camera can.
 
         `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole
         periods of lamps on such mains, which flicker twice a period; None: as the settings say.
@@ -133,7 +135,7 @@ class Device(Source):
 
 
 def shape_of(picture: Any) -> str:
-    """What a camera sent, as words."""
+    """Return what a camera sent, as words."""
     if not isinstance(picture, np.ndarray):
         return say("nothing") if picture is None else say("a {type}", type=type(picture).__name__)
     return say(

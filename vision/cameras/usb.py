@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from companion.core.files import is_video_device
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Device, Locks, shape_of
+from vision.cameras.source import Device, Locks, Taken, shape_of
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -37,8 +37,10 @@ _UNITS_PER_S = 10_000
 
 @dataclass(frozen=True)
 class UsbDevice:
-    """A camera that is plugged in: /dev/videoN with N = `number`; `identity` stays when the number
-    changes."""
+    """A camera that is plugged in, /dev/videoN with N = `number`.
+
+    `identity` stays when the number changes.
+    """
 
     number: int
     name: str
@@ -46,8 +48,10 @@ class UsbDevice:
 
 
 def usb_devices() -> tuple[UsbDevice, ...]:
-    """The cameras that the kernel knows, by number; none is opened. Decoders and the Pi's own
-    sensors are left out."""
+    """Return the cameras that the kernel knows, by number.
+
+    None is opened. Decoders and the Pi's own sensors are left out.
+    """
     found = []
     for entry in sorted(SYSFS.glob("video*"), key=lambda path: (len(path.name), path.name)):
         number, place = entry.name.removeprefix("video"), str(entry.resolve())
@@ -67,7 +71,7 @@ def usb_devices() -> tuple[UsbDevice, ...]:
 
 
 def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
-    """The number that `usb:…` of the settings means: a number, or words out of the camera's
+    """Return the number that `usb:…` of the settings means: a number, or words out of the camera's
     name."""
     if words.isdecimal():
         return int(words)
@@ -95,7 +99,6 @@ class UsbCamera(Device):
         self.oddity = oddity_of(self.identity, known[number].name if number in known else "")
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         self._first, self._size = True, settings.size_px
-        self._last: Callable[[], Colours | None] | None = None
         # OpenCV waits ten seconds for a camera that was unplugged unless it is told otherwise
         # before the first read.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_SILENCE_S))
@@ -136,11 +139,12 @@ class UsbCamera(Device):
 
     # ---- pictures ----
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         for _ in range(_DAMAGED):
-            luma = self._plane(self._read())
+            sent = self._read()
+            luma = self._plane(sent)
             if luma is not None:
-                return luma
+                return Taken(luma, partial(self._colours_of, sent), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another socket, and no hub",
@@ -179,11 +183,13 @@ class UsbCamera(Device):
         )
 
     def _plane(self, sent: Any) -> Luma | None:
-        """The brightness of what the camera sent, whatever its format; None when it is damaged."""
+        """Return the brightness of what the camera sent, whatever its format.
+
+        None when it is damaged.
+        """
         if not isinstance(sent, np.ndarray) or sent.dtype != np.uint8:
             raise self._unreadable(sent)
         width, height = self._size
-        self._last = lambda: self._colours_of(sent)
         if (
             sent.ndim == 3 and sent.shape[2] == 3
         ):  # BGR: this camera is converted whatever is asked for
@@ -204,10 +210,6 @@ class UsbCamera(Device):
             return np.asarray(sent, dtype=np.uint8)
         raise self._unreadable(sent)
 
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        """The colours of what the camera sent last, worked out when somebody looks at them."""
-        return self._last
-
     def _colours_of(self, sent: Any) -> Colours | None:
         width, height = self._size
         if sent.ndim == 3 and sent.shape[2] == 3:
@@ -225,7 +227,10 @@ class UsbCamera(Device):
         return colours.of_jpeg(data.rstrip(b"\0")) if data.startswith(b"\xff\xd8") else None
 
     def _decoded(self, data: Any) -> Luma | None:
-        """The brightness of a JPEG; None when it has no end: a decoder would fill up with grey."""
+        """Return the brightness of a JPEG.
+
+        None when it has no end: a decoder would fill up with grey.
+        """
         sent = data.tobytes().rstrip(b"\0")  # buffers are longer than the pictures in them
         if not sent.startswith(b"\xff\xd8"):
             if self._fourcc in ("MJPG", "JPEG"):
@@ -251,7 +256,7 @@ class UsbCamera(Device):
         )
 
     def _age_s(self) -> float:
-        """A picture waits in the driver's buffer until it is asked for; V4L2 stamps it on the
+        """Return how long the last picture has waited in the driver's buffer. V4L2 stamps it on the
         monotonic clock."""
         if self.oddity and not self.oddity.has_stamps:
             return 0.0
@@ -290,8 +295,10 @@ class UsbCamera(Device):
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
     def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        """Automatic exposure again; held where it is to be `slow` (as the frame rate allows) or
-        steady."""
+        """Let the exposure follow the light again.
+
+        It is held where it is to be `slow` (as the frame rate allows) or steady.
+        """
         here = self.locks
         if here is None or here.exposure is None:
             return False

@@ -1,9 +1,8 @@
-"""How open cards lie on each other: from where they were seen to the order of a fan, or to `X`
-where that is a guess.
+"""How open cards lie on each other: from where they were seen to the order of a fan.
 
 Pure geometry in board millimetres. A marker that is seen where another card lies proves that its
-own card is the upper one; cards that prove nothing about each other lie as a fan is laid, away from
-the edge of its seat.
+own card is the upper one. Cards that prove nothing about each other lie as a fan is laid, away from
+the edge of its seat. Where the order is a guess, `X` stands for a card.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 
 import cv2
@@ -25,222 +23,153 @@ from vision.pose.pose import Points, rectangle_corners_mm
 UNREAD = "X"
 """Stands for a card that is there and was not read."""
 _SAME_MM, _SAME_DEG = 6.0, 12.0
-"""Both markers of a card give its middle and direction to within this."""
+"""How far both markers of a card may disagree about its middle and direction."""
 _ON_TOP_MM = 5.0
-"""A marker that reaches so far into another card's outline lies on it."""
+"""How far a marker reaches into the outline of a card on which it lies, at least."""
 _APART_MM = 8.0
-"""Cards that prove nothing about each other must be so far apart along the fan to be told apart."""
+"""Distance along the fan from which on two cards that prove nothing can be told apart."""
+_LEAST_STEP_MM = 4.0
+"""Distance of two middles from which on it tells in which direction a fan grows."""
+_LEAST_AGREEMENT = 0.5
+"""Length of the mean of such directions, each of length 1, below which they contradict."""
 _GAP_MM = 15.0
-"""A fan may have a gap of this; what lies further off may be another stack."""
-_TALLER_MM = 2.0
-"""The signs of suits reach so much farther into a card than its markers."""
+"""Widest gap in a fan. What lies farther off may be another stack."""
 _ASIDE_MM = 35.0
-_BESIDE_MM = 3.0
-"""So much is kept clear beside print, for blur and for cards that lie a little elsewhere."""
+"""How far parts of a fan may lie aside of each other."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lying:
-    """An open card on the board: its middle, its direction (radians, counter-clockwise; a half turn
-    changes nothing).
-
-    `marks` are the markers seen of it, (4, 2) each, the upper left corner first. A card that was
-    not read is named `UNREAD`, its outline is that of the marker.
-    """
+class OpenCard:
+    """An open card on the board, by the markers of it that are seen."""
 
     name: str
+    """`UNREAD` for one that was not read."""
     x_mm: float
     y_mm: float
     turn: float
+    """Its direction in radians, counter-clockwise. A half turn changes nothing."""
     marks: tuple[Points, ...]
+    """(4, 2) each, the upper left corner first."""
     outline: Points
+    """(4, 2). Of a card that was not read it is that of the marker."""
 
-    @cached_property
+    @property
     def middle(self) -> Points:
         """(2,): the middle of its outline."""
         return np.array([self.x_mm, self.y_mm])
 
-    @cached_property
-    def within_mm(self) -> float:
-        """All that is nearer to its middle than this lies within its outline; 0 of a card that was
-        not read."""
-        first, second, third, _ = self.outline.tolist()
-        return (
-            0.0
-            if self.name == UNREAD
-            else min(math.dist(first, second), math.dist(second, third)) / 2
-        )
 
-
-def proofs_of(cards: Sequence[Lying]) -> NDArray[np.bool_]:
-    """Return (N, N): of which of the cards, by row, it is proved that they lie on which, by column.
-
-    A marker that is seen within another card's outline proves that its own card is the upper one.
-    """
-    proved = np.zeros((len(cards),) * 2, np.bool_)
-    owners = np.repeat(np.arange(len(cards)), [len(card.marks) for card in cards])
-    marks = np.array([mark for card in cards for mark in card.marks]).reshape(-1, 2)
-    inwards, at = _sides_of(np.array([card.outline for card in cards]).reshape(-1, 4, 2))
-    depths = (
-        (marks @ inwards.swapaxes(1, 2) - at[:, None])
-        .min(axis=2)
-        .reshape(len(cards), len(owners), 4)
-    )
-    lower, mark = np.nonzero(depths.max(axis=2) >= _ON_TOP_MM)
-    proved[owners[mark], lower] = True
-    for place, card in enumerate(cards):
-        if card.name == UNREAD:
-            proved[:, place] = False
-    np.fill_diagonal(proved, False)
-    return proved
-
-
-def _sides_of(outlines: Points) -> tuple[Points, Points]:
-    """(N, 4, 2) unit vectors inwards from the sides of (N, 4, 2) outlines, and (N, 4) how far along
-    them each lies."""
-    along = np.roll(outlines, -1, axis=1) - outlines
-    lengths = np.sqrt((along**2).sum(axis=2, keepdims=True)).clip(1e-9)
-    inwards = np.stack([along[..., 1], -along[..., 0]], axis=2) / lengths
-    inwards *= np.sign(
-        ((outlines.mean(axis=1, keepdims=True) - outlines) * inwards).sum(axis=(1, 2))
-    )[:, None, None]
-    return inwards, (inwards * outlines).sum(axis=2)
+def unread_card(mark: Points) -> OpenCard:
+    """Return a card of which only a marker (4, 2) that does not decode is seen."""
+    x, y = mark.mean(axis=0).tolist()
+    return OpenCard(UNREAD, x, y, 0.0, (mark,), mark)
 
 
 def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
-    """Where fans lie."""
+    """Return the zones in which fans lie."""
     return tuple(square for square in board.squares if square.rank in deck.zones.values())
 
 
-def on_cards(cards: Sequence[Lying], places: Points) -> Points:
-    """(N, K, 4, 2): where places (K, 4, 2) of a card that lies straight at the origin are on each
-    of these."""
-    return _laid([(card.x_mm, card.y_mm, card.turn) for card in cards], places)
+# ---- places on cards -----------------------------------------------------------------------------
 
 
-def _laid(cards: Sequence[tuple[float, float, float]], places: Points) -> Points:
-    """The same of cards by their middles and turns."""
-    x, y, turns = np.array(cards, np.float64).reshape(-1, 3).T
-    sine, cosine = np.sin(turns), np.cos(turns)
-    axes = np.stack([np.column_stack([cosine, sine]), np.column_stack([-sine, cosine])], axis=1)
-    return np.asarray(places @ axes[:, None] + np.column_stack([x, y])[:, None, None])
-
-
-def printed_places(deck: Deck) -> Points:
-    """(3, 4, 2): the parts of a card's face that hold its print: the middle, and the strips of both
-    corners."""
-    room = deck.inset_mm + deck.marker_mm
-    strip = room + _BESIDE_MM / 2
-    middle = _both(0.0, 0.0, deck.width_mm - 2 * room, deck.height_mm - 2 * room + _BESIDE_MM)[:1]
-    return np.concatenate([middle, _both(0.0, (deck.height_mm - strip) / 2, deck.width_mm, strip)])
-
-
-def index_places(deck: Deck) -> Points:
-    """(2, 4, 2): the strips beside both markers of a card, which hold its value and suit, taller
-    than a marker."""
-    room = deck.inset_mm + deck.marker_mm
-    depth = room + _TALLER_MM
-    return _both(-room / 2, (deck.height_mm - depth) / 2, deck.width_mm - room, depth)
-
-
-@lru_cache(maxsize=64)
-def _both(x: float, y: float, width: float, depth: float) -> Points:
-    """(2, 4, 2): a rectangle at (x, y) of a card that lies straight at the origin, and the one
-    opposite."""
-    place = rectangle_corners_mm(x, y, width, depth, 0.0)
-    return np.stack([place, -place])
+def on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
+    """Return (N, K, 4, 2): where places (K, 4, 2) of a straight card at the origin lie on each."""
+    turns = np.array([card.turn for card in cards])
+    middles = np.array([card.middle for card in cards]).reshape(-1, 1, 1, 2)
+    right = np.column_stack([np.cos(turns), np.sin(turns)])
+    up = np.column_stack([-np.sin(turns), np.cos(turns)])
+    axes = np.stack([right, up], axis=1)
+    return np.asarray(places @ axes[:, None] + middles)
 
 
 def marker_places(deck: Deck) -> Points:
-    """(2, 4, 2): where both markers of a card lie, the upper left corner first: its upper right,
-    its lower left."""
+    """Return (2, 4, 2): both markers of a straight card at the origin, upper right and lower left.
+
+    The upper left corner of each print comes first.
+    """
     x, y = _corner(deck).tolist()
-    return _both(x, y, deck.marker_mm, deck.marker_mm)
+    place = rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, 0.0)
+    return np.stack([place, -place])
+
+
+def _corner(deck: Deck) -> Points:
+    """Return (2,): the way from a card's middle to that of the marker in its upper right."""
+    reach = deck.marker_mm / 2 + deck.inset_mm
+    return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
+
+
+def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, OpenCard | None]:
+    """Return by name the one card that all these markers, (4, 2) mm each, belong to.
+
+    None when they are those of more than one.
+    """
+    cards: dict[str, OpenCard | None] = {}
+    for name, quads in marks.items():
+        place = _card_place(deck, quads)
+        cards[name] = None
+        if place is not None:
+            x, y, turn = place
+            outline = rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, turn)
+            cards[name] = OpenCard(name, x, y, turn, tuple(quads), outline)
+    return cards
 
 
 _Place = tuple[float, float, float]
 """Where a card lies: its middle, mm, and its direction, radians."""
 
 
-def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[str, Lying | None]:
-    """Return by name the one card that all these markers, (4, 2) mm each, belong to.
-
-    None when they are those of more than one.
-    """
-    places: dict[str, _Place] = {}
-    for name, quads in marks.items():
-        place = _place_of(deck, quads)
-        if place is not None:
-            places[name] = place
-    outline = _both(0.0, 0.0, deck.width_mm, deck.height_mm)[:1]
-    outlines = _laid(list(places.values()), outline)[:, 0]
-    cards: dict[str, Lying | None] = dict.fromkeys(marks)
-    for (name, place), corners in zip(places.items(), outlines, strict=True):
-        cards[name] = Lying(name, *place, tuple(marks[name]), corners)
-    return cards
-
-
-def _place_of(deck: Deck, quads: Sequence[Points]) -> _Place | None:
-    """Return where the card lies to which all these markers belong; None when there are more."""
-    corner, found, middles = _corner(deck), [], []
+def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
+    """Return where the card lies to which all these markers belong. None when there are more."""
     if len(quads) > 2:
         return None
-    for quad in quads:
-        up = quad[0] - quad[3] + quad[1] - quad[2]
-        right = quad[1] - quad[0] + quad[2] - quad[3]
-        # `right`, a quarter further, is another sight of `up`.
-        way_x, way_y = up[0] - right[1], up[1] + right[0]
-        turn = math.atan2(-way_x, way_y)
-        sine, cosine = math.sin(turn), math.cos(turn)
-        middle = quad.mean(axis=0)
-        x = float(middle[0] - cosine * corner[0] + sine * corner[1])
-        y = float(middle[1] - sine * corner[0] - cosine * corner[1])
-        found.append((x, y, turn))
-        middles.append(middle)
-    return found[0] if len(found) == 1 else _joined(corner, found, middles)
-
-
-def _joined(corner: Points, found: Sequence[_Place], middles: Sequence[Points]) -> _Place | None:
-    """Return where a card lies of which both markers are seen; None where these are those of two
-    cards."""
-    (x_1, y_1, turn_1), (x_2, y_2, turn_2) = found
+    corner = _corner(deck)
+    places = [_place_by_marker(corner, quad) for quad in quads]
+    if len(places) == 1:
+        return places[0]
+    (x_1, y_1, turn_1), (x_2, y_2, turn_2) = places
     bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
     if math.hypot(x_1 - x_2, y_1 - y_2) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
         return None
     # The line between both markers tells the direction better than either of them.
-    across, along = (middles[0] - middles[1]).tolist()
-    better = math.atan2(along, across) - math.atan2(corner[1], corner[0])
-    return (x_1 + x_2) / 2, (y_1 + y_2) / 2, better
+    across, along = (quads[0].mean(axis=0) - quads[1].mean(axis=0)).tolist()
+    turn = math.atan2(along, across) - math.atan2(corner[1], corner[0])
+    return (x_1 + x_2) / 2, (y_1 + y_2) / 2, turn
 
 
-def _corner(deck: Deck) -> Points:
-    """(2,): from a card's middle to that of the marker in its upper right."""
-    reach = deck.marker_mm / 2 + deck.inset_mm
-    return np.array([deck.width_mm / 2 - reach, deck.height_mm / 2 - reach])
+def _place_by_marker(corner: Points, quad: Points) -> _Place:
+    """Return where a card lies by the marker in its upper right corner."""
+    up = quad[0] - quad[3] + quad[1] - quad[2]
+    right = quad[1] - quad[0] + quad[2] - quad[3]
+    # `right`, a quarter further, is another sight of `up`.
+    turn = math.atan2(right[1] - up[0], up[1] + right[0])
+    sine, cosine = math.sin(turn), math.cos(turn)
+    x, y = quad.mean(axis=0)
+    return (
+        float(x - cosine * corner[0] + sine * corner[1]),
+        float(y - sine * corner[0] - cosine * corner[1]),
+        turn,
+    )
 
 
-def unread_card(mark: Points) -> Lying:
-    """Return a card of which only a marker that does not decode is seen."""
-    x, y = mark.mean(axis=0)
-    return Lying(UNREAD, float(x), float(y), 0.0, (mark,), mark)
+# ---- the order of a fan --------------------------------------------------------------------------
 
 
-def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple[str, ...]:
-    """The names of a zone's open cards from the bottom to the top; `UNREAD` for every card whose
-    place is a guess, and between cards that lie on each other with a step wider than `widest_mm`:
-    there another one may lie out of sight.
+def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tuple[str, ...]:
+    """Return the names of a zone's open cards from the bottom to the top.
 
-    `seat_up` is 1 when fans grow towards +y, -1 towards -y.
+    `UNREAD` stands for every card whose place is a guess, and between cards that lie on each other
+    with a step wider than `widest_mm`, as another one may lie there out of sight. `seat_up` is 1
+    when fans grow towards +y, -1 towards -y.
     """
+    guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = proofs_of(cards)
+    proofs = _proofs(cards)
     above = _closure(proofs)
-    if above.diagonal().any():
-        return (UNREAD,) * len(cards)
     direction = _direction(cards, proofs, seat_up)
-    if direction is None or not _is_one_fan(cards, direction, seat_up):
-        return (UNREAD,) * len(cards)
+    if above.diagonal().any() or direction is None or not _is_one_fan(cards, direction, seat_up):
+        return guess
     along = _along(cards, direction)
     names = [card.name for card in cards]
     before = above.T.copy()
@@ -252,111 +181,143 @@ def fan_order(cards: Sequence[Lying], seat_up: float, widest_mm: float) -> tuple
             names[i] = names[j] = UNREAD
     order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
     if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
-        return (UNREAD,) * len(cards)
+        return guess
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
-        is_wide = (
-            _touch(cards[lower], cards[upper]) and abs(along[upper] - along[lower]) > widest_mm
-        )
-        fan += [UNREAD, names[upper]] if is_wide else [names[upper]]
+        if abs(along[upper] - along[lower]) > widest_mm and _touch(cards[lower], cards[upper]):
+            fan.append(UNREAD)
+        fan.append(names[upper])
     return tuple(fan)
 
 
+def _proofs(cards: Sequence[OpenCard]) -> NDArray[np.bool_]:
+    """Return (N, N): of which cards, by row, it is proved that they lie on which, by column."""
+    proofs = np.zeros((len(cards),) * 2, np.bool_)
+    for i, upper in enumerate(cards):
+        for j, lower in enumerate(cards):
+            if i != j and lower.name != UNREAD:
+                proofs[i, j] = any(_reaches_into(mark, lower.outline) for mark in upper.marks)
+    return proofs
+
+
+def _reaches_into(mark: Points, outline: Points) -> bool:
+    """Tell whether a corner of a marker lies well within an outline."""
+    polygon = outline.astype(np.float32)
+    return any(
+        cv2.pointPolygonTest(polygon, corner, True) >= _ON_TOP_MM for corner in mark.tolist()
+    )
+
+
 def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Who lies above whom, also by way of others."""
+    """Return who lies above whom, also by way of others."""
     above = proofs.copy()
     for middle in range(len(above)):
         above |= np.outer(above[:, middle], above[middle])
     return above
 
 
-def _direction(cards: Sequence[Lying], proofs: NDArray[np.bool_], seat_up: float) -> Points | None:
-    """(2,): the way the fan grows, by what is proved, else as its seat lays it; None when the
-    proofs disagree."""
-    is_read = np.array([card.name != UNREAD for card in cards])
-    middles, (upper, lower) = (
-        np.array([card.middle for card in cards]),
-        np.nonzero(proofs & is_read & is_read[:, None]),
-    )
-    steps = middles[upper] - middles[lower]
-    lengths = np.hypot(*steps.T)
-    is_far = lengths > 4
-    if not is_far.any():
+def _direction(
+    cards: Sequence[OpenCard], proofs: NDArray[np.bool_], seat_up: float
+) -> Points | None:
+    """Return (2,): the way a fan grows, by what is proved, else as its seat lays it.
+
+    None when the proofs disagree.
+    """
+    ways = []
+    for upper, lower in np.argwhere(proofs):
+        step = cards[upper].middle - cards[lower].middle
+        length = math.hypot(*step)
+        if cards[upper].name != UNREAD and length > _LEAST_STEP_MM:
+            ways.append(step / length)
+    if not ways:
         return np.array([0.0, seat_up])
-    mean = (steps[is_far] / lengths[is_far, None]).mean(axis=0)
+    mean = np.mean(ways, axis=0)
     length = math.hypot(*mean)
-    return np.asarray(mean / length) if length > 0.5 else None
+    return np.asarray(mean / length) if length > _LEAST_AGREEMENT else None
 
 
-def _along(cards: Sequence[Lying], direction: Points) -> Points:
-    """(N,): how far along the fan each lies, by its middle; by its first marker where some show no
-    more."""
+def _along(cards: Sequence[OpenCard], direction: Points) -> list[float]:
+    """Return how far along the fan each card lies, by its middle.
+
+    Where some show no more, it is by the first marker of each.
+    """
     if all(card.name != UNREAD for card in cards):
-        return np.array([float(card.middle @ direction) for card in cards])
-    return np.array(
-        [min(float(mark.mean(axis=0) @ direction) for mark in card.marks) for card in cards]
-    )
-
-
-def _is_one_fan(cards: Sequence[Lying], direction: Points, seat_up: float) -> bool:
-    """Do the cards hang together? Where they do not overlap, gaps must be small and the fan lie as
-    its seat lays it."""
-    groups: list[list[Lying]] = []
+        return [float(card.middle @ direction) for card in cards]
+    along = []
     for card in cards:
-        touching = [group for group in groups if any(_touch(card, other) for other in group)]
-        groups = [group for group in groups if group not in touching]
-        groups.append([card, *(other for group in touching for other in group)])
+        along.append(min(float(mark.mean(axis=0) @ direction) for mark in card.marks))
+    return along
+
+
+def _is_one_fan(cards: Sequence[OpenCard], direction: Points, seat_up: float) -> bool:
+    """Tell whether cards hang together.
+
+    Where they do not overlap, gaps must be small and the fan lie as its seat lays it.
+    """
+    groups = _groups(cards)
     if len(groups) == 1:
         return True
-    if direction[1] * seat_up < 0.5:
+    if direction[1] * seat_up < _LEAST_AGREEMENT:
         return False
     aside = np.array([-direction[1], direction[0]])
-    places = sorted(
-        (np.vstack([card.outline for card in group]) for group in groups),
-        key=lambda p: float((p @ direction).mean()),
-    )
-    for low, high in pairwise(places):
-        gap = float((high @ direction).min() - (low @ direction).max())
-        if (
-            not -_APART_MM <= gap <= _GAP_MM
-            or abs(float((high @ aside).mean() - (low @ aside).mean())) > _ASIDE_MM
-        ):
+    groups.sort(key=lambda outlines: float((outlines @ direction).mean()))
+    for low, high in pairwise(groups):
+        gap = (high @ direction).min() - (low @ direction).max()
+        off = (high @ aside).mean() - (low @ aside).mean()
+        if not -_APART_MM <= gap <= _GAP_MM or abs(off) > _ASIDE_MM:
             return False
     return True
 
 
-def _touch(one: Lying, other: Lying) -> bool:
-    if math.dist((one.x_mm, one.y_mm), (other.x_mm, other.y_mm)) < min(
-        one.within_mm, other.within_mm
-    ):
-        return True
-    return (
-        cv2.intersectConvexConvex(one.outline.astype(np.float32), other.outline.astype(np.float32))[
-            0
-        ]
-        > 0
-    )
+def _groups(cards: Sequence[OpenCard]) -> list[Points]:
+    """Return the outlines (N, 2) of cards that touch each other, also by way of others."""
+    groups: list[list[OpenCard]] = []
+    for card in cards:
+        group, apart = [card], []
+        for other in groups:
+            if any(_touch(card, member) for member in other):
+                group += other
+            else:
+                apart.append(other)
+        groups = [*apart, group]
+    return [np.vstack([card.outline for card in group]) for group in groups]
+
+
+def _touch(one: OpenCard, other: OpenCard) -> bool:
+    outlines = one.outline.astype(np.float32), other.outline.astype(np.float32)
+    return cv2.intersectConvexConvex(*outlines)[0] > 0
+
+
+# ---- several pictures ----------------------------------------------------------------------------
 
 
 def agreed_fans(
     pictures: Sequence[Layout], unknown: Collection[Square]
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
-    """What several pictures of a still table say of the zones that are known, and the zones in
-    which they differ.
+    """Return what several pictures of a still table say, and the zones in which they differ.
 
     A card that was read once is no longer an `X`.
     """
     fans: dict[Square, tuple[str, ...]] = {}
     torn = set()
-    for zone in {zone for fans_seen in pictures for zone in fans_seen if zone not in unknown}:
-        readings = [fans_seen.get(zone, ()) for fans_seen in pictures]
-        if len({len(reading) for reading in readings}) > 1:
-            torn.add(zone)
-            continue
-        places = [set(names) - {UNREAD} for names in zip(*readings, strict=True)]
-        named = [name for names in places for name in names]
-        if any(len(names) > 1 for names in places) or len(set(named)) < len(named):
+    for zone in set().union(*pictures) - set(unknown):
+        fan = _agreed_fan([picture.get(zone, ()) for picture in pictures])
+        if fan is None:
             torn.add(zone)
         else:
-            fans[zone] = tuple(next(iter(names), UNREAD) for names in places)
+            fans[zone] = fan
     return fans, torn
+
+
+def _agreed_fan(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
+    """Return the fan that all readings of a zone tell. None when they differ."""
+    if len({len(reading) for reading in readings}) > 1:
+        return None
+    fan, named = [], list[str]()
+    for names in zip(*readings, strict=True):
+        read = set(names) - {UNREAD}
+        if len(read) > 1:
+            return None
+        named += read
+        fan.append(next(iter(read), UNREAD))
+    return tuple(fan) if len(set(named)) == len(named) else None

@@ -30,8 +30,7 @@ def lying_free(
     now: NDArray[np.float32],
     bare: NDArray[np.float32],
 ) -> frozenset[Square]:
-    """Those of the squares on which lies what does not reach the edge of the picture, as an arm
-    does.
+    """Return the squares on which lies what does not reach the edge of the picture, as an arm does.
 
     `now` and `bare` are (rows, columns) of brightness in blocks: the picture, and the one before
     the thing came.

@@ -76,7 +76,7 @@ class Found:
 
 @lru_cache(maxsize=8)
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
-    """OpenCV's dictionary of that name, such as `DICT_6X6_250`; raises `Malformed`."""
+    """Return OpenCV's dictionary of that name, such as `DICT_6X6_250`. Raises `Malformed`."""
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
         raise Malformed(
@@ -157,8 +157,10 @@ class MarkerFinder:
 
 
 def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
-    """Return most markers of a picture, made smaller; None: it is so small that it is to be looked
-    at as it is."""
+    """Return most markers of a picture, made smaller.
+
+    None: it is so small that it is to be looked at as it is.
+    """
     width = luma.shape[1]
     if width <= _FEW_PX:
         return None
@@ -185,13 +187,15 @@ def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighti
 
 
 def is_large(luma: Luma) -> bool:
-    """Does a picture show in half its size what there is to see?"""
+    """Tell whether a picture shows in half its size what there is to see."""
     return bool(luma.shape[1] > _LARGE_PX)
 
 
 def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
-    """Move corners (4, 2) px each to where edges meet in the picture; those that would go far
-    stay."""
+    """Move corners (4, 2) px each to where edges meet in the picture.
+
+    Those that would go far stay.
+    """
     if not quads:
         return []
     rough = np.vstack(quads).astype(np.float32)
@@ -208,8 +212,10 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
 
 
 def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
-    """Return boxes of the picture that hold all these blocks and a margin; boxes that would touch
-    are one."""
+    """Return boxes of the picture that hold all these blocks and a margin.
+
+    Boxes that would touch are one.
+    """
     reach = int(np.ceil(margin_px / BLOCK_PX))
     wide = np.asarray(
         cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8
@@ -229,14 +235,15 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
 
 @lru_cache(maxsize=512)
 def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint8]:
-    """(n + 2, n + 2) uint8: the print in modules, 0 black, 255 white, the black rim included."""
+    """Return (n + 2, n + 2) uint8: the print in modules, 0 black, 255 white, the black rim
+    included."""
     book = dictionary_of(dictionary)
     return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), dtype=np.uint8)
 
 
 @lru_cache(maxsize=512)
 def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
-    """(4, (n + 2)²): the print in each turn, without its mean, of length 1."""
+    """Return (4, (n + 2)²): the print in each turn, without its mean, of length 1."""
     print_ = marker_modules(marker, dictionary).astype(np.float64)
     print_ -= print_.mean()
     print_ /= np.linalg.norm(print_)
@@ -244,14 +251,14 @@ def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
 
 
 def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
-    """An unsharp-masked copy: defocused modules separate again."""
+    """Return an unsharp-masked copy, in which defocused modules separate again."""
     soft = cv2.GaussianBlur(luma, (0, 0), sigma)
     return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), dtype=np.uint8)
 
 
 def without_shadows(luma: Luma, window_px: int) -> Luma:
-    """A copy in which white is equally bright everywhere, also on both sides of a shadow's hard
-    edge.
+    """Return a copy in which white is equally bright everywhere, also on both sides of a shadow's
+    hard edge.
 
     `window_px` is wider than what is dark together within a marker, three or four modules, and less
     than a marker.
@@ -261,16 +268,20 @@ def without_shadows(luma: Luma, window_px: int) -> Luma:
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
-    """(7, 7) mean brightness of the modules of a marker whose corners are `quad`, the black rim
-    included."""
+    """Return (7, 7): the mean brightness of the modules of a marker with these corners (4, 2).
+
+    The black rim is included.
+    """
     side = _INNER.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
     return np.asarray(_INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T)
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:
-    """Has a quadrangle a dark rim and both tones inside, as a marker that is damaged or half hidden
-    has?"""
+    """Tell whether a quadrangle has a dark rim and both tones inside.
+
+    So has a marker that is damaged or half hidden.
+    """
     if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
@@ -282,7 +293,7 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
 
 
 def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY) -> float:
-    """The correlation of what a quadrangle shows with a marker's print."""
+    """Return the correlation of what a quadrangle shows with a marker's print."""
     means = modules_in(luma, quad)
     means -= means.mean()
     return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(
@@ -297,7 +308,8 @@ def best_guess(
     dictionary: str = DICTIONARY,
     least: tuple[float, float] = (0.68, 0.25),
 ) -> Sighting | None:
-    """The candidate whose print correlates with the content of a quadrangle, if one clearly does.
+    """Return the candidate whose print correlates with the content of a quadrangle, if one clearly
+    does.
 
     A wrong entry is worse than none: `least` is the correlation it needs, and how much more than
     the next candidate. Measured: prints of other ids reach .57 in sharp pictures and less in soft

@@ -70,12 +70,12 @@ class _SquaresView(_View):
         }
 
     def square_of(self, quad: Points) -> Square | None:
-        """Where a quadrangle lies."""
+        """Return where a quadrangle lies."""
         x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
         return self.kit.board.square_at(x, y)
 
     def is_open(self, quad: Points) -> bool:
-        """Does a quadrangle lie on a square of the area?"""
+        """Tell whether a quadrangle lies on a square of the area."""
         return self.square_of(quad) in self.area
 
 
@@ -107,7 +107,7 @@ def read_closer(
 
 
 def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
-    """On which of these squares is something that resembles a marker, read or not?"""
+    """Return those of these squares on which something resembles a marker, read or not."""
     found = set()
     for square in squares:
         for height in _heights(kit):
@@ -123,8 +123,10 @@ def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]
 def lost_corners(
     board: Board, pose: Pose, luma: Luma, seen: Collection[int]
 ) -> tuple[Sighting, ...]:
-    """Corner markers of the board that were overlooked, searched for where a rough pose puts
-    them."""
+    """Return corner markers of the board that were overlooked.
+
+    They are searched for where a rough pose puts them.
+    """
     found = []
     for marker in set(board.corners) - set(seen):
         x, y = board.corner_centres_mm[marker]
@@ -158,8 +160,10 @@ def _at(
     is_open: Callable[[Points], bool],
     ways: Sequence[Way],
 ) -> Iterator[Sighting]:
-    """What is found of the wanted ids in one view, prepared in these ways, each once, in pixels of
-    the view."""
+    """Yield what is found of the wanted ids in one view, each once, in pixels of the view.
+
+    The view is prepared in each of these ways.
+    """
     for prepare in ways:
         picture = prepare(view.luma)
         hits = _FINDER.find(picture, 0.5 * view.side)
@@ -172,8 +176,10 @@ def _at(
 
 
 def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
-    """The correlation of a view, at half its size, with a marker's print where it is most like it,
-    and where that is, (4, 2) px of the view."""
+    """Return the correlation of a view with a marker's print where it is most like it.
+
+    The view is looked at in half its size. Also returns where that is, (4, 2) px of the view.
+    """
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     fits = cv2.matchTemplate(half, _small_print(marker), cv2.TM_CCOEFF_NORMED)
     _, likeness, _, corner = cv2.minMaxLoc(fits)
@@ -184,7 +190,7 @@ def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
 
 @lru_cache(maxsize=64)
 def _small_print(marker: int) -> Luma:
-    """A marker's print as it looks in a view at half its size; not to be written to."""
+    """Return a marker's print as it looks in a view at half its size. Not to be written to."""
     print_ = cv2.resize(
         marker_modules(marker), (_MARKER_PX // 2,) * 2, interpolation=cv2.INTER_AREA
     )
@@ -206,7 +212,7 @@ BETTER: Sequence[Way] = (sharpened, _evened)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
-    """The squares in groups that hang together."""
+    """Return the squares in groups that hang together."""
     rest, areas = set(squares), []
     while rest:
         area, edge = set[Square](), [rest.pop()]
@@ -221,19 +227,19 @@ def _areas(squares: Collection[Square]) -> list[set[Square]]:
 
 
 def _heights(kit: Kit) -> list[float]:
-    """How high markers lie, mm, the highest first."""
+    """Return how high markers lie, mm, the highest first."""
     return sorted({face.height_mm for face in kit.faces}, reverse=True)
 
 
 def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
-    """These squares from straight above at the height of a piece's marker."""
+    """Return these squares from straight above at the height of a piece's marker."""
     scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
     maps = pose.plane_maps(*_room_of(kit, area), height_mm, scale)
     return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
 
 
 def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The lowest and the highest corner, mm, of these squares with room for pieces that lie
+    """Return the lowest and the highest corner, mm, of these squares with room for pieces that lie
     askew."""
     board = kit.board
     centres = np.array([board.centre_mm(square) for square in area])
@@ -249,7 +255,7 @@ def _guesses(
     wanted: Collection[int],
     is_open: Callable[[Points], bool],
 ) -> Iterator[Sighting]:
-    """Quadrangles of a marker's size, px, on places that are open, and what they most likely are.
+    """Yield what quadrangles of a marker's size, px, on open places most likely are.
 
     A scratch may break a marker's outline, but not that of the white around it as well.
     """

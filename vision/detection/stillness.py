@@ -95,8 +95,9 @@ class Exposure(NamedTuple):
 
 
 def exposure_between(before: Small, now: Small) -> Exposure:
-    """Return the light of `now` by that of `before`; what differs in less than half of the picture
-    does not count.
+    """Return the light of `now` by that of `before`.
+
+    What differs in less than half of the picture does not count.
 
     Each row of blocks has a gain of its own, since lamps on alternating current light a picture in
     bands when its rows are exposed one after the other; what is left tells a gain and an offset, by
@@ -124,7 +125,7 @@ def exposure_between(before: Small, now: Small) -> Exposure:
 
 
 def _gains_of_rows(before: Small, now: Small) -> Small:
-    """Return (rows, 1): the gain of each row by the median along it; bands are wide."""
+    """Return (rows, 1): the gain of each row by the median along it. Bands are wide."""
     ratios = now / np.maximum(before, np.float32(_DARKEST))
     middle = ratios.shape[1] // 2
     rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
@@ -152,7 +153,7 @@ def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
 
 
 def middle_of(values: NDArray[Any]) -> float:
-    """Return the median; `np.median` takes several times as long for so few."""
+    """Return the median. `np.median` takes several times as long for so few."""
     place = values.size // 2
     return float(np.partition(values, place, axis=None)[place])
 
@@ -187,8 +188,10 @@ class Noise:
 
 
 def bounds_of(noise: Noise, rest: Small) -> Small:
-    """Return (rows, columns): the least changes that count; `rest` are those in question, for a
-    first idea."""
+    """Return (rows, columns): the least changes that count.
+
+    `rest` are those in question, for a first idea.
+    """
     if noise.bounds is not None and noise.bounds.shape == rest.shape:
         return noise.bounds
     size = np.abs(rest)
@@ -245,8 +248,9 @@ def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tu
 
 
 def _step_of(size: Small, typical: float) -> float | None:
-    """Return how much single blocks differ that stand alone; None when there are few: that is
-    chance.
+    """Return how much single blocks differ that stand alone.
+
+    None when there are few: that is chance.
 
     Whatever moves is larger than a block, so that nothing of this is learned of it.
     """
@@ -262,8 +266,10 @@ def _step_of(size: Small, typical: float) -> float | None:
 
 
 def is_incoherent(rest: Small, moved: Blocks) -> bool:
-    """Is what seems to move nothing but noise? Things have parts next to each other that change
-    alike."""
+    """Tell whether what seems to move is nothing but noise.
+
+    Things have parts next to each other that change alike.
+    """
     if np.count_nonzero(moved) < _MANY * moved.size:
         return False
     values = np.where(moved, rest, 0)
@@ -275,7 +281,10 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """What the next picture is compared with; all pictures are (rows, columns) of blocks."""
+    """What the next picture is compared with.
+
+    All pictures are (rows, columns) of blocks.
+    """
 
     noise: Noise = field(default_factory=Noise)
     now: Small | None = None

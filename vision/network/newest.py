@@ -49,14 +49,18 @@ class Newest(Generic[T]):
             return True
 
     def fail(self, error: CameraError) -> None:
-        """There will be no more pictures: whoever waits for one is told why."""
+        """Tell whoever waits for a picture why there will be no more."""
         with self._change:
             self._error = error
             self._change.notify_all()
 
     def take(self, timeout_s: float) -> Stamped[T] | None:
-        """Wait for a picture that nobody has taken yet. Return None if there is none in time; raise
-        what failed."""
+        """Wait for a picture that nobody has taken yet.
+
+        Return None if there is none in time.
+
+        Raises what has failed.
+        """
         with self._change:
             self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)
             held, self._held = self._held, None

@@ -12,10 +12,8 @@ from collections.abc import Callable
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-from vision.cameras.colours import Colours
 from vision.cameras.files import decode_picture
-from vision.cameras.source import Device
-from vision.detection.markers import Luma
+from vision.cameras.source import Device, Taken
 from vision.network.newest import SILENCE_S, Newest
 
 PHONE = "phone"
@@ -64,34 +62,25 @@ class PhoneCamera(Device):
         super().__init__(clock)
         self.identity = f"phone {line.phone}"
         self._line = line
-        self._at_s = 0.0
-        self._tint: Callable[[], Colours | None] | None = None
         line.is_moving = True
 
     def pace(self, is_moving: bool) -> None:
         """Ask for pictures often, or seldom."""
         self._line.is_moving = is_moving
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         sent = self._line.newest.take(SILENCE_S)
         if sent is None:
             raise CameraError(self._why_silent())
-        self._at_s = sent.at_s
         try:
-            luma, self._tint = decode_picture(sent.what)
+            luma, colours = decode_picture(sent.what)
         except CameraError:
             raise CameraError(
                 say("The phone sends no pictures that can be read: open its page again")
             ) from None
-        return luma
+        return Taken(luma, colours, self._clock.monotonic_s() - sent.at_s)
 
     def _why_silent(self) -> str:
         if self._line.newest.late:
             return say("The phone’s pictures come too late: bring it closer to the Wi-Fi")
         return say("The phone sends no pictures: unlock it and open its camera page")
-
-    def _age_s(self) -> float:
-        return self._clock.monotonic_s() - self._at_s
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        return self._tint

@@ -27,7 +27,7 @@ from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.files import decode_picture
-from vision.cameras.source import Device
+from vision.cameras.source import Device, Taken
 from vision.detection.markers import Luma
 from vision.network.newest import SILENCE_S, Newest
 
@@ -50,7 +50,10 @@ _LENGTH = re.compile(rb"content-length:\s*(\d{1,8})", re.IGNORECASE)
 
 
 class NetworkCamera(Device):
-    """A camera at an address. Must be overridden: `_receive`, `_decoded`; may be: `_hang_up`."""
+    """A camera at an address.
+
+    Must be overridden: `_receive`, `_decoded`. May be overridden: `_hang_up`.
+    """
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
@@ -62,8 +65,7 @@ class NetworkCamera(Device):
         )  # without name and password, which an address may hold
         self.identity = f"network {self.name}{self._address.path}"
         self._newest = Newest[Any](clock)
-        self._at_s = 0.0
-        self._tint: Callable[[], Colours | None] | None = None
+        self._has_begun = False
         self._thread = threading.Thread(target=self._run, name="network-camera", daemon=True)
         self._thread.start()
 
@@ -106,16 +108,16 @@ class NetworkCamera(Device):
             )
         self._newest.fail(error)
 
-    def _luma(self) -> Luma:
-        sent = self._newest.take(SILENCE_S if self._at_s else BEGIN_TIMEOUT_S)
+    def _take(self) -> Taken:
+        sent = self._newest.take(SILENCE_S if self._has_begun else BEGIN_TIMEOUT_S)
         if sent is None:
             raise self._too_slow()
-        self._at_s = sent.at_s
+        self._has_begun = True
         try:
-            luma, self._tint = self._decoded(sent.what)
+            luma, tint = self._decoded(sent.what)
         except CameraError:
             raise self._no_picture() from None
-        return luma
+        return Taken(luma, tint, self._clock.monotonic_s() - sent.at_s)
 
     def _too_slow(self) -> CameraError:
         return CameraError(
@@ -133,12 +135,6 @@ class NetworkCamera(Device):
                 name=self.name,
             )
         )
-
-    def _age_s(self) -> float:
-        return self._clock.monotonic_s() - self._at_s
-
-    def _colours(self) -> Callable[[], Colours | None] | None:
-        return self._tint
 
     def _release(self) -> None:
         self._hang_up()
@@ -221,8 +217,10 @@ class MjpegCamera(NetworkCamera):
 
 
 class RtspCamera(NetworkCamera):
-    """A video by RTSP. FFmpeg receives and decodes it, in OpenCV; no JPEG decoder of OpenCV is
-    asked."""
+    """A video by RTSP.
+
+    FFmpeg receives and decodes it, in OpenCV, and no JPEG decoder of OpenCV is asked.
+    """
 
     def _receive(self) -> None:
         with socket.create_connection((self._host, self._port or 554), ANSWER_TIMEOUT_S):
@@ -284,8 +282,10 @@ def _credentials(address: SplitResult) -> dict[str, str]:
 
 
 def _cut_part(held: bytearray, boundary: bytes) -> bytes | None:
-    """Take the first whole part off: without its head. Return None while there is none; empty: what
-    was no part."""
+    """Take the first whole part off, without its head.
+
+    Returns None while there is none, and nothing for what was no part.
+    """
     begin = held.find(boundary)
     if begin < 0:
         return None

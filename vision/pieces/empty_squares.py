@@ -110,7 +110,7 @@ def covered_among(bare: Bare, shot: Snapshot, squares: Iterable[Square]) -> set[
 
 
 def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
-    """Return how squares look after these were seen to be empty; only those in full view count."""
+    """Return how squares look after these were seen to be empty. Only those in full view count."""
     learned, kernel = dict(bare), np.ones((3, 3), np.uint8)
     for square in empty:
         row = shot.row[square]
@@ -168,8 +168,10 @@ def _as_paper(
 
 
 def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
-    """Return (N,): how bright paper is along the outlines of squares; 0 where nothing is seen of
-    one."""
+    """Return (N,): how bright paper is along the outlines of squares.
+
+    0 where nothing is seen of one.
+    """
     shade = shot.shade[rows]
     shade[np.isnan(shade).all(axis=1)] = 0
     return np.asarray(np.nanmedian(shade, axis=1))
@@ -186,7 +188,7 @@ def _ninth_decile(tones: Tone, seen: Mask) -> Tone:
 
 
 def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
-    """Does a square show the same print as before, possibly under another light?"""
+    """Tell whether a square shows the same print as before, possibly under another light."""
     row = shot.row[square]
     tone, visible = shot.tones[row], shot.visible[row]
     if visible.mean() < _LEAST_SEEN:
@@ -206,8 +208,10 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
-    """Does the brightness of a square's paper change only gently, as in the soft edge of a
-    shadow?"""
+    """Tell whether the brightness of a square's paper changes only gently.
+
+    So it does in the soft edge of a shadow.
+    """
     values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[row], 0.03)), (0, 0), 1.0)
     kernel = np.ones((round(GENTLE_MM * cells.scale) // 2 * 2 + 1,) * 2, np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
@@ -217,7 +221,7 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
 
 
 def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
-    """Does a square show paper and outline under a shadow with edges?"""
+    """Tell whether a square shows paper and outline under a shadow with edges."""
     row, number = shot.row[square], cells.number[square]
     if not shot.line_depth.any():
         return False

@@ -100,8 +100,8 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
 
 @lru_cache(maxsize=16)
 def _edge_of(board: Board) -> Points:
-    """(8, 3) mm: the corners of the board, and the middles between them, where a lens bends its
-    sides most."""
+    """Return (8, 3) mm: the corners of the board, and the middles between them, where a lens bends
+    its sides most."""
     shares = np.array([(0, 0), (0.5, 0), (1, 0), (1, 0.5), (1, 1), (0.5, 1), (0, 1), (0, 0.5)])
     return flat(shares * (board.width_mm, board.height_mm))
 

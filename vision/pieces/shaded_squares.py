@@ -90,7 +90,7 @@ class _Light:
         return self.strays <= _STRAY_SHARE and not self.narrow
 
     def at(self, places_mm: Values) -> Values:
-        """(N,): the light at places (N, 2)."""
+        """Return (N,): the light at places (N, 2)."""
         across_mm = _across(places_mm, self.angle)
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
         if self.slopes is not None:
@@ -101,8 +101,9 @@ class _Light:
 def reflectance(
     tone: Values, seen: NDArray[np.bool_], paper: Paper, sides: tuple[bool, ...]
 ) -> Values | None:
-    """A cell (h, w) by the light that falls on each of its pixels; None when no light explains its
-    paper.
+    """Return a cell (h, w) by the light that falls on each pixel.
+
+    None: no light explains its paper.
 
     `seen` is False where something stands in front; `sides` says beyond which outlines there is
     plain paper.
@@ -149,8 +150,10 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
 
 
 def _goes_on(cell: _Cell) -> bool:
-    """Is paper beyond a cell's outline as dark, and as bright, as within? What is there alone lies
-    on the square."""
+    """Tell whether paper beyond a cell's outline is as dark, and as bright, as within.
+
+    What is within alone lies on the square.
+    """
     own = cell.values[cell.paper]
     if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
         return False
@@ -163,7 +166,7 @@ def _goes_on(cell: _Cell) -> bool:
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
-    """The direction in which paper changes most, radians."""
+    """Return the direction in which paper changes most, radians."""
     paper = np.zeros(values.size, np.uint8)
     paper[inside] = 255
     paper[beyond] = 255
@@ -179,8 +182,8 @@ def _across(places_mm: Values, angle: float) -> Values:
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """(N, 6): by what a light may change along an edge, as in the soft rim of another shadow: cubic
-    polynomials."""
+    """Return (N, 6): by what a light may change along an edge, as in the soft rim of another
+    shadow: cubic polynomials."""
     along, across = _across(places_mm, angle + np.pi / 2) / _HALF_MM, across_mm / _HALF_MM
     return np.column_stack(
         [along, along * across, along**2, along * across**2, along**2 * across, along**3]
@@ -188,8 +191,10 @@ def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.fl
 
 
 def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
-    """The light as a function of the place across an edge; an `uneven` one also changes gently
-    along it."""
+    """Return the light as a function of the place across an edge.
+
+    An `uneven` one also changes gently along it.
+    """
     places_mm = cell.print_.places_mm[cell.paper]
     across_mm = _across(places_mm, angle)
     first_mm = float(across_mm.min())
@@ -219,8 +224,10 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
 def _slopes(
     gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
 ) -> NDArray[np.float64]:
-    """(N,): how much of each of these changes there is (least squares), whatever the light is in
-    each step, and with a tone of its own beyond the outline."""
+    """Return (N,): how much of each of these changes there is, by least squares.
+
+    The light may be any in each step, and have a tone of its own beyond the outline.
+    """
     number = np.maximum(np.bincount(steps), 1)
     columns = np.column_stack([gently, cell.is_beyond, cell.values[cell.paper]])
     off = np.column_stack(
@@ -236,8 +243,10 @@ def _slopes(
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
-    """Does a light, one value each `_STEP_MM`, change and change back within less than a shadow's
-    width?"""
+    """Tell whether a light changes and changes back within less than a shadow's width.
+
+    It has one value for each `_STEP_MM`.
+    """
     wide = round(_NARROW_MM / _STEP_MM) // 2 * 2 + 1
     line = cv2.copyMakeBorder(
         profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE

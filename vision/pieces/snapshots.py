@@ -94,7 +94,9 @@ def take_snapshot(
     *,
     squares: Collection[Square] | None,
 ) -> tuple[Snapshot, Sheet]:
-    """Look at these squares of a (height, width) picture; None: at all.
+    """Look at these squares of a (height, width) picture.
+
+    None: at all.
 
     `corners` are the corner markers read in this picture, `bodies` (N, K, 2) mm outlines of what
     pieces hide of the board. Only a look at all squares measures how bright the paper is and how
@@ -198,7 +200,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 def _with_paper(
     sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], maps: Maps
 ) -> Sheet:
-    """Take a view into account; where a corner marker is hidden, paper is as bright as it was."""
+    """Take a view into account. Where a corner marker is hidden, paper is as bright as it was."""
     board, whites = sheet.board, dict(sheet.whites)
     half = (board.corner_mm / 2 + 1.5) * cells.scale
     for marker in corners:

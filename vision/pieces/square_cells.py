@@ -84,7 +84,7 @@ class SquareCells:
         """(N, 2): row and column of the upper left pixel of each cell in the view."""
 
     def _axis(self) -> NDArray[np.float64]:
-        """(side,): how far pixels lie from the middle of a cell, mm."""
+        """Return (side,): how far pixels lie from the middle of a cell, mm."""
         return np.asarray((np.arange(self.side) + 0.5 - self.side / 2) / self.scale, np.float64)
 
     def _paper(self) -> Places:
@@ -138,7 +138,8 @@ class SquareCells:
         )
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
-        """(N, 4): is what lies next to each square, above, right, below and left, one of these?"""
+        """Return (N, 4): is what lies next to each square, above, right, below and left, one of
+        these?"""
         board = self.board
         chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
         for square in squares:

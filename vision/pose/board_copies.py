@@ -26,7 +26,7 @@ Corners = Mapping[int, Points]
 
 
 def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
-    """The sightings without those that show the same marker in the same place again."""
+    """Return the sightings without those that show the same marker in the same place again."""
     found: list[Sighting] = []
     for sighting in sightings:
         same = (s for s in found if s.marker == sighting.marker)
@@ -40,8 +40,10 @@ def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
 def boards_among(
     board: Board, corners: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> list[Corners]:
-    """The corner markers in groups that each fit one board, the largest group first; single ones
-    are left out."""
+    """Return the corner markers in groups that each fit one board, the largest group first.
+
+    Single ones are left out.
+    """
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
         found = [
@@ -65,8 +67,10 @@ def _grown(
     lens: Lens,
     size: tuple[int, int],
 ) -> tuple[list[Sighting], float]:
-    """A pair with the other markers that fit the same board, and what is left over, px; empty when
-    it fits none."""
+    """Return a pair with the other markers that fit the same board, and what is left over, px.
+
+    Empty when it fits none.
+    """
     group = list(pair)
     pose, misfit = _posed(board, group, lens, size)
     if pose is None:
@@ -108,8 +112,9 @@ def played_on(
     lens: Lens,
     last: Pose | tuple[int, int],
 ) -> Corners | None:
-    """The copy that lies where the board was, or else the only one with pieces on it; None: nobody
-    can tell.
+    """Return the copy that lies where the board was, or else the only one with pieces on it.
+
+    None: nobody can tell.
 
     `pieces`: places (4, 2) px of other markers by id. `last`: the last pose, or the picture's size
     without one.

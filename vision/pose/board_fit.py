@@ -73,16 +73,17 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """`pose` with its (9, 9) covariance; `misfit`: half the robust sum of squares of all that was
-    seen, in standard deviations; `tags`: those that lie where tags lie; `lines`: the printed lines
-    as that pose was last compared with them, none before."""
+    """A pose with its (9, 9) covariance, and what it rests on."""
 
     pose: Pose
     misfit: float
+    """Half the robust sum of squares of all that was seen, in standard deviations."""
     number: int
+    """How many coordinates were seen."""
     tags: Sequence[Tag] = ()
+    """Those that lie where tags lie."""
     lines: Lines | None = field(default=None, repr=False)
-    taken: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """The printed lines as that pose was last compared with them. None: it was not."""
 
     @property
     def lens_spread(self) -> Points:
@@ -92,9 +93,13 @@ class Fit:
 
 
 def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
-    """The best pose near `start` by markers alone. `lens_spread` (3,): standard deviations of what
-    is believed about the logarithm of the focal length, k1 and k2 of the start's lens. Tags that do
-    not fit are left out."""
+    """Return the best pose near `start` by markers alone.
+
+    Tags that do not fit are left out.
+
+    `lens_spread` (3,): standard deviations of what is believed about the logarithm of the focal
+    length, k1 and k2 of the start's lens.
+    """
     fit = _least_squares(_Problem(evidence, start, lens_spread))
     limit = _OUTLIER_PX * start.size[0] / 1280
     errors = tag_errors(fit.pose, evidence.tags)
@@ -108,14 +113,16 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
 def fit_seen_lines(
     evidence: Evidence, start: Pose, lens_spread: Points, points_mm: Points, lines: Lines
 ) -> Fit:
-    """The best pose near `start` by corner markers and lines (N,) that have been found, their
-    middles at `points_mm` (N, 3); tags are left out."""
+    """Return the best pose near `start` by corner markers and lines (N,) that have been found.
+
+    Their middles are at `points_mm` (N, 3). Tags are left out.
+    """
     problem = _Problem(replace(evidence, tags=()), start, lens_spread, lines=(points_mm, lines))
     return replace(_least_squares(problem), lines=lines)
 
 
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
-    """The fit, carried on over the printed lines as far as they can be told for certain."""
+    """Return the fit, carried on over the printed lines as far as they can be told for certain."""
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
     told = taken
@@ -129,7 +136,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         is_last = growth > 0 and told.sum() <= taken.sum()
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
-        fit = replace(_least_squares(problem), tags=fit.tags, lines=lines, taken=told)
+        fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         if is_last or (
             told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
         ):
@@ -140,18 +147,18 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
 
 
 def _moved_px(before: Pose, pose: Pose, points_mm: Points) -> float:
-    """How far a point has moved from one pose to the next, at most."""
+    """Return how far a point has moved from one pose to the next, at most."""
     return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
 
 
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
-    """(T,): root mean square by tag, px."""
+    """Return (T,): root mean square by tag, px."""
     errors = (_TagScene(tags).at(pose)[0] ** 2).sum(axis=1).reshape(-1, 4)
     return np.asarray(np.sqrt(errors.mean(axis=1)), dtype=np.float64)
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
-    """(N,): one standard deviation of where the pose puts points along their normals, px."""
+    """Return (N,): one standard deviation of where the pose puts points along their normals, px."""
     assert pose.covariance is not None
     _, by_place, by_lens = pose.project(points_mm)
     slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
@@ -170,9 +177,11 @@ class _TagScene:
         )
 
     def at(self, pose: Pose) -> tuple[Points, Points]:
-        """(4 T, 2): the squares that fit best where the tags' rays meet their planes, projected
-        back, less where the tags are; and how these residuals move with the pose and its lens, (8
-        T, 9)."""
+        """Return (4 T, 2): the residuals of the tags, and how they move with the pose and its lens,
+        (8 T, 9).
+
+        The squares that fit best where the tags' rays meet their planes are projected back.
+        """
         number = len(self._heights)
         if not number:
             return np.empty((0, 2)), np.empty((0, 9))
@@ -197,8 +206,8 @@ class _TagScene:
         arms: NDArray[np.complex128],
         turns: NDArray[np.complex128],
     ) -> Points:
-        """(4 T, 2, 9): how the squares' corners move in their planes with the pose, as the ends of
-        the rays do.
+        """Return (4 T, 2, 9): how the squares' corners move in their planes with the pose, as the
+        ends of the rays do.
 
         A ray's end moves so that its pixel stays (implicit function theorem); a square follows with
         the mean of its four ends, and turns with them.
@@ -268,7 +277,7 @@ class _Problem:
         )
 
     def pose(self, change: Points) -> Pose:
-        """The start, changed."""
+        """Return the start, changed."""
         return replace(
             self.start,
             rotation=self.start.rotation.reshape(3, 1) + change[:3, None],
@@ -277,7 +286,8 @@ class _Problem:
         )
 
     def at(self, change: Points) -> tuple[Points, Points]:
-        """Residuals (M,), the last three of what is believed about the lens, and slopes (M, 9)."""
+        """Return residuals (M,), the last three of what is believed about the lens, and slopes (M,
+        9)."""
         pose = self.pose(change)
         points = np.vstack([self._evidence.points_mm, self._lines_mm])
         seen, by_place, by_lens = pose.project(points)
@@ -302,8 +312,8 @@ class _Problem:
 
 
 def _robust(rest: Points) -> tuple[Points, float]:
-    """Weights of residuals, the last three of which always count in full, and half the sum of
-    squares."""
+    """Return weights of residuals, the last three of which always count in full, and half the sum
+    of squares."""
     size = np.abs(rest)
     weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
@@ -313,7 +323,10 @@ def _robust(rest: Points) -> tuple[Points, float]:
 
 
 def _least_squares(problem: _Problem) -> Fit:
-    """Levenberg and Marquardt's way with Huber's weights; the answer knows its covariance."""
+    """Fit a problem in Levenberg and Marquardt's way with Huber's weights.
+
+    The answer knows its covariance.
+    """
     change, damping = np.zeros(9), 1e-3
     rest, slopes = problem.at(change)
     weights, cost = _robust(rest)

@@ -56,7 +56,7 @@ class Model:
 
 
 def models_of(lens: Lens, focal_spread: float) -> Iterator[Model]:
-    """The model that is believed first, then those with more to say."""
+    """Yield the model that is believed first, then those with more to say."""
     focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
     yield Model(lens, (focal, bend, _FIXED))
     yield Model(lens, (_FOCAL_SPREAD, 4 * bend, 2 * bend))
@@ -65,7 +65,7 @@ def models_of(lens: Lens, focal_spread: float) -> Iterator[Model]:
 
 
 def wide_starts(lens: Lens) -> Iterator[Model]:
-    """Lenses of other angles, for a board of which the corner markers fit no believed one."""
+    """Yield lenses of other angles, for corner markers that fit no believed one."""
     spread = (_FOCAL_SPREAD, _BEND_SPREAD, _FIXED)
     for share in _WIDER:
         other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
@@ -75,8 +75,8 @@ def wide_starts(lens: Lens) -> Iterator[Model]:
 
 
 def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Model, Fit] | None:
-    """The model, of any angle of the lens, that explains the markers best, and its fit by these
-    alone."""
+    """Return the model, of any angle of the lens, that explains the markers best, and its fit by
+    these alone."""
     fits = [
         (model, fit)
         for model in wide_starts(lens)
@@ -86,7 +86,7 @@ def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[M
 
 
 def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | None:
-    """The best pose with a model by markers alone."""
+    """Return the best pose with a model by markers alone."""
     start = solve_pose(evidence.points_mm, evidence.points_px, model.lens, size)
     if start is None:
         return None
@@ -112,9 +112,11 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
 def checked_fit(
     luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points
 ) -> Fit | None:
-    """The fit of a pose by three corner markers whose lines, some of all, are where it puts them in
-    each quarter of the board; None where one quarter is hidden, or its lines are off: they are then
-    to be followed from the corners on."""
+    """Return the fit of a pose by three corner markers whose lines are where it puts them.
+
+    Some of all lines are looked at in each quarter of the board. None where one quarter is hidden, or
+    its lines are off: they are then to be followed from the corners on.
+    """
     printed, scale = lines_of(board), pose.size[0] / 1280
     every = max(1, min(_EVERY, len(printed.middles_mm) // _LEAST_CHECKED))
     middles = printed.middles_mm[::every]
@@ -138,8 +140,11 @@ def checked_fit(
 def explaining_fit(
     luma: Luma, board: Board, evidence: Evidence, lens: Lens, focal_spread: float
 ) -> Fit | None:
-    """The fit of the model that explains the picture best. Where nothing is known of the lens, one
-    of another angle is tried too: the way from the believed one may end halfway."""
+    """Return the fit of the model that explains the picture best.
+
+    Where nothing is known of the lens, one of another angle is tried too, as the way from the believed
+    one may end halfway.
+    """
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None
     starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
@@ -158,7 +163,7 @@ def explaining_fit(
 
 
 def _cost(fit: Fit, model: Model) -> float:
-    """Half the sum of squares over everything that should be seen, and what the model has to
+    """Return half the sum of squares over everything that should be seen, and what the model has to
     say."""
     lines = fit.lines
     assert lines is not None
@@ -173,8 +178,10 @@ def _cost(fit: Fit, model: Model) -> float:
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
-    """The squares where the pose is confirmed by printed lines, in one piece with the corner
-    markers seen at `corners` (N, 2) mm."""
+    """Return the squares where the pose is confirmed by printed lines.
+
+    They hang together with the corner markers seen at `corners` (N, 2) mm.
+    """
     lines: Lines | None = fit.lines
     if lines is None:
         return frozenset()

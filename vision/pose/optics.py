@@ -26,8 +26,9 @@ _ROUNDS = 8
 
 @dataclass(frozen=True)
 class Lens:
-    """`focal_ratio`: focal length by picture width; `k1`, `k2`: radial distortion (negative:
-    barrel).
+    """A lens by OpenCV's two models.
+
+    `focal_ratio`: focal length by picture width. `k1`, `k2`: radial distortion (negative: barrel).
 
     With r the distance from the axis on the plane, an ordinary lens puts a ray at r (1 + k1 r^2 +
     k2 r^4), a fisheye at a (1 + k1 a^2 + k2 a^4), a = atan r: OpenCV's `calib3d` and its `fisheye`
@@ -40,7 +41,7 @@ class Lens:
     is_fisheye: bool = False
 
     def matrix(self, size: tuple[int, int]) -> Points:
-        """Camera matrix for a picture of (width, height), the principal point in its middle."""
+        """Return camera matrix for a picture of (width, height), the principal point in its middle."""
         width, height = size
         focal = self.focal_ratio * width
         return np.array([[focal, 0, (width - 1) / 2], [0, focal, (height - 1) / 2], [0, 0, 1]])
@@ -56,7 +57,7 @@ class Lens:
         return bool(self.k1 or self.k2 or self.is_fisheye)
 
     def bent(self, plane: Points) -> Points:
-        """(N, 2) plane coordinates to bent ones."""
+        """Turn (N, 2) plane coordinates into bent ones."""
         if not self.bends:
             return plane
         squares = (plane**2).sum(axis=1, keepdims=True)
@@ -68,7 +69,7 @@ class Lens:
         return np.asarray(plane * (angles / radii * (1 + flat * (self.k1 + self.k2 * flat))))
 
     def straight(self, bent: Points) -> Points:
-        """(N, 2) bent coordinates to plane ones, the inverse of `bent`."""
+        """Turn (N, 2) bent coordinates into plane ones, the inverse of `bent`."""
         if not self.bends or not len(bent):
             return bent
         if not self.is_fisheye:
@@ -85,14 +86,14 @@ class Lens:
         return np.asarray(bent * (np.tan(angles) / radii))
 
     def changed(self, by: Points) -> Lens:
-        """The lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
+        """Return the lens whose logarithm of the focal length, k1 and k2 differ by so much, (3,)."""
         focal, k1, k2 = map(float, by)
         return replace(
             self, focal_ratio=self.focal_ratio * math.exp(focal), k1=self.k1 + k1, k2=self.k2 + k2
         )
 
     def as_fisheye(self) -> Lens:
-        """A fisheye without further distortion that shows as wide an angle."""
+        """Return a fisheye without further distortion that shows as wide an angle."""
         if self.is_fisheye:
             return self
         half = float(np.arctan(self.straight(np.array([[0.5 / self.focal_ratio, 0.0]]))[0, 0]))

@@ -35,8 +35,10 @@ one does."""
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """The camera as the board sees it. `markers`: how many corner markers it rests on; `rms_px`:
-    what is left over."""
+    """The camera as the board sees it.
+
+    `markers`: how many corner markers it rests on. `rms_px`: what is left over.
+    """
 
     rotation: Points
     translation: Points
@@ -64,7 +66,7 @@ class Pose:
         return np.asarray(-self.axes.T @ self.translation.ravel(), dtype=np.float64)
 
     def to_px(self, points_mm: Points) -> Points:
-        """(N, 2) pixels of (N, 3) points; those behind the camera give nonsense."""
+        """Return (N, 2) pixels of (N, 3) points. Those behind the camera give nonsense."""
         # OpenCV's own function works out all slopes as well, which takes ten times as long.
         points = (
             np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T
@@ -74,8 +76,10 @@ class Pose:
         return np.asarray(plane * self.matrix[0, 0] + self.matrix[:2, 2], dtype=np.float64)
 
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
-        """(N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`; NaN
-        where they do not."""
+        """Return (N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`.
+
+        NaN where they do not.
+        """
         points = np.asarray(points_px, dtype=np.float64).reshape(-1, 2)
         plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
@@ -105,14 +109,15 @@ class Pose:
         return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
 
     def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
-        """How large the board appears at a point: the smaller of both directions."""
+        """Return how large the board appears at a point: the smaller of both directions."""
         here, right, up = self.to_px(
             np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]])
         )
         return float(min(np.linalg.norm(right - here), np.linalg.norm(up - here)))
 
     def spread_mm(self, points_mm: Points) -> Points:
-        """(N,): one standard deviation of where the pose puts (N, 3) points, in mm on the board."""
+        """Return (N,): one standard deviation of where the pose puts (N, 3) points, in mm on the
+        board."""
         points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
@@ -136,8 +141,8 @@ class Pose:
         *,
         shrunk: float = 1.0,
     ) -> Maps:
-        """Where to look in the picture for each pixel of a view from straight above of a rectangle
-        at `z_mm`.
+        """Return where to look in the picture for each pixel of a view from straight above of a
+        rectangle at `z_mm`.
 
         `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is
         below. `shrunk`: where to look in the picture at this share of its size.
@@ -167,8 +172,8 @@ class Pose:
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
 
     def _rectified_places(self, to_rays: Points, size: tuple[int, int]) -> NDArray[np.float32]:
-        """(h, w, 2): the pixels of the rays to which `to_rays` (3, 3) takes the pixels of a view of
-        (width, height)."""
+        """Return (h, w, 2): the pixels of the rays to which `to_rays` (3, 3) takes the pixels of a
+        view of (width, height)."""
         # OpenCV takes any invertible matrix for the new camera's, and is twenty times as fast as
         # numpy here.
         camera = np.linalg.inv(to_rays)
@@ -195,24 +200,26 @@ class Maps:
     scale: float
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The view, (h, w); black outside the picture."""
+        """Return the view, (h, w). Black outside the picture."""
         view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, dtype=np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-        """The same view of a picture's colours, (h, w, 2), so much smaller; 128 (grey) outside the
-        picture."""
+        """Return the same view of a picture's colours, (h, w, 2), so much smaller.
+
+        128 (grey) outside the picture.
+        """
         pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
         return np.asarray(view, dtype=np.uint8)
 
     def to_view(self, points_mm: Points) -> Points:
-        """(N, 2) board coordinates to (N, 2) pixels of the view."""
+        """Turn (N, 2) board coordinates into (N, 2) pixels of the view."""
         corner = np.array([self.low_mm[0], self.high_mm[1]])
         return np.asarray((points_mm.reshape(-1, 2) - corner) * (self.scale, -self.scale) - 0.5)
 
     def to_board(self, points: Points) -> Points:
-        """(N, 2) pixels of the view to (N, 2) board coordinates."""
+        """Turn (N, 2) pixels of the view into (N, 2) board coordinates."""
         columns, rows = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
         x, y = (
             self.low_mm[0] + (columns + 0.5) / self.scale,
@@ -222,16 +229,18 @@ class Maps:
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
-    """(4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise), `turn_deg`
-    counter-clockwise."""
+    """Return (4, 2): the corners of a marker in OpenCV's order (upper left first, clockwise),
+    `turn_deg` counter-clockwise."""
     return rectangle_corners_mm(x_mm, y_mm, side_mm, side_mm, math.radians(turn_deg))
 
 
 def rectangle_corners_mm(
     x_mm: float, y_mm: float, width_mm: float, height_mm: float, turn: float
 ) -> Points:
-    """(4, 2): the corners of a rectangle, upper left first, clockwise; `turn` counter-clockwise in
-    radians."""
+    """Return (4, 2): the corners of a rectangle, upper left first, clockwise.
+
+    `turn` counter-clockwise in radians.
+    """
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
@@ -239,26 +248,29 @@ def rectangle_corners_mm(
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
-    """(N, 3): points of the board's plane, lifted to `z_mm`."""
+    """Return (N, 3): points of the board's plane, lifted to `z_mm`."""
     points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 2)
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
 def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
-    """(N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first,
+    """Return (N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first,
     clockwise."""
     return np.asarray(middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0))
 
 
 def square_mm(board: Board, square: Square) -> Points:
-    """(4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
+    """Return (4, 3): the corners of a square on the board's plane, upper left first, clockwise."""
     depth = board.depth_mm or board.square_mm
     return flat(rectangle_corners_mm(*board.centre_mm(square), board.square_mm, depth, 0.0))
 
 
 @lru_cache(maxsize=64)
 def corner_points_mm(board: Board, marker: int) -> Points:
-    """(4, 3): the printed corners of one of the board's corner markers; not to be written to."""
+    """Return (4, 3): the printed corners of one of the board's corner markers.
+
+    Not to be written to.
+    """
     corners = flat(square_corners_mm(*board.corner_centres_mm[marker], board.corner_mm))
     corners.flags.writeable = False
     return corners
@@ -271,8 +283,10 @@ def solve_pose(
     size: tuple[int, int],
     guess: Pose | None = None,
 ) -> Pose | None:
-    """The pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4, and how certain
-    it is; None when the camera would be below."""
+    """Return the pose from (N, 3) coplanar board points and their (N, 2) pixels, N >= 4.
+
+    It knows how certain it is. None when the camera would be below.
+    """
     pose = nearest_pose(points_mm, points_px, lens, size, guess)
     return pose and _with_covariance(pose, points_mm)
 
@@ -284,7 +298,7 @@ def nearest_pose(
     size: tuple[int, int],
     guess: Pose | None = None,
 ) -> Pose | None:
-    """The same without how certain it is.
+    """Return the same without how certain it is.
 
     Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
@@ -302,8 +316,9 @@ def nearest_pose(
 def rough_pose(
     points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]
 ) -> Pose | None:
-    """The same as the plane tells it at once, for half the time: within a marker's side at a corner
-    that is hidden.
+    """Return the same as the plane tells it at once, for half the time.
+
+    It is right within a marker's side at a corner that is hidden.
 
     With three corners and a lens that is only believed it is no worse there: median 4.6 px for 4.4,
     99 % 20 px for 54.
@@ -313,7 +328,7 @@ def rough_pose(
 
 
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
-    """The poses, one or two, that explain a plane almost equally well, the better one first."""
+    """Return the poses, one or two, that explain a plane almost equally well, the better one first."""
     matrix = lens.matrix(size)
     plane = lens.straight(
         (points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0]
@@ -334,8 +349,10 @@ def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, i
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
-    """The pose near another that fits best, with what is left over; None when the camera would be
-    below."""
+    """Return the pose near another that fits best, with what is left over.
+
+    None when the camera would be below.
+    """
     if lens.is_fisheye:
         rotation, translation = _stepped(replace(start, lens=lens), points_mm, points_px)
     else:
@@ -356,8 +373,10 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
 
 
 def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
-    """Rotation and translation (3, 1) each that fit best: Gauss and Newton's steps, each halved
-    until it is better."""
+    """Return rotation and translation (3, 1) that fit best.
+
+    They are found by Gauss and Newton's steps, each halved until it is better.
+    """
     place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
 
     def at(place: Points) -> tuple[Points, Points]:
@@ -383,8 +402,10 @@ def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points,
 
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
-    """Add how certain the pose is; corners are never trusted to better than 0.4 px, or 0.8 px while
-    some are hidden."""
+    """Add how certain the pose is.
+
+    Corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden.
+    """
     _, slopes, _ = pose.project(points_mm)
     normal = slopes.T @ slopes
     try:

@@ -58,15 +58,18 @@ def profiles(
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Half sides (N,) of squares as they are in a picture. `is_found` (N,); `off_px` (N,): how far
-    along `normals` (N, 2) from where the pose puts their middles, at `points_px` (N, 2); `is_in`
-    (N,): do they lie in the picture?"""
+    """Half sides (N,) of squares as they are in a picture."""
 
     is_in: NDArray[np.bool_]
+    """(N,): do they lie in the picture?"""
     is_found: NDArray[np.bool_]
+    """(N,)."""
     off_px: Points
+    """(N,): how far they are along `normals` from where the pose puts their middles."""
     points_px: Points
+    """(N, 2): where the pose puts them."""
     normals: Points
+    """(N, 2)."""
 
     @property
     def there_px(self) -> Points:
@@ -141,8 +144,8 @@ class PrintedLines:
         self.is_square[self._cells] = True
 
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """(ranks, files, K): how many of the `chosen` lines (K, N) border each square and those
-        next to it."""
+        """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square and
+        those next to it."""
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
@@ -150,8 +153,10 @@ class PrintedLines:
         )
 
     def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
-        """(N, 2) middles in the picture, (N, 2) normals of the lines there, (N,) px per mm along
-        these; of `every` so many lines one."""
+        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these.
+
+        Of `every` so many lines it is one.
+        """
         here = self.middles_mm[::every]
         count = len(here)
         seen = pose.to_px(
@@ -171,13 +176,15 @@ class PrintedLines:
         return middles, normals, np.abs(scale)
 
     def periods_px(self, scale: Points) -> Points:
-        """(N,): how far away the next line of the same direction is, px."""
+        """Return (N,): how far away the next line of the same direction is, px."""
         return np.asarray(self._period * scale)
 
     def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
-        """Find all lines, each at most `reach_px` (N,) from where the pose puts it; NaN: it is not
-        looked for. Of `every` so many lines one is looked for, and the answer is of these alone, as
-        `reach_px` is."""
+        """Find all lines, each at most `reach_px` (N,) from where the pose puts it.
+
+        NaN: it is not looked for. Of `every` so many lines one is looked for, and the answer is of these
+        alone, as `reach_px` is.
+        """
         middles, normals, scale = self.geometry(pose, every)
         size = np.array(pose.size)
         samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
@@ -203,7 +210,8 @@ class PrintedLines:
     def _offsets(  # noqa: PLR0917 - rows of one table
         luma: Luma, places: Points, normals: Points, scale: Points, reach: Points, half_gap: Points
     ) -> tuple[Points, NDArray[np.bool_]]:
-        """Where each line is along its normal, px, and whether one is there that can be told."""
+        """Return where each line is along its normal, px, and whether one is there that can be
+        told."""
         flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
         room = float(reach.max() + flank.max() + (half_gap * scale).max()) + 1
         steps = int(np.ceil(room / _STEP_PX))
@@ -252,15 +260,15 @@ def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
 
 @lru_cache(maxsize=16)
 def lines_of(board: Board) -> PrintedLines:
-    """A board's lines, worked out once."""
+    """Return a board's lines, worked out once."""
     return PrintedLines(board)
 
 
 def confirmed(
     board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float
 ) -> set[Square]:
-    """The squares round which most of the visible lines are where the pose puts them, in one piece
-    with the corners.
+    """Return the squares round which most of the visible lines are where the pose puts them, in one
+    piece with the corners.
 
     A pose that is right near its corners and off by a whole square farther away is off by half a
     square in between, where no line fits: what lies beyond is not confirmed. From one square to the

@@ -89,8 +89,12 @@ def board_reader(
 
 
 class BoardReader:
-    """Reads frames of one camera; safe to call `use` from another thread. `board_reader` puts one
-    together."""
+    """Reads frames of one camera.
+
+    `use` may be called from another thread.
+
+    `board_reader` puts one together.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
@@ -112,12 +116,14 @@ class BoardReader:
 
     @property
     def pose(self) -> Pose | None:
-        """Where the board was in the last frame that was read; None when there was none."""
+        """Where the board was in the last frame that was read. None when there was none."""
         return self.memory.pose
 
     def use_lens(self, lens: Lens, exact: bool = False) -> None:
-        """Go on with another camera and its lens; an exact one is not refined. Waits for the
-        reader."""
+        """Go on with another camera and its lens, which is not refined when it is exact.
+
+        Waits for the reader.
+        """
         with self._lock:
             self.mirror = Mirror()
             memory = replace(self.memory, located=with_lens(lens, exact), pose=None, last=None)
@@ -125,8 +131,9 @@ class BoardReader:
             self.seen = BoardDetails(lens)
 
     def use(self, kit: Kit | None) -> None:
-        """Prefer this kit, and read its game's corner markers as this board; None: whichever board
-        lies there.
+        """Prefer this kit, and read its game's corner markers as this board.
+
+        None: whichever board lies there.
 
         It holds from the next frame on and never waits for the reader.
         """
@@ -270,7 +277,7 @@ class BoardReader:
 
 
 def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
-    """Does the middle of one of these squares lie in the picture?"""
+    """Tell whether the middle of one of these squares lies in the picture."""
     places = flat(np.array([kit.board.centre_mm(square) for square in squares]).reshape(-1, 2))
     seen = pose.to_px(places)
     return bool(((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1).any())
@@ -306,8 +313,9 @@ class Mirror:
         return self._turned[1]
 
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
-        """After a picture without a board, tell whether its mirror image shows one: then all later
-        ones are turned.
+        """Tell after a picture without a board whether its mirror image shows one.
+
+        Then all later ones are turned.
 
         Looked at now and then, as it takes as long as the picture itself.
         """

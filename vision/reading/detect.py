@@ -31,8 +31,10 @@ _PART = 0.35
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find markers in the blocks that are due; in all of the picture where the board may lie
-    elsewhere."""
+    """Find markers in the blocks that are due.
+
+    Where the board may lie elsewhere, it is done in all of the picture.
+    """
     if look.due is not None and memory.last is not None:
         part = _in_parts(look, memory, memory.last)
         if part is not None:
@@ -92,8 +94,10 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
 
 
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
-    """Return the kit whose corner markers are seen most, the active one in doubt; the last one when
-    none is seen."""
+    """Return the kit whose corner markers are seen most, the active one in doubt.
+
+    It is the last one when none is seen.
+    """
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
     if memory.active is not None:
@@ -138,8 +142,10 @@ def _with_corners(
 
 
 def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | None:
-    """Find markers in the blocks that are due; None when these are too many, or when the board may
-    have moved."""
+    """Find markers in the blocks that are due.
+
+    None when these are too many, or when the board may have moved.
+    """
     assert look.due is not None
     kit, pose, luma = last.kit, last.pose, look.luma
     if kit is None or pose is None:

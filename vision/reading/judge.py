@@ -49,8 +49,10 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _snapshot(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
-    """Look at these squares of a picture; None: at all of the board's, as it has to be the first
-    time."""
+    """Look at these squares of a picture.
+
+    None: at all of the board's, as it has to be the first time.
+    """
     sheet = memory.sheet
     assert sheet is not None
     if not sheet.has_looked:

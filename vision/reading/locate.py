@@ -119,7 +119,10 @@ def find_pose(
 
 def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Located | None:
     """Return what is known of the board if all these markers lie as they did when its pose was
-    found; else None."""
+    found.
+
+    Else None.
+    """
     own, others = _apart(board, sightings)
     corners = _once(own)
     return _held(located, board, corners, others) if len(corners) == len(own) else None
@@ -157,7 +160,8 @@ def _held(
 
 
 def is_in_place(located: Located, corners: Corners, size: tuple[int, int]) -> bool:
-    """Are two corner markers at least where those of the board were last, and none elsewhere?"""
+    """Tell whether two corner markers at least are where those of the board were, and none
+    elsewhere."""
     known = located.corners
     off = [np.abs(px - known[marker]).max() for marker, px in corners.items() if marker in known]
     return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
@@ -176,8 +180,10 @@ def _own_corners(
     others: Mapping[int, Points],
     size: tuple[int, int],
 ) -> tuple[Corners, Located]:
-    """Return corner markers by id, of the board that is played on; none when two copies of it
-    cannot be told apart."""
+    """Return corner markers by id, of the board that is played on.
+
+    None when two copies of it cannot be told apart.
+    """
     single, lens = _once(corners), located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
     has_twins = max(times.values(), default=0) > 1
@@ -194,7 +200,7 @@ def _own_corners(
 
 
 def _fits_one(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, int]) -> bool:
-    """Can all these corners belong to one board? Fewer than three always can."""
+    """Tell whether all these corners can belong to one board. Fewer than three always can."""
     if len(corners) < 3 or not (tuner.views or tuner.exact):
         return True
     pose, limit = _pose_of(board, corners, tuner.lens, size)

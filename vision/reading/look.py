@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout
-from vision.cards.reader import CardReader, Open
+from vision.cards.reader import CardReader, OpenCards
 from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, Blocks, Small
 from vision.pieces.empty_squares import Bare
@@ -39,7 +39,7 @@ EACH = Budget()
 
 @dataclass(frozen=True)
 class Vote:
-    """What a single picture says; the fields are those of `companion.core.ports.Reading`."""
+    """What a single picture says. The fields are those of `companion.core.ports.Reading`."""
 
     game: str | None
     seen: Mapping[Square, str]
@@ -139,7 +139,7 @@ class Look:
 
     pieces: Pieces | None = None
     """Place."""
-    cards: Open | None = None
+    cards: OpenCards | None = None
     """Place: on a board of cards, what lies open."""
     asked: frozenset[Square] = NO_SQUARES
     """Place: the squares to judge anew."""

@@ -103,7 +103,9 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
-    """Return which blocks to look at; None: all of them.
+    """Return which blocks to look at.
+
+    None: all of them.
 
     What was read while something moved is read once more when all is still, and so is what stayed
     unknown, but for the squares of which no more is to be learned.
@@ -131,8 +133,10 @@ def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None,
 
 
 def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
-    """Compare the next (height, width) picture with those before; the first one counts as
-    moving."""
+    """Compare the next (height, width) picture with those before.
+
+    The first one counts as moving.
+    """
     now = _shrunk(luma)
     if past.read is None or past.read.shape != now.shape:
         return Stir(True, True, None, None), replace(past, now=now, before=now, read=None)

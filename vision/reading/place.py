@@ -17,7 +17,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit
-from vision.cards.reader import card_reader
+from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
 from vision.pieces.snapshots import Sheet
@@ -54,7 +54,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, replace(memory, last=None)
     if memory.kit is not kit:
         sheet = None if kit.deck else Sheet(kit.board)
-        cards = card_reader(kit) if kit.deck else None
+        cards = CardReader(kit, kit.deck) if kit.deck else None
         memory = replace(memory, kit=kit, sheet=sheet, bare_looks={}, cards=cards)
     if memory.cards is not None:
         cards_open = memory.cards.read(look.luma, pose, look.moving_px)
@@ -229,8 +229,10 @@ def _touched(
 def _covered(
     kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares under a piece of several, and whether it lies on them properly; else all
-    that it may touch."""
+    """Return the squares under a piece of several, and whether it lies on them properly.
+
+    Else all that it may touch.
+    """
     board, (x, y, turn_deg) = kit.board, place
     size = face.turned_size(turn_deg)
     first, files, ranks = board.nearest_first(size, x, y)
@@ -249,7 +251,7 @@ def _covered(
 
 
 def _overlaps(foot: Points, board: Board, square: Square) -> bool:
-    """Does a rectangle (4, 2) in board mm lie over a part of a square that matters?"""
+    """Tell whether a rectangle (4, 2) in board mm lies over a part of a square that matters."""
     cell = rectangle_corners_mm(
         *board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0
     )

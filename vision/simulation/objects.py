@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, flat, rectangle_corners_mm
-from vision.simulation.degradations import curled_strips, worn
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, lit
 
@@ -41,7 +40,7 @@ class RenderedBlock:
     """Nothing of it shows."""
 
     def outline(self, pose: Pose, top: bool = True) -> Points:
-        """(4, 2) pixels of its top, or of its foot."""
+        """Return (4, 2) pixels of its top, or of its foot."""
         size = self.width_mm, self.depth_mm
         corners = rectangle_corners_mm(self.x_mm, self.y_mm, *size, math.radians(self.turn_deg))
         return pose.to_px(flat(corners, self.z_mm + (self.height_mm if top else 0.0)))
@@ -70,8 +69,7 @@ def draw_block(picture: Bgr, stage: LitTable, block: RenderedBlock) -> None:
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [(hull * 16).round().astype(np.int32)], 255, cv2.LINE_AA, 4)
     _draw_walls(colours, top, foot, bgr_of(block.rgb))
-    view, art = stage.view, block.top()
-    art = worn(art, view.wear, view.seed + block.piece) if view.wear else art
+    art = stage.view.scenery.top(block.top(), stage.view.seed + block.piece)
     for quad, start, end in strips:
         _draw_top(colours, cover, art, (quad - low + 0.5) * factor - 0.5, (start, end))
     _lay(picture, stage, window, colours, cover)
@@ -100,21 +98,18 @@ def _lay(
 
 
 def _strips_px(stage: LitTable, block: RenderedBlock) -> list[tuple[Points, float, float]]:
-    """The top of a block in the picture as planes, (4, 2) px and shares of its width: one, unless
-    it is curled."""
-    if not stage.view.curl_mm:
-        return [(block.outline(stage.pose), 0.0, 1.0)]
+    """Return the planes of a block's top in the picture, (4, 2) px, and shares of its width."""
     corners = rectangle_corners_mm(
         block.x_mm, block.y_mm, block.width_mm, block.depth_mm, math.radians(block.turn_deg)
     )
-    strips = curled_strips(flat(corners, block.z_mm + block.height_mm), stage.view.curl_mm)
+    strips = stage.view.scenery.strips_mm(flat(corners, block.z_mm + block.height_mm))
     return [(stage.pose.to_px(quad), start, end) for quad, start, end in strips]
 
 
 def _draw_top(
     colours: Bgr, cover: NDArray[np.uint8], art: Bgr, quad: Points, shares: tuple[float, float]
 ) -> None:
-    """A part of a top, from one share of its width to another, into a quadrangle of the picture."""
+    """Draw a part of a top, from one share of its width to another, into a quadrangle."""
     size = colours.shape[1], colours.shape[0]
     down, across = art.shape[:2]
     left, right = (share * across for share in shares)
@@ -131,7 +126,7 @@ def _draw_top(
 
 
 def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int, int]) -> None:
-    """The sides of a block that the camera sees, each in its own tone."""
+    """Draw the sides of a block that the camera sees, each in its own tone."""
     for index, tone in enumerate((0.55, 0.7, 0.8, 0.65)):
         after = (index + 1) % 4
         wall = np.array([top[index], top[after], foot[after], foot[index]])
@@ -145,7 +140,7 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
 
 @lru_cache(maxsize=1)
 def _hand_shape() -> Points:
-    """(N, 2) mm: the outline of a right hand with its arm, the middle of the palm at (0, 0),
+    """Return (N, 2) mm: the outline of a right hand with its arm, the middle of the palm at (0, 0),
     fingers towards +y."""
     scale, left, above = 2, 80, 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
@@ -168,14 +163,14 @@ def _hand_shape() -> Points:
 
 
 def hand_mm(x_mm: float, y_mm: float, from_seat: Seat) -> Points:
-    """(N, 2): what a hand over a point of the board hides of it, with its arm that comes from a
-    seat."""
+    """Return (N, 2): what a hand over a point of the board hides of it, with its arm that comes
+    from a seat."""
     return np.array([x_mm, y_mm]) + (1.0 if from_seat is Seat.SOUTH else -1.0) * _hand_shape()
 
 
 def hand_px(stage: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
-    """(N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the board,
-    as it is drawn."""
+    """Return (N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the
+    board, as it is drawn."""
     axes, middle = stage.pose.axes, np.array([x_mm, y_mm])
     # The hand is drawn where it hides the point in the picture, at the height of the board. An arm
     # that reaches past the camera is cut off outside the picture: behind the lens a projection
@@ -198,8 +193,7 @@ def fill_outline(mask: NDArray[np.uint8], outline_px: Points) -> None:
 
 
 def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
-    """An arm with fingers spread over the board, drawn where it is: it covers a small part of the
-    picture."""
+    """Draw an arm with fingers spread over the board, in the small part of the picture it covers."""
     window = _window(outline_px, _SOFT_PX, picture.shape[1], picture.shape[0])
     if window is None:
         return
@@ -213,8 +207,11 @@ def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
 
 
 def _window(points_px: Points, room_px: int, width: int, height: int) -> tuple[slice, slice] | None:
-    """Rows and columns of the smallest part of a picture that holds these points and the room round
-    them; None: it is empty."""
+    """Return rows and columns of the smallest part of a picture that holds these points and the
+    room round them.
+
+    None: it is empty.
+    """
     low = (np.floor(points_px.min(axis=0)).astype(int) - room_px).clip(0)
     high = np.minimum(np.ceil(points_px.max(axis=0)).astype(int) + room_px + 1, (width, height))
     if (high <= low).any():

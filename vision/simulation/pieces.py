@@ -45,7 +45,7 @@ class Top:
 
 @dataclass
 class Piece:
-    """A physical piece; `tops` can lie on top, `shown` says which of them does."""
+    """A physical piece. `tops` can lie on top, `shown` says which of them does."""
 
     id: int
     tops: tuple[Top, ...]
@@ -73,24 +73,20 @@ class MovablePieces(ABC):
 
     @abstractmethod
     def all(self) -> list[Piece]:
-        """Every piece of the kit, not yet placed."""
+        """Return every piece of the kit, not yet placed."""
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """Each piece of a layout once: its square (the first that it covers), its face, and how it
-        is turned."""
+        """Yield each piece of a layout once: its first square, its face, and how it is turned."""
         for square, faces in layout.items():
             for name in faces:
                 yield square, name, 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
-        """The square on which a piece lies, the first of those that it covers; None beside the
-        board."""
-        return self._kit.board.square_at(piece.x_mm, piece.y_mm)
+        """Return the square on which a piece lies, the first of those that it covers.
 
-    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
-        """All squares on which a piece lies; none beside the board."""
-        square = self.square_of(piece)
-        return () if square is None else (square,)
+        None beside the board.
+        """
+        return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
     @abstractmethod
     def put_beside(self, pieces: Iterable[Piece]) -> None:
@@ -102,11 +98,15 @@ class MovablePieces(ABC):
 
     @abstractmethod
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """What there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
+        """Return what there is to draw, for a camera at (3,) `eye_mm`, in the order of drawing."""
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:  # noqa: ARG002 - cards need it
-        """A free piece that has this face, turned to it; preferably one that shows it already.
-        Raises KeyError."""
+        """Take a free piece that has this face, and turn it to it.
+
+        Raises KeyError.
+
+        Preferably it is one that shows the face already.
+        """
         fitting = [p for p in free if any(top.name == name for top in p.tops)]
         if not fitting:
             raise KeyError(f"no piece left that can show “{name}”")
@@ -122,8 +122,7 @@ def pieces_of(kit: Kit, printed: PrintedKit) -> MovablePieces:
 
 
 class Tags(MovablePieces):
-    """Pieces with a marker on top; they stand in the middle of squares, over several of them, and
-    on each other."""
+    """Pieces with a marker on top, which stand in the middle of squares and on each other."""
 
     def __init__(self, kit: Kit, printed: PrintedKit) -> None:
         super().__init__(kit)
@@ -131,7 +130,7 @@ class Tags(MovablePieces):
         self._places: dict[int, tuple[float, float]] = {}
 
     def all(self) -> list[Piece]:
-        """Every physical piece."""
+        """Return every physical piece."""
         tags = enumerate(self._kit.tags)
         found = [
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
@@ -156,7 +155,7 @@ class Tags(MovablePieces):
         return self._kit.face(name).size != (1, 1)
 
     def spread(self, layout: Layout) -> Iterator[tuple[Square, str, float]]:
-        """A piece of several squares lies turned when these are further along than across as
+        """Yield a piece of several squares turned when these are further along than across as
         printed."""
         for square, faces in self._kit.anchored(layout).items():
             for name in faces:
@@ -167,28 +166,22 @@ class Tags(MovablePieces):
                 yield square, name, 90.0 if is_along else 0.0
 
     def square_of(self, piece: Piece) -> Square | None:
-        """Of a piece of several squares the lowest left of those over which it lies best."""
+        """Return the lowest left of the squares over which a piece of several lies best."""
         board, size = self._kit.board, self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):
             return board.square_at(piece.x_mm, piece.y_mm)
         first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
         return Square(max(0, first.file), max(0, first.rank))
 
-    def squares_of(self, piece: Piece) -> tuple[Square, ...]:
-        """Of a piece of several squares all that it covers."""
-        first = self.square_of(piece)
-        size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
-        return () if first is None else first.area(size)
-
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """Each to its own place, North's to the right of the board, all others to the left."""
+        """Put each to its own place, North's to the right of the board, all others to the left."""
         for piece in pieces:
             piece.lay(*self._places[piece.id])
 
     def _columns(
         self, pieces: Iterable[Piece], right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
-        """Places beside the board, in columns from South upwards."""
+        """Return places beside the board, in columns from South upwards."""
         board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         near, low, widest = 0.3 * plain, 0.0, 0.0
         for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):
@@ -200,13 +193,12 @@ class Tags(MovablePieces):
             low, widest = low + depth + 0.2 * plain, max(widest, width)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
-        """In the middle of the square, or of all squares of which this is the lowest on the
-        left."""
+        """Put a piece in the middle of all squares of which this is the lowest on the left."""
         size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """Far stacks first, and within a stack from the bottom to the top."""
+        """Return far stacks first, and within a stack from the bottom to the top."""
 
         def distance(stack: list[RenderedBlock]) -> float:
             return math.hypot(stack[0].x_mm - eye_mm[0], stack[0].y_mm - eye_mm[1])
@@ -218,8 +210,10 @@ class Tags(MovablePieces):
         ]
 
     def _stacks(self, pieces: Iterable[Piece]) -> list[list[RenderedBlock]]:
-        """The pieces as blocks; one that lies over another stands on it. Each stack from the bottom
-        to the top."""
+        """Return the pieces as blocks.
+
+        One that lies over another stands on it. Each stack from the bottom to the top.
+        """
         stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
             block = _block(piece, 0.0)
@@ -249,15 +243,14 @@ class Tags(MovablePieces):
 
 
 class Cards(MovablePieces):
-    """Cards with a face and the common back; they lie in fans, or face down in a pile beside the
-    board."""
+    """Cards with a face and the common back, in fans, or face down in a pile beside the board."""
 
     def __init__(self, kit: Kit, deck: Deck, printed: PrintedKit) -> None:
         super().__init__(kit)
         self._deck, self._printed = deck, printed
 
     def all(self) -> list[Piece]:
-        """The deck, face down."""
+        """Return the deck, face down."""
         deck, white = self._deck, "#d8d8d4"
         size = deck.width_mm, deck.height_mm, CARD_THICK_MM
         back = Top(BACK, partial(unpacked, self._printed.back), white, *size)
@@ -268,7 +261,7 @@ class Cards(MovablePieces):
         return [Piece(number, (face, back), shown=1) for number, face in enumerate(faces)]
 
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
-        """A free card turned to this face; for a back one whose face nobody wants."""
+        """Take a free card turned to this face. For a back it is one whose face nobody wants."""
         if name == BACK:
             free_names = (piece.tops[0].name for piece in free)
             name = next((each for each in free_names if each not in wanted), name)
@@ -278,14 +271,16 @@ class Cards(MovablePieces):
         return super().take(free, name, wanted)
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """Face down on the pile to the left of the board."""
+        """Put cards face down on the pile to the left of the board."""
         for piece in pieces:
             piece.shown = 1
             piece.lay(-_PILE_GAP_MM - self._deck.width_mm / 2, self._kit.board.height_mm / 2)
 
     def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
-        """At the end of the zone's fan: the first at the edge of the zone's seat, each next a step
-        further."""
+        """Put a card at the end of the zone's fan.
+
+        The first lies at the edge of the zone's seat, each next a step further.
+        """
         board, deck = self._kit.board, self._deck
         x, middle = board.centre_mm(square)
         away = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0
@@ -297,8 +292,10 @@ class Cards(MovablePieces):
         piece.lay(x, middle + away * min(max([-room, *steps]), room))
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
-        """All cards from the bottom to the top; of cards that lie exactly on each other only the
-        uppermost shows."""
+        """Return all cards from the bottom to the top.
+
+        Of cards that lie exactly on each other only the uppermost shows.
+        """
         places = np.array([(p.x_mm, p.y_mm) for p in pieces]).reshape(-1, 2)
         deck, blocks = self._deck, []
         hidden: set[tuple[float, float, float]] = set()
@@ -313,7 +310,7 @@ class Cards(MovablePieces):
 
 
 def _block(piece: Piece, z_mm: float) -> RenderedBlock:
-    """A piece as it is drawn, standing at this height."""
+    """Return a piece as it is drawn, standing at this height."""
     top, place = piece.top, (piece.x_mm, piece.y_mm, z_mm, piece.turn_deg)
     return RenderedBlock(
         piece.id, top.picture, top.rgb, top.width_mm, top.depth_mm, top.height_mm, *place

@@ -13,23 +13,13 @@ from dataclasses import dataclass, field
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, flat
-from vision.simulation.degradations import (
-    TABLE_SEEDS,
-    light_to_texture,
-    shade_texture,
-    spots_texture,
-    table_texture,
-    vignette,
-)
 from vision.simulation.printed import Bgr, PrintedSheet, unpacked
+from vision.simulation.scenery import Shade
 from vision.simulation.view import View
-
-Shade = NDArray[np.float32]
 
 BESIDE_TOPS = 2.6
 """Room beside the board, in tops of pieces."""
@@ -37,81 +27,92 @@ BESIDE_CARDS_MM = 24.0
 """Room beside a board of cards, more than a card's width."""
 BESIDE_ROW_MM = 15.0
 """Between a board and the wall of a row of order tiles."""
+_MARGIN_MM = 6.0
+"""Between the board's strips and the edge of the picture."""
+_AIMS, _HALVINGS = 4, 30
+"""Rounds in which the camera is aimed, and those in each that find its distance."""
+_DISTANCES_MM = 50.0, 20_000.0
+_FACTOR = 2
+"""Share of its size by which a picture is drawn larger, and made smaller at last."""
+_BEND_PX = 8
+"""Rays are bent smoothly: one in a square of so many pixels is followed."""
+_FULL_GLARE = 330.0
+"""Brightness of a reflection in its middle, of 255."""
 
 
 def camera_pose(kit: Kit, view: View) -> Pose:
     """Return the pose with which the whole board and the room beside it fill the picture."""
-    board, lens = kit.board, Lens(view.focal_ratio, view.k1)
+    board = kit.board
     corners = _shown_mm(kit)
     target = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
-    size = (view.width, view.height)
-    centre, half = np.array(size) / 2, view.fill * np.array(size) / 2
-    pose = _look_at(target, 1000.0, view, lens)
-    for _ in range(4):
-        near, far = 50.0, 20000.0
-        for _ in range(30):
-            distance = (near + far) / 2
-            pose = _look_at(target, distance, view, lens)
-            offsets = np.abs(pose.to_px(corners) - centre)
-            if (offsets.max(axis=0) <= half).all() and (
-                corners @ pose.axes[2] + pose.translation[2] > 0
-            ).all():
-                far = distance
-            else:
-                near = distance
-        pose = _look_at(target, far, view, lens)
+    middle_px = np.array([[view.width, view.height]]) / 2
+    for _ in range(_AIMS):
+        pose = _nearest(target, corners, view)
         seen = pose.to_px(corners)
-        middle = pose.to_plane((seen.min(axis=0) + seen.max(axis=0))[None] / 2)[0]
-        aim = pose.to_plane(centre[None])[0]
-        target[:2] += middle - aim
+        box = np.array([seen.min(axis=0), seen.max(axis=0)])
+        # What is in the middle of the board's box is to be in the middle of the picture.
+        target[:2] += pose.to_plane(box.mean(axis=0)[None])[0] - pose.to_plane(middle_px)[0]
     return _displaced(pose, view, board)
+
+
+def _nearest(target: Points, corners: Points, view: View) -> Pose:
+    """Return the pose nearest to a target (3,) mm from which all these corners are in sight."""
+    lens = Lens(view.focal_ratio, view.k1)
+    size = np.array([view.width, view.height])
+    near, far = _DISTANCES_MM
+    for _ in range(_HALVINGS):
+        distance = (near + far) / 2
+        pose = _look_at(target, distance, view, lens)
+        offsets = np.abs(pose.to_px(corners) - size / 2)
+        is_before = corners @ pose.axes[2] + pose.translation[2] > 0
+        if (offsets <= view.fill * size / 2).all() and is_before.all():
+            far = distance
+        else:
+            near = distance
+    return _look_at(target, far, view, lens)
 
 
 def _shown_mm(kit: Kit) -> Points:
     """Return (4, 3): the corners of the board with the room beside it."""
-    board, tag = kit.board, kit.tag_mm * TOP_TO_TAG
-    widest = max((kit.tops_mm[face.name][0] for face in kit.faces), default=0.0)
-    room = (
-        kit.deck.width_mm + BESIDE_CARDS_MM
-        if kit.deck
-        else max(tag * BESIDE_TOPS, widest + tag / 2)
-    )
-    beyond = board.strip_mm + (
-        BESIDE_ROW_MM + kit.order_tiles.row_depth_mm if kit.order_tiles else 0.0
-    )
-    low = (-room, -beyond - 6)
-    high = (board.width_mm + room, board.height_mm + beyond + 6)
-    return flat(np.array([low, (high[0], low[1]), high, (low[0], high[1])]))
+    board, top = kit.board, kit.tag_mm * TOP_TO_TAG
+    if kit.deck:
+        room = kit.deck.width_mm + BESIDE_CARDS_MM
+    else:
+        widest = max(kit.tops_mm[face.name][0] for face in kit.faces)
+        room = max(top * BESIDE_TOPS, widest + top / 2)
+    beyond = board.strip_mm + _MARGIN_MM
+    if kit.order_tiles:
+        beyond += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
+    left, right = -room, board.width_mm + room
+    low, high = -beyond, board.height_mm + beyond
+    return flat(np.array([(left, low), (right, low), (right, high), (left, high)]))
 
 
 def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
+    """Return the pose of a camera so many mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
-    away = np.array(
-        [math.sin(turn) * math.sin(tilt), -math.cos(turn) * math.sin(tilt), math.cos(tilt)]
-    )
+    across = math.sin(tilt)
+    away = np.array([math.sin(turn) * across, -math.cos(turn) * across, math.cos(tilt)])
     right = np.array([math.cos(turn), math.sin(turn), 0.0])
     axes = np.array([right, np.cross(-away, right), -away])
-    rotation = np.asarray(cv2.Rodrigues(axes)[0], dtype=np.float64)
-    return Pose(
-        rotation,
-        (-axes @ (target + distance * away)).reshape(3, 1),
-        lens,
-        (view.width, view.height),
-    )
+    translation = -axes @ (target + distance * away)
+    return _pose(axes, translation, lens, (view.width, view.height))
 
 
 def _displaced(pose: Pose, view: View, board: Board) -> Pose:
-    """The pose after the board has been pushed and turned about its middle, the camera staying
-    where it is."""
+    """Return the pose after the board has been pushed and turned about its middle."""
     angle = math.radians(view.board_turn_deg)
-    turn = np.array(
-        [[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]]
-    )
+    sine, cosine = math.sin(angle), math.cos(angle)
+    turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
     middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
     offset = middle - turn @ middle + np.array([*view.shift_mm, 0.0])
     translation = pose.axes @ offset + pose.translation.ravel()
-    rotation = np.asarray(cv2.Rodrigues(pose.axes @ turn)[0], dtype=np.float64)
-    return Pose(rotation, translation.reshape(3, 1), pose.lens, pose.size)
+    return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
+
+
+def _pose(axes: Points, translation: Points, lens: Lens, size: tuple[int, int]) -> Pose:
+    rotation = np.asarray(cv2.Rodrigues(axes)[0], dtype=np.float64)
+    return Pose(rotation, translation.reshape(3, 1), lens, size)
 
 
 # ---- table, light and lens -----------------------------------------------------------------------
@@ -121,113 +122,104 @@ Window = tuple[int, int, int, int]
 """A part of a picture: left, top, width, height in px."""
 
 
-def _from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
-    """A function that pictures a flat texture, given the (3, 3) matrix from board mm to its pixels.
+def from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
+    """Return a function that pictures a flat texture in a window, drawn `factor` times as large.
 
-    It draws a part of the picture, `factor` times as large.
+    It is given the texture, the (3, 3) matrix from board mm to its pixels, and how it goes on
+    beyond its edge, as OpenCV's `BorderTypes`.
     """
+    if pose.lens.k1:
+        return _bent_from_above(pose, window, factor)
     left, top, width, height = window
-    whole = (width * factor, height * factor)
-    if not pose.lens.k1:
-        centre = np.array(
-            [
-                [1 / factor, 0, 0.5 / factor - 0.5 + left],
-                [0, 1 / factor, 0.5 / factor - 0.5 + top],
-                [0, 0, 1],
-            ]
-        )
-        axes = pose.axes
-        to_picture = pose.matrix @ np.column_stack(
-            [axes[:, 0], axes[:, 1], pose.translation.ravel()]
-        )
+    share, off = 1 / factor, 0.5 / factor - 0.5
+    to_pixels = np.array([[share, 0, off + left], [0, share, off + top], [0, 0, 1]])
+    axes = np.column_stack([pose.axes[:, :2], pose.translation.ravel()])
+    to_board = np.linalg.inv(pose.matrix @ axes)
 
-        def flat_picture(texture: Bgr, to_texture: Points, border: int) -> Bgr:
-            matrix = to_texture @ np.linalg.inv(to_picture) @ centre
-            flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-            return np.asarray(
-                cv2.warpPerspective(texture, matrix, whole, flags=flags, borderMode=border),
-                np.uint8,
-            )
+    def picture_of(texture: Bgr, to_texture: Points, border: int) -> Bgr:
+        picture = cv2.warpPerspective(
+            texture,
+            to_texture @ to_board @ to_pixels,
+            (width * factor, height * factor),
+            flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+            borderMode=border,
+        )
+        return np.asarray(picture, np.uint8)
 
-        return flat_picture
-    return _bent_from_above(pose, window, factor)
+    return picture_of
 
 
 def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points, int], Bgr]:
     """Return the same through a lens that bends straight lines."""
     left, top, width, height = window
-    # Rays are bent smoothly: it is enough to follow one in every 8 x 8 pixels, and to interpolate.
-    step = 8 * factor
-    shape = math.ceil(height * factor / step), math.ceil(width * factor / step)
-    rows, columns = ((np.arange(count + 2) - 0.5) * step - 0.5 for count in shape)
-    grid = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
-    plane = np.nan_to_num(pose.to_plane((grid + 0.5) / factor - 0.5 + (left, top)), nan=1e5)
+    step = _BEND_PX * factor
+    rows = (np.arange(math.ceil(height * factor / step) + 2) - 0.5) * step - 0.5
+    columns = (np.arange(math.ceil(width * factor / step) + 2) - 0.5) * step - 0.5
+    grid = np.stack(np.meshgrid(columns, rows), axis=-1)
+    pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
+    places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
-    def bent_picture(texture: Bgr, to_texture: Points, border: int) -> Bgr:
-        where = (plane @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
-        coarse = where.reshape(shape[0] + 2, shape[1] + 2, 2)
-        fine = cv2.resize(coarse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
-        fine = fine[step : step + height * factor, step : step + width * factor]
-        picture = cv2.remap(
-            texture, fine[..., 0], fine[..., 1], cv2.INTER_LINEAR, borderMode=border
+    def picture_of(texture: Bgr, to_texture: Points, border: int) -> Bgr:
+        sparse = (places @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
+        whole = cv2.resize(
+            sparse.reshape(grid.shape), None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR
         )
+        part = whole[step : step + height * factor, step : step + width * factor]
+        x, y = part[..., 0], part[..., 1]
+        picture = cv2.remap(texture, x, y, cv2.INTER_LINEAR, borderMode=border)
         return np.asarray(picture, np.uint8)
 
-    return bent_picture
+    return picture_of
 
 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
-    """The part of the picture in which the board's sheet lies."""
-    share = np.linspace(0, 1, 20)
+    """Return the part of the picture in which the board's sheet lies."""
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
+    share = np.linspace(0, 1, 20)
     across, along = left + (right - left) * share, low + (high - low) * share
     edges = [np.column_stack([across, np.full(20, y)]) for y in (low, high)]
     edges += [np.column_stack([np.full(20, x), along]) for x in (left, right)]
     seen = pose.to_px(flat(np.vstack(edges)))
-    first = np.floor(seen.min(axis=0)).astype(int).clip(0, np.array(pose.size) - 8) - 4
-    last = np.ceil(seen.max(axis=0)).astype(int).clip(8, pose.size) + 4
-    (x, y), (end_x, end_y) = first.clip(0), np.minimum(last, pose.size)
-    return int(x), int(y), int(end_x - x), int(end_y - y)
+    size = np.array(pose.size)
+    first = np.floor(seen.min(axis=0)).astype(int).clip(0, size - 8) - 4
+    last = np.ceil(seen.max(axis=0)).astype(int).clip(8, size) + 4
+    (x, y), (end_x, end_y) = first.clip(0).tolist(), np.minimum(last, size).tolist()
+    return x, y, end_x - x, end_y - y
 
 
 @dataclass(frozen=True, eq=False)
 class LitTable:
-    """What does not change while pieces move: pose, lit empty table, the light (h, w, 3) that
-    pieces get too, and the veil (h, w, 1) that glare lays over all."""
+    """What does not change while pieces move."""
 
     kit: Kit
     view: View
     pose: Pose
     table: Bgr = field(repr=False)
+    """The empty table in its light."""
     light: Shade = field(repr=False)
+    """(h, w, 3): the light that falls on pieces, by factor."""
     veil: Shade | None = field(default=None, repr=False)
+    """(h, w, 1): the brightness that glare lays over all."""
 
 
 def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
-    pose = camera_pose(kit, view)
-    factor, whole = 2, (0, 0, view.width, view.height)
-    texture, to_texture = table_texture(view.table, view.seed % TABLE_SEEDS)
-    border = cv2.BORDER_REFLECT if view.table == "wood" else cv2.BORDER_WRAP
-    table = _from_above(pose, whole, factor)(texture, to_texture, border)
-    left, top, width, height = window = _window_of(pose, sheet)
+    pose, size = camera_pose(kit, view), (view.width, view.height)
+    table = from_above(pose, (0, 0, *size), _FACTOR)(*view.scenery.table(view.seed))
+    window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
-    board = _from_above(pose, window, factor)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
-    under = table[top * factor : (top + height) * factor, left * factor : (left + width) * factor]
-    cv2.copyTo(
-        cv2.cvtColor(board, cv2.COLOR_BGRA2BGR),
-        cv2.inRange(board[..., 3], (128.0,), (255.0,)),
-        under,
-    )
-    table = np.asarray(
-        cv2.resize(table, (view.width, view.height), interpolation=cv2.INTER_AREA), dtype=np.uint8
-    )
+    board = from_above(pose, window, _FACTOR)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    left, top, width, height = (_FACTOR * number for number in window)
+    under = table[top : top + height, left : left + width]
+    is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
+    cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, under)
+    whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     light, veil = _light(pose, view), _veil(pose, view)
-    return LitTable(kit, view, pose, lit(table, light, veil), light, veil)
+    return LitTable(kit, view, pose, lit(whole, light, veil), light, veil)
 
 
 def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
-    """Colours (h, w, 3) under a light, with reflections of it on top."""
+    """Return colours (h, w, 3) under a light, with reflections of it on top."""
     shone = colours.astype(np.float32)
     shone *= light
     if veil is not None:
@@ -236,48 +228,30 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
 
 
 def _light(pose: Pose, view: View) -> Shade:
-    """(h, w, 3), by factor; where all rows are alike they are one row in memory."""
+    """Return (h, w, 3), by factor. Where all rows are alike they are one row in memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = np.asarray(across[None] * view.light, np.float32)
     if view.shadow is not None:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
-    if view.vignette:
-        shade = shade * vignette((view.width, view.height), view.vignette)
     colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
-    texture = shade_texture(view)
-    if texture is None:
-        return colours
-    dark = _from_above(pose, (0, 0, view.width, view.height), 1)(
-        texture, light_to_texture(), cv2.BORDER_REPLICATE
-    )
-    tones = np.arange(256, dtype=np.float32)[:, None] / 255
-    tint = 1 - np.array(view.shade_bgr, dtype=np.float32)
-    passing = (
-        ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32).reshape(256, 1, 3)
-    )
-    return np.asarray(
-        cv2.multiply(np.ascontiguousarray(colours), cv2.LUT(cv2.merge([dark] * 3), passing)),
-        np.float32,
-    )
+    light = view.scenery.light(pose)
+    return colours if light is None else np.asarray(colours * light, np.float32)
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:
-    """(h, w, 1): the brightness, of 255, that reflections lay over everything; None when there are
-    none."""
-    veil: Shade | None = None
-    if view.glare is not None:
-        veil = 330 * _blob(pose, view, *view.glare, soft=0.35)[..., None]
-    if view.spots:
-        picture_of = _from_above(pose, (0, 0, view.width, view.height), 1)
-        spots = picture_of(spots_texture(view), light_to_texture(), cv2.BORDER_CONSTANT)
-        veil = (0 if veil is None else veil) + spots.astype(np.float32)[..., None]
-    return veil
+    """Return (h, w, 1): the brightness, of 255, that reflections lay over all. None: none do."""
+    veil = view.scenery.veil(pose, view.seed)
+    if view.glare is None:
+        return veil
+    glare = _FULL_GLARE * _blob(pose, view, *view.glare, soft=0.35)[..., None]
+    return glare if veil is None else np.asarray(glare + veil, np.float32)
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:
+    """Return (h, w): 1 within a circle on the board, mm, and softly less at its edge."""
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
     pixels = pose.to_px(flat(ring))
@@ -288,20 +262,27 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
 
 
 def blurred(picture: Bgr, view: View) -> Bgr:
-    """Defocus, motion and JPEG of the view."""
+    """Return a picture with the defocus, the motion and the JPEG of a view."""
     if view.defocus_px:
         picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), dtype=np.uint8)
     if view.motion_px >= 1:
-        size = int(view.motion_px) * 2 + 3
-        kernel = np.zeros((size, size), np.float32)
-        angle, middle = math.radians(view.motion_deg), (size - 1) / 2
-        reach = np.array([math.cos(angle), math.sin(angle)]) * view.motion_px / 2
-        ends = [
-            tuple(((middle + sign * reach) * 16).round().astype(int).tolist()) for sign in (-1, 1)
-        ]
-        cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_AA, 4)
-        picture = np.asarray(cv2.filter2D(picture, -1, kernel / kernel.sum()), dtype=np.uint8)
+        kernel = _smear(view.motion_px, math.radians(view.motion_deg))
+        picture = np.asarray(cv2.filter2D(picture, -1, kernel), dtype=np.uint8)
     if view.jpeg_quality is not None:
         data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, view.jpeg_quality])[1]
         picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
     return picture
+
+
+def _smear(length_px: float, angle: float) -> Shade:
+    """Return the kernel of a straight motion."""
+    size = int(length_px) * 2 + 3
+    middle = (size - 1) / 2
+    reach = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
+    ends = []
+    for sign in (-1, 1):
+        # OpenCV counts sixteenths of a pixel.
+        ends.append(((middle + sign * reach) * 16).round().astype(int).tolist())
+    kernel = np.zeros((size, size), np.float32)
+    cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_AA, 4)
+    return np.asarray(kernel / kernel.sum(), np.float32)

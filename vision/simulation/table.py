@@ -25,8 +25,6 @@ from companion.core.ports import Closeable, Frame, WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.pose.pose import Points, flat
-from vision.simulation.degradations import flickering
-from vision.simulation.ground_truth import Label, Print, prints_of
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, pieces_of
 from vision.simulation.printed import Bgr, PrintKit
@@ -93,8 +91,11 @@ class SimulatedTable:
             self._new_stage()
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        """Put all pieces as a layout says, bottom to top; the others lie beside the board. Raises
-        KeyError.
+        """Put all pieces as a layout says, bottom to top.
+
+        Raises KeyError.
+
+        The others lie beside the board.
 
         `by_hand`: what lies where it should stays there, and what comes is laid on it.
         """
@@ -119,8 +120,8 @@ class SimulatedTable:
     def _staying(
         self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
-        """The pieces that lie already on squares where some like them should, by their number in
-        `spread`."""
+        """Return the pieces that lie already on squares where some like them should, by their
+        number in `spread`."""
         lying: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
             lying.setdefault(self._things.square_of(piece), []).append(piece)
@@ -146,7 +147,7 @@ class SimulatedTable:
     # ---- what hands can do ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
-        """All pieces, the lowest first."""
+        """Return all pieces, the lowest first."""
         with self._lock:
             pose = self.staged().pose
             found = []
@@ -177,8 +178,10 @@ class SimulatedTable:
             self._changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
-        """Put a piece where the picture shows that point of the table; points above the horizon
-        change nothing."""
+        """Put a piece where the picture shows that point of the table.
+
+        Points above the horizon change nothing.
+        """
         with self._lock:
             width, height = self.size_px()
             point = np.array(
@@ -191,8 +194,10 @@ class SimulatedTable:
                 self._raise(found)
 
     def flip(self, piece: int) -> None:
-        """Show the next face of a piece; one that is longer than wide and has no other is turned by
-        a right angle."""
+        """Show the next face of a piece.
+
+        One that is longer than wide and has no other is turned by a right angle.
+        """
         with self._lock:
             found = self._piece(piece)
             found.shown = (found.shown + 1) % len(found.tops)
@@ -210,7 +215,7 @@ class SimulatedTable:
             self._changed()
 
     def jpeg(self) -> bytes:
-        """The camera's picture now, in colour; rows of order tiles are blacked out."""
+        """Return the camera's picture now, in colour. Rows of order tiles are blacked out."""
         with self._lock:
             picture = self.render_bgr()
             if self.rows is not None:
@@ -220,8 +225,10 @@ class SimulatedTable:
             return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
 
     def lay_tiles(self, seat: Seat, letters: str) -> None:
-        """Lay order tiles into the places behind a seat's wall, instead of those there; raises
-        `Malformed`."""
+        """Lay order tiles into the places behind a seat's wall, instead of those there.
+
+        Raises `Malformed`.
+        """
         with self._lock:
             if self.rows is None:
                 raise Malformed(say("This game has no order tiles: switch them on in its options"))
@@ -229,13 +236,13 @@ class SimulatedTable:
             self._changed()
 
     def size_px(self) -> tuple[int, int]:
-        """Width and height of the picture."""
+        """Return width and height of the picture."""
         return self._view.width, self._view.height
 
     # ---- pictures ----
 
     def render_bgr(self) -> Bgr:
-        """The picture now, (height, width, 3), with the sensor's noise."""
+        """Return the picture now, (height, width, 3), with the sensor's noise."""
         with self._lock:
             picture = self._flickering(self._picture())
             noise = self._next_noise()
@@ -246,7 +253,7 @@ class SimulatedTable:
             )
 
     def render_luma(self) -> NDArray[np.uint8]:
-        """Its brightness alone, (height, width), with the sensor's noise."""
+        """Return its brightness alone, (height, width), with the sensor's noise."""
         with self._lock:
             luma = self._flickering(
                 np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8)
@@ -262,7 +269,7 @@ class SimulatedTable:
         return lambda: colours.of_bgr(picture)
 
     def _picture(self) -> Bgr:
-        """Without noise; drawn once for every change."""
+        """Return the picture without noise, drawn once for every change."""
         if self._drawn is None or self._drawn[0] != self._version:
             stage = self.staged()
             picture = stage.table.copy()
@@ -275,34 +282,32 @@ class SimulatedTable:
         return self._drawn[1]
 
     def hand_px(self) -> Points | None:
-        """The outline of the hand in the picture; None when there is none."""
+        """Return the outline of the hand in the picture. None when there is none."""
         if self._hand is None:
             return None
         board = self._kit.board
         seat = Seat.SOUTH if self._hand.rank < board.ranks / 2 else Seat.NORTH
         return hand_px(self.staged(), *board.centre_mm(self._hand), seat)
 
-    def prints(self) -> tuple[Print, ...]:
-        """Where the picture shows which marker, those of the board first: what there is to read."""
+    def standing(self) -> list[tuple[RenderedBlock, Piece]]:
+        """Return what is drawn, in the order of drawing, with the pieces."""
         with self._lock:
             lying = {piece.id: piece for piece in self._pieces}
-            blocks: list[tuple[RenderedBlock, Label]] = []
-            for block in self._blocks():
-                piece = lying[block.piece]
-                if piece.top.marker is not None:
-                    label = Label(piece.top.marker, piece.top.name, self._things.squares_of(piece))
-                    blocks.append((block, label))
-            return prints_of(self.staged(), blocks, self.hand_px())
+            return [(block, lying[block.piece]) for block in self._blocks()]
 
     def _flickering(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The picture, or the same with bands that are elsewhere in every picture."""
+        """Return the picture, or the same with bands that are elsewhere in every picture."""
         view = self._view
         if not view.flicker:
             return picture
-        return flickering(picture, view.flicker, _BAND * view.height, float(self._rng.random()))
+        rows = np.arange(len(picture), dtype=np.float32) / (_BAND * view.height)
+        waves = np.sin(2 * math.pi * (rows + float(self._rng.random())))
+        bands = 1 - view.flicker * (0.5 + 0.5 * waves)
+        bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
+        return np.asarray(picture * bands, np.uint8)
 
     def _next_noise(self) -> NDArray[np.int8] | None:
-        """(height, width) of noise: one field, shifted at random from picture to picture."""
+        """Return (height, width) of noise: one field, shifted at random from picture to picture."""
         if not self._view.noise:
             return None
         width, height = self.size_px()
@@ -321,13 +326,13 @@ class SimulatedTable:
         raise KeyError(f"there is no piece {number} on the table")
 
     def _raise(self, piece: Piece) -> None:
-        """A piece that was put down lies above all others."""
+        """Put a piece that was put down above all others."""
         self._pieces.remove(piece)
         self._pieces.append(piece)
         self._changed()
 
     def _blocks(self) -> list[RenderedBlock]:
-        """What there is to draw, in the order of drawing."""
+        """Return what there is to draw, in the order of drawing."""
         return self._things.blocks(self._pieces, self.staged().pose.eye_mm)
 
     def _changed(self) -> None:
@@ -343,12 +348,12 @@ class SimulatedTable:
         return self._stage
 
     def to_px(self, points_mm: Points) -> Points:
-        """(N, 2) pixels: where the picture shows (N, 2) points of the board."""
+        """Return (N, 2) pixels: where the picture shows (N, 2) points of the board."""
         with self._lock:
             return self.staged().pose.to_px(flat(points_mm))
 
     def square_px(self, square: Square) -> tuple[float, float]:
-        """Where the picture shows the middle of a square."""
+        """Return where the picture shows the middle of a square."""
         x, y = self.to_px(np.array([self._kit.board.centre_mm(square)]))[0]
         return float(x), float(y)
 
@@ -373,12 +378,12 @@ class RenderedCamera(Closeable):
         self._closed = False
 
     def frame(self) -> Frame:
-        """The picture now. Raises `CameraError` when closed."""
+        """Return the picture now. Raises `CameraError` when closed."""
         if self._closed:
             raise CameraError(say("The camera of the simulated table is closed: open it again"))
         luma, tint = self._table.render_luma(), self._table.tint()
         return Frame(luma, self._clock.monotonic_s(), next(self._numbers), tint)
 
     def close(self) -> None:
-        """Nothing is held; later frames are refused."""
+        """Refuse later frames. Nothing is held."""
         self._closed = True

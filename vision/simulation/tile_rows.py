@@ -52,14 +52,14 @@ class RowPlace:
     turn_deg: float
 
     def to_table(self, x_mm: float, y_mm: float) -> tuple[float, float]:
-        """A point of the row on the board's plane."""
+        """Return a point of the row on the board's plane."""
         angle = math.radians(self.turn_deg)
         cos, sin = math.cos(angle), math.sin(angle)
         return self.x_mm + cos * x_mm - sin * y_mm, self.y_mm + sin * x_mm + cos * y_mm
 
 
 class TileRows:
-    """The rows of a kit; raises ValueError for one without order tiles."""
+    """The rows of a kit. Raises ValueError for one without order tiles."""
 
     def __init__(self, kit: Kit) -> None:
         if kit.order_tiles is None:
@@ -77,8 +77,10 @@ class TileRows:
         self.laid: dict[Seat, tuple[LaidTile, ...]] = dict.fromkeys(SEATS, ())
 
     def lay(self, seat: Seat, letters: str) -> None:
-        """Lay these tiles well into the places from the left, instead of those that lay there;
-        raises `Malformed`."""
+        """Lay these tiles well into the places from the left, instead of those that lay there.
+
+        Raises `Malformed`.
+        """
         spec = self._spec
         if len(letters) > spec.places or set(letters) - set(spec.orders[seat]):
             raise Malformed(
@@ -94,7 +96,7 @@ class TileRows:
         )
 
     def blocks(self) -> Iterator[RenderedBlock]:
-        """Everything to draw, the farther parts first."""
+        """Return everything to draw, the farther parts first."""
         number = _FIRST_ID
         for seat in SEATS[::-1]:
             place, spec = self.places[seat], self._spec
@@ -147,8 +149,8 @@ class TileRows:
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
-        """(4, 2) board mm each: what no picture may show, the rows with the tiles that lie in
-        them."""
+        """Return (4, 2) board mm each: what no picture may show, the rows with the tiles that lie
+        in them."""
         spec = self._spec
         near, far = spec.wall_y_mm, -spec.strip_mm / 2 - AROUND_MM
         half = spec.row_width_mm / 2 + AROUND_MM
@@ -164,7 +166,7 @@ def _known(spec: OrderTiles) -> str:
 
 
 def _stamped(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
-    """A marker with its middle so far from the lower left corner of a print."""
+    """Draw a marker with its middle so far from the lower left corner of a print."""
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
     print_ = cv2.resize(modules, (side, side), interpolation=cv2.INTER_NEAREST).clip(_INK, _PAPER)
@@ -191,7 +193,7 @@ def _strip_picture(spec: OrderTiles, seat: Seat) -> Bgr:
 
 
 def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
-    """A tile: a field in the side's colour above, its marker on white below."""
+    """Draw a tile: a field in the side's colour above, its marker on white below."""
     art = np.full(
         (round(spec.depth_mm * _SCALE), round(spec.width_mm * _SCALE), 3), _PAPER, np.uint8
     )

@@ -35,15 +35,17 @@ Mask = NDArray[np.uint8]
 
 
 class BoardOnly:
-    """Blacks out what lies beside one board; for the watcher's thread alone."""
+    """Blacks out what lies beside one board, in the watcher's thread."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
         self._mask: tuple[Pose, Mask] | None = None
 
     def shown(self, frame: Frame, pose: Pose | None) -> Frame:
-        """The frame as anybody may see it; `pose` is the board's in it (None: it was not read
-        there)."""
+        """Return the frame as anybody may see it.
+
+        `pose` is the board's in it (None: it was not read there).
+        """
         if pose is None or not self._lies_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
         mask = self._mask_of(pose)
@@ -54,7 +56,7 @@ class BoardOnly:
         )
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
-        """Are corner markers printed in this very picture where the pose puts them?"""
+        """Tell whether corner markers are printed in this very picture where the pose puts them."""
         height, width = luma.shape
         if pose.size != (width, height):
             return False
@@ -66,7 +68,7 @@ class BoardOnly:
         return fitting >= _LEAST_CORNERS
 
     def _mask_of(self, pose: Pose) -> Mask:
-        """The board in the picture; worked out once for a pose."""
+        """Return the board in the picture. Worked out once for a pose."""
         if self._mask is None or self._mask[0] is not pose:
             corners = board_outline_mm(self._board, _EDGE_MM)[:, :2]
             sides = zip(corners, np.roll(corners, -1, axis=0), strict=True)
@@ -79,7 +81,7 @@ class BoardOnly:
 
 
 def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
-    """Is this marker printed in the quadrangle, but for a few modules?"""
+    """Tell whether this marker is printed in the quadrangle, but for a few modules."""
     means = modules_in(luma, quad)
     if np.ptp(means) < _LEAST_CONTRAST:
         return False
@@ -88,7 +90,7 @@ def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
 
 
 def _tinted(colours: Colours | None, mask: Mask) -> Colours | None:
-    """The colours of the board, none beside it."""
+    """Return the colours of the board, none beside it."""
     if colours is None:
         return None
     small = cv2.resize(mask, (colours.shape[1], colours.shape[0]), interpolation=cv2.INTER_AREA)

@@ -50,7 +50,7 @@ class _Tile:
 
 
 class TileReader:
-    """Reads the tiles of one kit from single pictures; raises ValueError for a kit without any."""
+    """Reads the tiles of one kit from single pictures. Raises ValueError for a kit without any."""
 
     def __init__(self, kit: Kit) -> None:
         if kit.order_tiles is None:
@@ -68,8 +68,10 @@ class TileReader:
         self._own = {*self._orders, *(marker for row in self._spec.rows.values() for marker in row)}
 
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
-        """The row of each seat in a (height, width) picture; `pose` is the board's in it, None: it
-        is not seen."""
+        """Return the row of each seat in a (height, width) picture.
+
+        `pose` is the board's in it, None: it is not seen.
+        """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
         found = self._own_among(self._finder.find(luma).sightings)
@@ -80,7 +82,7 @@ class TileReader:
         return rows
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
-        """The markers of rows and tiles, each of them once."""
+        """Return the markers of rows and tiles, each of them once."""
         kept: list[Sighting] = []
         for each in sightings:
             if each.marker in self._own and not any(_same(each, other) for other in kept):
@@ -109,8 +111,10 @@ class TileReader:
         return self._laid(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
 
     def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
-        """Where the row lies; None unless two markers at least lie as on one strip of the printed
-        size."""
+        """Return where the row lies.
+
+        None unless two markers at least lie as on one strip of the printed size.
+        """
         if len(strip) < 2:
             return None
         spec, half = self._spec, self._spec.strip_marker_mm / 2
@@ -125,7 +129,10 @@ class TileReader:
         return frame if off.max() <= _RIGID_MM else None
 
     def _laid(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
-        """What lies in the places; `tiles` with their markers' corners in the axes of the row."""
+        """Return what lies in the places.
+
+        `tiles` with their markers' corners in the axes of the row.
+        """
         spec = self._spec
         lying: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
         for tile, corners in tiles:
@@ -142,8 +149,8 @@ class TileReader:
         return RowSeen(letters)
 
     def _nearest(self, middle: Points) -> tuple[int, Points]:
-        """The place whose marker would lie nearest to a point, and how far the point is off it,
-        (2,) mm."""
+        """Return the place whose marker would lie nearest to a point, and how far the point is off
+        it, (2,) mm."""
         spec = self._spec
         up = spec.marker_up_mm - spec.depth_mm / 2
         places = np.array([spec.place_centre_mm(place) for place in range(spec.places)]) + np.array(
@@ -168,12 +175,14 @@ class TileWatch:
         self._number = 0
 
     def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from now on, nothing else; None: nothing any more."""
+        """Read these rows from now on, nothing else. None: nothing any more."""
         self._wanted = wanted
 
     def see(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
-        """Take a picture of the time `at_s`; answers once, when enough pictures agree or too many
-        do not."""
+        """Take a picture of the time `at_s`.
+
+        Answers once, when enough pictures agree or too many do not.
+        """
         wanted = self._wanted
         if wanted is None or at_s < wanted.since_s:
             return None
@@ -203,15 +212,15 @@ class _RowFrame:
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
-        """The stiff motion that best takes (N, 2) printed points to those that were seen (Kabsch,
-        without a scale)."""
+        """Return the stiff motion that best takes (N, 2) printed points to those that were seen
+        (Kabsch, without a scale)."""
         middle, there = printed.mean(axis=0), seen.mean(axis=0)
         left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
         turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
         return cls(turn, there - turn @ middle)
 
     def to_row(self, points_mm: Points) -> Points:
-        """(N, 2) points of the table in the axes of the row."""
+        """Return (N, 2) points of the table in the axes of the row."""
         return np.asarray((points_mm - self.origin) @ self.turn, dtype=np.float64)
 
 
@@ -227,8 +236,10 @@ def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | Non
 
 
 def _turned_deg(corners: Points) -> float:
-    """By how much a marker is turned against its row, its corners (4, 2) from the upper left,
-    clockwise."""
+    """Return by how much a marker is turned against its row.
+
+    Its corners (4, 2) go from the upper left, clockwise.
+    """
     up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)
     return float(np.degrees(np.arctan2(-up[0], up[1])))
 

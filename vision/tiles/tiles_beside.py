@@ -17,12 +17,12 @@ class TilesBeside:
         self._watch, self._board_only, self._reader = TileWatch(kit), BoardOnly(kit.board), reader
 
     def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from the next frames; None: none any more. From any thread."""
+        """Read these rows from the next frames. None: none any more. From any thread."""
         self._watch.begin(wanted)
 
     def see(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """The frame without what lies beside the board, and the rows of tiles if they were wanted
-        and are read."""
+        """Return the frame without what lies beside the board, and the rows of tiles if they were
+        wanted and are read."""
         pose = self._reader.pose if reading.game == self._watch.kit.game else None
         as_read = self._reader.mirror.as_read(frame)
         shown = self._board_only.shown(as_read, pose)

@@ -40,12 +40,12 @@ class HubSite:
     signing_key: bytes
     host_key: str
     language: str = "auto"
-    """Of the wall; `auto`: its browser's."""
+    """Language of the wall. `auto` is its browser's."""
     compiled: Path | None = None
 
 
 def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site: HubSite) -> Flask:
-    """The application of a hub."""
+    """Make the application of a hub."""
     app = bare_app(site.compiled)
     guard = Auth(site.signing_key, site.host_key, lambda _: None, clock)
     streams = Streams(site.settings.viewers)
@@ -96,12 +96,12 @@ class HubDoors:
 
     @get("/clock")
     def clock(self) -> Response:
-        """The time by which clocks are shown."""
+        """Return the time by which clocks are shown."""
         return jsonify(now_s=self._room.now_s())
 
     @get("/health")
     def health(self) -> Response:
-        """Is the hub well? For whoever watches over it."""
+        """Return whether the hub is well, for whoever watches over it."""
         room = self._room
         answer = jsonify(ok=not room.trouble, tables=len(room.tables()), trouble=room.trouble)
         answer.status_code = 503 if room.trouble else 200

@@ -1,4 +1,4 @@
-"""Players' cards on the hub's pages: make one, open it, be forgotten; and the door by which tables ask whose it is."""
+"""Players' cards on the hub's pages: make one, open it, be forgotten, and show it at a table."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from web.security.rate_limit import SHARED, Buckets, Guesses, Rate, address_grou
 
 COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
-"""So many cards of one address at once, and then in an hour."""
+"""Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""The same of all addresses, a second: a card has more than an hour to be played with before strangers push it out."""
+"""Cards that all addresses may make. So strangers need an hour to push a new card out."""
 MOST_RESULTS = 20
 
 
@@ -53,15 +53,15 @@ class CardPages:
 
     @get("/card")
     def page(self, error: str = "", status: int = 200) -> Any:
-        """The card of this browser, or how to get one."""
-        person = self._mine()
+        """Show the card of this browser, or how to get one."""
+        person = self._own_card()
         if person is None:
             return make_response(render_template("hub_card_none.html", error=error), status)
         page = render_template(
             "hub_card.html",
             person=person,
             error=error,
-            link=f"{request.host_url}card/{person.code}",
+            link=f"{request.url_root}card/{person.code}",
             results=self._league.results.last(MOST_RESULTS, person.number),
             league=self._league,
             games=GAMES,
@@ -76,7 +76,7 @@ class CardPages:
 
     @get("/card/<code>")
     def open_link(self, code: str) -> Any:
-        """The address in a card's QR code."""
+        """Open a card by the address in its QR code."""
         return self._open(code)
 
     @form("/card/open")
@@ -100,12 +100,12 @@ class CardPages:
             )
         except CompanionError as error:
             return self.page(error.message, status_of(error))
-        return self._with(person)
+        return self._give_card(person)
 
     @form("/card/change")
     def change(self) -> Any:
-        """Be called otherwise, or not be named any more."""
-        person = self._required()
+        """Change the name on the card, and whether others see it."""
+        person = self._require_card()
         try:
             self._league.cards.change(
                 person.number, request.form.get("name", "")[:200], "shown" in request.form
@@ -116,19 +116,19 @@ class CardPages:
 
     @form("/card/close")
     def close(self) -> Any:
-        """This browser has no card any more."""
-        return self._without()
+        """Forget the card in this browser."""
+        return self._take_card()
 
     @form("/card/forget")
     def forget(self) -> Any:
-        """Forget the name for good."""
-        self._league.cards.forget(self._required().number)
-        return self._without()
+        """Forget the player's name for good."""
+        self._league.cards.forget(self._require_card().number)
+        return self._take_card()
 
     @form("/card/enter")
     def enter(self) -> Any:
-        """Take part in a tournament."""
-        person = self._required()
+        """Enter a tournament."""
+        person = self._require_card()
         try:
             self._league.tournaments.enter(
                 request.form.get("tournament", 0, int), [person.number], who="player"
@@ -141,10 +141,10 @@ class CardPages:
 
     @post("/api/hub/card", body=ShownCard)
     def shown(self, body: ShownCard) -> Response:
-        """Somebody shows a card at a table."""
+        """Show a card at a table."""
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
-        person = self._guess(body.code)
+        person = self._card_of(body.code)
         if person is None:
             raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
         return jsonify(card=self._league.cards.show(body.code, body.table).card)
@@ -153,15 +153,20 @@ class CardPages:
 
     def _open(self, code: str) -> Any:
         try:
-            person = self._guess(code)
+            person = self._card_of(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
         return (
-            self._with(person) if person else self.page(say("No player’s card has this code"), 403)
+            self._give_card(person)
+            if person
+            else self.page(say("No player’s card has this code"), 403)
         )
 
-    def _guess(self, code: str) -> Person | None:
-        """Whose card this is; raises `Illegal` where too many wrong ones came from there."""
+    def _card_of(self, code: str) -> Person | None:
+        """Return whose card this is.
+
+        Raises `Illegal` after too many wrong codes from one address.
+        """
         found: list[Person] = []
 
         def is_right() -> bool:
@@ -174,33 +179,33 @@ class CardPages:
             )
         return found[0] if found else None
 
-    def _mine(self) -> Person | None:
+    def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")
         try:
-            return self._guess(code) if code else None
+            return self._card_of(code) if code else None
         except Illegal:
             return None
 
-    def _required(self) -> Person:
-        person = self._mine()
+    def _require_card(self) -> Person:
+        person = self._own_card()
         if person is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first")
             )
         return person
 
-    def _with(self, person: Person) -> Response:
+    def _give_card(self, person: Person) -> Response:
         answer = redirect("/card", 303)
         answer.set_cookie(COOKIE, person.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]  # Flask's own response
 
-    def _without(self) -> Response:
+    def _take_card(self) -> Response:
         answer = redirect("/card", 303)
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]
 
     def _place(self, person: Person) -> dict[str, Any] | None:
-        """Where somebody plays in the round that is on; None: nowhere."""
+        """Return where somebody plays in the round that is on, or None."""
         for each in self._league.tournaments.all():
             if (
                 each.is_over

@@ -63,7 +63,7 @@ class DirectorPages:
 
     @form("/host/tournaments", guard=host_only)
     def make(self) -> Any:
-        """A new tournament from the form."""
+        """Make a tournament from the form."""
         try:
             made = self._make(request.form)
         except CompanionError as error:
@@ -72,7 +72,7 @@ class DirectorPages:
 
     @get("/host/tournament/<int:number>")
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
-        """The director's page."""
+        """Show the director's page."""
         if not self._guard.is_host(request):
             return make_response(render_template("hub_key.html", error=""), 403)
         tournament = self._pages.known(number)
@@ -97,7 +97,7 @@ class DirectorPages:
 
     @form("/host/tournament/<int:number>", guard=host_only)
     def act(self, number: int) -> Any:
-        """What the director does from that page: one of its forms."""
+        """Do what one of the page's forms asks."""
         try:
             self._act(number, request.form)
         except CompanionError as error:
@@ -108,12 +108,12 @@ class DirectorPages:
 
     @post("/api/hub/tournaments", body=Wish, guard=host_only)
     def make_plain(self, body: Wish) -> Response:
-        """A new tournament, for programs."""
+        """Make a tournament, for programs."""
         return jsonify(tournament=self._make(body.given).id)
 
     @post("/api/hub/tournament/<int:number>", body=Wish, guard=host_only)
     def act_plain(self, number: int, body: Wish) -> Response:
-        """What the director does, for programs; answers the tournament as it is then."""
+        """Do what the director does, for programs, and return the tournament."""
         self._act(number, body.given)
         return self._pages.plain(number)
 
@@ -185,7 +185,7 @@ class DirectorPages:
                 raise NotFound
 
     def _enter(self, number: int, typed: str, team: str) -> None:
-        """The people of an entry, a line each: `#12` is the card of that number, else it is a name for a new card.
+        """Enter people, a line each, as `#12` for a card or as a name for a new one.
 
         Nobody gets a card for an entry that is refused.
         """

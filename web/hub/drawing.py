@@ -44,7 +44,7 @@ class ShownSeat:
 
 
 def kit_of(view: PublicView) -> Kit | None:
-    """The kit of its game; None: there is none, or this hub does not know the game or its options."""
+    """Return the kit of a view's game, or None if this hub does not know the game or its options."""
     return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
 
 
@@ -58,7 +58,9 @@ def _kit(game: str, options: bytes) -> Kit | None:
 
 
 def board_of(view: PublicView, *, with_moves: bool) -> Markup:
-    """The board or the lanes of a view in the language that is spoken; empty where nothing can be drawn.
+    """Draw the board or the lanes of a view in the language spoken now.
+
+    Empty: they are unknown here.
 
     Without moves it is a small sign: of cards it then shows the lanes alone.
     """
@@ -75,8 +77,8 @@ def board_of(view: PublicView, *, with_moves: bool) -> Markup:
 
 
 @lru_cache(maxsize=_DRAWN)
-def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
-    view = msgspec.json.decode(encoded, type=PublicView)
+def _board(encode_public: bytes, is_small: bool, _language: str) -> Markup:
+    view = msgspec.json.decode(encode_public, type=PublicView)
     kit = kit_of(view)
     if kit is None:
         return Markup()
@@ -96,7 +98,7 @@ def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
 
 
 def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
-    """The part of a layout that this kit can show."""
+    """Return the part of a layout that this kit can show."""
     known = {face.name for face in kit.faces}
     squares = set(kit.board.squares)
     parsed = {Square.parse(text): faces for text, faces in layout.items()}
@@ -120,7 +122,7 @@ def _moves(kit: Kit, view: PublicView) -> list[HandMove]:
 
 
 def side_of(view: PublicView, seat: Seat) -> Side:
-    """How a seat appears: in its game's colours, or plain where no game is on that this hub knows."""
+    """Return how a seat appears, plain if no game is on that this hub knows."""
     kit = kit_of(view)
     if kit:
         return kit.sides[seat]
@@ -133,7 +135,7 @@ def side_of(view: PublicView, seat: Seat) -> Side:
 
 
 def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[ShownSeat, ...]:
-    """Both seats, South first."""
+    """Return both seats, South first."""
     view = shown.record.view
     found = []
     for seat in SEATS:
@@ -159,11 +161,11 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
 
 
 def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:
-    """The attributes by which a script draws what is left of a clock, by this hub's monotonic time."""
+    """Return the attributes by which a script runs a clock, by this hub's monotonic time."""
     due = f"{shown.came_s - shown.age_s + delay_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')
 
 
 def sentence(packed: Any) -> str:
-    """A sentence that was checked when it came in."""
+    """Return a sentence that was checked when it came in."""
     return words(packed)

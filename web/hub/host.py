@@ -73,7 +73,7 @@ class SettingsWanted(Body, frozen=True):
 
 
 class Delay(Body, frozen=True):
-    """Spectators see everything so many seconds later."""
+    """The delay of spectators, in seconds."""
 
     seconds: Annotated[float, Meta(ge=0, le=MOST_DELAY_S)]
 
@@ -87,31 +87,34 @@ class Joined(NamedTuple):
 
 
 class HubHost(Protocol):
-    """What the pages ask the hub to do; everything raises a `CompanionError` where it cannot be done."""
+    """What the pages ask the hub to do. Everything raises a `CompanionError` if it cannot be done."""
 
     def join(self, name: str, key: str) -> Joined:
-        """A table joins."""
+        """Add a table."""
 
     def remove(self, number: int) -> bool:
-        """A table leaves, and what is kept of it; answers whether there was one."""
+        """Remove a table and what is kept of it. Return whether there was one."""
 
     def rename(self, number: int, name: str) -> bool:
-        """A table gets another name."""
+        """Rename a table."""
 
     def let_in(self, number: int) -> bool:
-        """A table that has just joined, or was shut out, may say something."""
+        """Let a table speak that has just joined or was shut out."""
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is `coming`, or that it is `done`."""
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
-        """No game begins at these tables any more, or games do again; answers whether all of them are there."""
+        """Close these tables for new games, or open them. Return whether all of them are there."""
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
-        """Ask these tables to take settings as they are typed on their own pages; each answers for itself."""
+        """Send these tables settings as they are typed on their own pages.
+
+        Each answers for itself.
+        """
 
     def use_delay(self, delay_s: float) -> None:
-        """Spectators see everything so much later."""
+        """Show spectators everything later by these seconds."""
 
 
 CODE_S = 600.0
@@ -134,18 +137,18 @@ class JoinDoor:
         self.renew()
 
     def renew(self) -> None:
-        """Another code from now on."""
+        """Replace the code."""
         self.code = new_code(LENGTH)
         self._ends_s = self._clock.monotonic_s() + CODE_S
         self._when_renewed()
 
     def step(self) -> None:
-        """Time has passed."""
+        """Replace a code that is too old."""
         if self._clock.monotonic_s() >= self._ends_s:
             self.renew()
 
     def join(self, wish: Join, address: str) -> Joined:
-        """Let a table in; raises `Illegal` for a wrong code, `Malformed` for a key that is none."""
+        """Let a table in. Raises `Illegal` for a wrong code and `Malformed` for a bad key."""
         code = plain_code(wish.code)
         with self._joining:  # two at once would join by one code
             self.step()
@@ -186,7 +189,7 @@ class HubHostPages:
 
     @get("/host")
     def page(self) -> Any:
-        """Every table, with what can be done about it."""
+        """Show every table, with what can be done about it."""
         if not self._guard.is_host(request):
             return make_response(render_template("hub_key.html", error=""), 403)
         return render_template(
@@ -199,7 +202,7 @@ class HubHostPages:
 
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
-        """Become the hub's host in this browser."""
+        """Let this browser be the hub's owner."""
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
             error = say(
@@ -215,7 +218,7 @@ class HubHostPages:
 
     @get("/live/host", guard=host_only)
     def live(self) -> Response:
-        """The stream of the host's page."""
+        """Stream the owner's page."""
         return self._streams.follow(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
@@ -233,7 +236,7 @@ class HubHostPages:
 
     @post("/api/hub/join", body=Join)
     def join(self, body: Join) -> Response:
-        """A table joins by the code."""
+        """Join a table to the hub by the code."""
         joined = self._door.join(body, request.remote_addr or "")
         return jsonify(
             table=joined.table,
@@ -244,43 +247,43 @@ class HubHostPages:
 
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:
-        """A table leaves."""
+        """Remove a table."""
         self._done(self._host.remove(body.number))
 
     @post("/api/hub/rename", body=Rename, guard=host_only)
     def rename(self, body: Rename) -> None:
-        """A table gets another name."""
+        """Rename a table."""
         self._done(self._host.rename(body.number, " ".join(body.name.split())))
 
     @post("/api/hub/let-in", body=Numbered, guard=host_only)
     def let_in(self, body: Numbered) -> None:
-        """A table that has joined may come in, or one that was shut out again."""
+        """Let a table in that has joined or was shut out."""
         self._done(self._host.let_in(body.number))
 
     @post("/api/hub/answer", body=Answer, guard=host_only)
     def answer(self, body: Answer) -> None:
-        """Somebody goes to a table that calls."""
+        """Tell a table that somebody comes, or that its call is over."""
         self._done(self._host.answer(body.number, body.say))
 
     @post("/api/hub/close", body=Closing, guard=host_only)
     def close(self, body: Closing) -> None:
-        """Tables are closed, or opened again."""
+        """Close tables for new games, or open them."""
         self._done(self._host.close_tables(body.numbers, body.is_closed))
 
     @post("/api/hub/settings", body=SettingsWanted, guard=host_only)
     def settings(self, body: SettingsWanted) -> None:
-        """Settings are pushed to tables."""
+        """Send settings to tables."""
         numbers = body.numbers or [table.number for table in self._room.tables()]
         self._done(self._host.change_settings(numbers, body.values))
 
     @post("/api/hub/delay", body=Delay, guard=host_only)
     def delay(self, body: Delay) -> None:
-        """Spectators see everything later."""
+        """Show spectators everything later."""
         self._host.use_delay(body.seconds)
 
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
-        """Another code to join by: the one of before lets nobody in any more."""
+        """Replace the code by which tables join."""
         self._door.renew()
         return jsonify(code=self._door.code)
 

@@ -12,19 +12,19 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
-from companion.table.public.messages import PublicRecord, PublicState, encoded, read_record
+from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
 SILENT_S = 30.0
-"""A table that has said nothing for so long is called lost: it says something every ten seconds."""
+"""Seconds of silence after which a table counts as lost. It says something every ten."""
 CLOCK_OFF_S = 120.0
-"""A table whose clock is off by more is told so."""
+"""Seconds by which a table's clock may be off before that is said."""
 WALL_S = 0.25
-"""The wall is drawn at most so often, however much happens in the room."""
+"""Least time between two drawings of the wall, in seconds."""
 MOST_DELAY_S = 3600
 MOST_RECENT = 16
-"""So many records of a table are there for a spectator who is late; if he is later still, he misses some."""
+"""Maximum number of a table's records for spectators who are late. Later ones miss some."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Bytes of a table's records that wait for a delay to be over.
 
@@ -62,24 +62,24 @@ class RoomTable:
     shut: bool = False
     closed: bool = False
     waits: bool = False
-    """Has the host not let it in yet?"""
+    """Whether the host has not let it in yet."""
     asked: bool = False
     answer: Any = ""
     contests: int = 0
     is_shared: bool = False
-    """Have two machines tried to be this table?"""
+    """Whether two machines have tried to be this table."""
 
     def is_lost(self, now_s: float) -> bool:
-        """Has it been silent for long?"""
+        """Return whether it has been silent for long."""
         return now_s - self.heard_s > SILENT_S
 
     @property
     def phase(self) -> Phase:
-        """Where its game stands."""
+        """Return the phase of its game."""
         return self.shown.record.view.phase if self.shown else Phase.LOBBY
 
     def needs(self, now_s: float) -> str:
-        """What somebody should do there, as a sentence; empty: nothing."""
+        """Return what somebody should do there, as a sentence. Empty: nothing."""
         state = self.state
         if self.waits:
             return say("It wants to join: let it in on the owner’s page.")
@@ -103,7 +103,7 @@ class RoomTable:
 
 
 class Notifier:
-    """What pages follow: a number that changes with it. Any thread may wait; `when_changed` calls must be quick."""
+    """A version that pages follow. Any thread may wait. Calls of `when_changed` must be quick."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -112,21 +112,21 @@ class Notifier:
 
     @property
     def version(self) -> int:
-        """Another one after every change."""
+        """Return the number of the newest change."""
         return self._version
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until it is another one than `version`, at most so long; answers the newest."""
+        """Wait until there is another version, or for the timeout. Return the newest."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, timeout_s)
         return self._version
 
     def when_changed(self, call: Callable[[], None]) -> None:
-        """Have this called after every change."""
+        """Call this after every change."""
         self._calls.append(call)
 
     def change(self) -> None:
-        """It is different now."""
+        """Count a change and wake whoever waits."""
         with self._changed:
             self._version += 1
             self._changed.notify_all()
@@ -142,16 +142,16 @@ class Waiting(NamedTuple):
     age_s: float
 
 
-def _packed(shown: Shown) -> Waiting:
-    return Waiting(encoded(shown.record), shown.came_s, shown.age_s)
+def _pack(shown: Shown) -> Waiting:
+    return Waiting(encode_public(shown.record), shown.came_s, shown.age_s)
 
 
-def _opened(packed: Waiting) -> Shown:
+def _unpack(packed: Waiting) -> Shown:
     return Shown(read_record(packed.content), packed.came_s, packed.age_s)
 
 
 class Delayed(Notifier):
-    """A table as spectators may see it by now; `waiting` are the records that are too young.
+    """A table as spectators may see it by now. `waiting` are the records that are too young.
 
     The last ones are kept, so that a spectator who is late sees each of them.
     """
@@ -162,14 +162,14 @@ class Delayed(Notifier):
         self.waiting: deque[Waiting] = deque()
         self._waiting_bytes = 0
         self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MOST_RECENT)
-        """The last records as they were sent: few spectators are late, and ask for them."""
+        """The last records as they were sent, for spectators who are late."""
 
     def take(self, shown: Shown, delay_s: float) -> None:
-        """Keep a new record until it is old enough, or show it at once."""
+        """Show a record at once, or keep it until it is old enough."""
         if not self.waiting and shown.age_s >= delay_s:
             self._show(shown)
             return
-        waiting = _packed(shown)
+        waiting = _pack(shown)
         self.waiting.append(waiting)
         self._waiting_bytes += len(waiting.content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
@@ -179,7 +179,7 @@ class Delayed(Notifier):
         """Show what is old enough by now."""
         while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
             first = self._pop()
-            self._show(_opened(first))
+            self._show(_unpack(first))
 
     def _pop(self) -> Waiting:
         """Take the oldest record that waits."""
@@ -189,27 +189,30 @@ class Delayed(Notifier):
 
     def _show(self, shown: Shown) -> None:
         self.shown = shown
-        self._recent.append((self.version + 1, _packed(shown)))
+        self._recent.append((self.version + 1, _pack(shown)))
         self.change()
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
-        """What was shown after this version, the oldest first; at the beginning (-1), and of long ago, the newest."""
+        """Return what was shown after this version, the oldest first.
+
+        From -1 on it is the newest alone.
+        """
         newest = (self.version, self.shown)
         if version == newest[0]:
             return []
         recent = tuple(self._recent) if version >= 0 else ()
         later = [
-            (number, _opened(packed)) for number, packed in recent if version < number < newest[0]
+            (number, _unpack(packed)) for number, packed in recent if version < number < newest[0]
         ]
         return [*later, newest]
 
     def due_s(self, delay_s: float) -> float | None:
-        """When there is something to show next."""
+        """Return when there is something to show next."""
         return self.waiting[0].came_s - self.waiting[0].age_s + delay_s if self.waiting else None
 
 
 class Room(Notifier):
-    """All tables; every method may be called from any thread.
+    """All tables. Every method may be called from any thread.
 
     What pages follow is the room itself (the wall) and `delayed(number)` (spectators). `step` has to be called every
     now and then: it shows what has become old enough, and who has fallen silent.
@@ -220,7 +223,7 @@ class Room(Notifier):
         self.name = name
         self.delay_s = delay_s
         self.trouble = ""
-        """What is wrong with the hub itself, as a sentence."""
+        """Trouble of the hub itself, as a sentence."""
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
@@ -232,26 +235,26 @@ class Room(Notifier):
 
     @property
     def title(self) -> str:
-        """What the room is called."""
+        """Return the name of the room for people."""
         return Verbatim(self.name) if self.name else say("Our tables")
 
     # ---- asked by pages ----
 
     def now_s(self) -> float:
-        """The monotonic time by which clocks are shown."""
+        """Return the monotonic time by which clocks are shown."""
         return self._clock.monotonic_s()
 
     def due_s(self, wall_s: float) -> float | None:
-        """The monotonic time of a Unix time; None for 0, which is never."""
+        """Return the monotonic time of a Unix time. None for 0, which is never."""
         return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
 
     def tables(self) -> tuple[RoomTable, ...]:
-        """All tables by their numbers."""
+        """Return all tables by their numbers."""
         with self._lock:
             return tuple(sorted(self._tables.values(), key=lambda each: each.number))
 
     def free_tables(self) -> list[str]:
-        """Where a game may begin: tables that are there and open, those at which nobody plays first."""
+        """Return the tables where a game may begin, those at which nobody plays first."""
         now_s = self.now_s()
         there = [
             t for t in self.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)
@@ -264,18 +267,18 @@ class Room(Notifier):
         ]
 
     def table(self, number: int) -> RoomTable | None:
-        """The table of that number."""
+        """Return the table of that number."""
         found = self._tables.get(self._numbers.get(number, ""))
         return found if found and found.number == number else None
 
     def delayed(self, table: str) -> Delayed | None:
-        """What spectators of a table follow."""
+        """Return what spectators of a table follow."""
         return self._delayed.get(table)
 
     # ---- told by the hub ----
 
     def put(self, table: RoomTable) -> None:
-        """There is this table; what is known of one that was there stays."""
+        """Add a table, or change what is registered of it."""
         with self._lock:
             known = self._tables.get(table.id)
             fresh = table
@@ -294,7 +297,7 @@ class Room(Notifier):
         self._touch()
 
     def remove(self, table: str) -> None:
-        """A table has left."""
+        """Remove a table."""
         with self._lock:
             self._tables.pop(table, None)
             gone = self._delayed.pop(table, None)
@@ -303,7 +306,7 @@ class Room(Notifier):
         self._touch()
 
     def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
-        """A table has accepted something, so long ago."""
+        """Take a record that a table accepted `age_s` ago."""
         now_s = self.now_s()
         shown = Shown(record, now_s, max(0.0, age_s))
         with self._lock:
@@ -320,12 +323,12 @@ class Room(Notifier):
         self._touch()
 
     def state(self, table: str, state: PublicState) -> None:
-        """How a table is."""
+        """Take the state of a table."""
         with self._lock:
             known = self._tables.get(table)
             if known is None:
                 return
-            is_new = known.state is None or _timeless(known.state) != _timeless(state)
+            is_new = known.state is None or _without_time(known.state) != _without_time(state)
             was_lost = known.is_lost(self.now_s())
             self._tables[table] = replace(
                 known,
@@ -337,7 +340,7 @@ class Room(Notifier):
             self._touch()
 
     def contested(self, pairs: Mapping[str, str]) -> None:
-        """These tables do not agree with these others about how their games ended; all others do."""
+        """Mark the tables that disagree with others about how their games ended, and no other."""
         with self._lock:
             for table in self._tables.values():
                 other = self._tables.get(pairs.get(table.id, ""))
@@ -347,28 +350,28 @@ class Room(Notifier):
                     self._is_stale = True
 
     def share(self, table: str, is_shared: bool) -> None:
-        """Two machines with one identity are connected as a table, or not any more."""
+        """Mark a table as which two machines are connected, or one again."""
         with self._lock:
             if table in self._tables:
                 self._tables[table] = replace(self._tables[table], is_shared=is_shared)
         self._touch()
 
     def ask(self, table: str) -> None:
-        """A table is asked to take settings, and has not answered yet."""
+        """Mark a table as one that is asked to take settings."""
         with self._lock:
             if table in self._tables:
                 self._tables[table] = replace(self._tables[table], asked=True, answer="")
         self._touch()
 
     def answered(self, table: str, answer: Any) -> None:
-        """A table has answered what it was asked to take."""
+        """Take a table's answer to the settings it was asked to take."""
         with self._lock:
             if table in self._tables:
                 self._tables[table] = replace(self._tables[table], asked=False, answer=answer)
         self._touch()
 
     def refuse_unread(self, table: str) -> None:
-        """Something of a table cannot be read."""
+        """Mark a table of which something cannot be read."""
         why = say("It sends what this hub cannot read: give both the same version.")
         with self._lock:
             known = self._tables.get(table)
@@ -378,18 +381,18 @@ class Room(Notifier):
         self._touch()
 
     def is_in_trouble(self, trouble: str) -> None:
-        """Something is wrong with the hub itself, or nothing any more."""
+        """Say what is wrong with the hub itself. Empty: nothing."""
         if trouble != self.trouble:
             self.trouble = trouble
             self._touch()
 
     def use_delay(self, delay_s: float) -> None:
-        """Spectators see everything so much later from now on; what they have seen stays seen."""
+        """Show spectators everything later from now on. What they have seen stays."""
         self.delay_s = min(max(0.0, delay_s), MOST_DELAY_S)
         self._touch()
 
     def step(self) -> None:
-        """Time has passed."""
+        """Show what has become old enough, and who has fallen silent."""
         now_s = self.now_s()
         for delayed in tuple(self._delayed.values()):
             delayed.step(now_s, self.delay_s)
@@ -412,13 +415,13 @@ class Room(Notifier):
         self.change()
 
 
-def _timeless(state: PublicState) -> PublicState:
-    """The state without its time: what of it can be seen."""
+def _without_time(state: PublicState) -> PublicState:
+    """Return the state without its time."""
     return msgspec.structs.replace(state, at=0.0)
 
 
 def late_words(delay_s: float) -> str:
-    """How late spectators see what happens."""
+    """Return how late spectators see what happens, in words."""
     if not delay_s:
         return say("As it happens.")
     if delay_s % 60 == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from flask import Response, copy_current_request_context, redirect, render_template
+from flask import Response, copy_current_request_context, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
@@ -27,7 +27,7 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._kept: dict[tuple[str, str, str], dict[tuple[int, int], str]] = {}
+        self._drawings: dict[tuple[str, str, str, str], dict[tuple[int, int], str]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -37,21 +37,21 @@ class SpectatorPages:
 
     @get("/watch")
     def choose(self) -> str:
-        """Every table to be followed."""
+        """Show every table that can be followed."""
         return render_template("hub_tables.html", tables=self._room.tables(), Phase=Phase)
 
     @get("/<int:number>")
     def short(self, number: int) -> Any:
-        """The short link of a table."""
+        """Lead on from the short link of a table."""
         self._table(number)
         return redirect(f"/watch/{number}")
 
     @get("/<any(watch, overlay):page>/<int:number>")
     def page(self, page: str, number: int) -> str:
-        """A table on a phone, or over a picture of its players."""
+        """Show a table on a phone, or over a picture of its players."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        fragment = self._drawn(page, table, followed.version, followed.shown)
+        fragment = self._fragment(page, table, followed.version, followed.shown)
         return render_template(
             f"hub_{page}.html",
             fragment=fragment,
@@ -62,23 +62,24 @@ class SpectatorPages:
 
     @get("/live/<any(watch, overlay):page>/<int:number>")
     def live(self, page: str, number: int) -> Response:
-        """The stream of such a page."""
+        """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        draw = copy_current_request_context(self._drawn)
+        draw, root = copy_current_request_context(self._fragment), request.script_root
         known = -1
 
-        def told(version: int, shown: Shown | None) -> str:
+        def messages_of(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return message(self._found(page, now, version) or draw(page, now, version, shown))
+            drawing = self._recall(page, now, version, root)
+            return message(drawing or draw(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
             changes = followed.since(known)
             known = changes[-1][0] if changes else known
-            return "".join(told(version, shown) for version, shown in changes)
+            return "".join(messages_of(version, shown) for version, shown in changes)
 
         return self._streams.hold(news, lambda: followed.wait(known, LOOK_S))
 
@@ -88,21 +89,23 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _found(self, page: str, table: RoomTable, version: int) -> str | None:
-        """Return a page as it was drawn at this version. The last ones are kept, for many ask."""
-        kept = self._kept.get((page, table.id, spoken()))
-        return kept.get((version, round(self._room.delay_s))) if kept else None
+    def _recall(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
+        """Return a page as it was drawn at this version, or None."""
+        drawings = self._drawings.get((page, table.id, spoken(), root))
+        return drawings.get((version, round(self._room.delay_s))) if drawings else None
 
-    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
-        found = self._found(page, table, version)
-        if found is None:
-            found = self._draw(page, table, shown)
+    def _fragment(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
+        drawing = self._recall(page, table, version, request.script_root)
+        if drawing is None:
+            drawing = self._draw(page, table, shown)
             with self._lock:
-                kept = self._kept.setdefault((page, table.id, spoken()), {})
-                kept[version, round(self._room.delay_s)] = found
-                if len(kept) > MOST_RECENT:
-                    del kept[min(kept)]
-        return found
+                drawings = self._drawings.setdefault(
+                    (page, table.id, spoken(), request.script_root), {}
+                )
+                drawings[version, round(self._room.delay_s)] = drawing
+                if len(drawings) > MOST_RECENT:
+                    del drawings[min(drawings)]
+        return drawing
 
     def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> str:
         delay_s = self._room.delay_s

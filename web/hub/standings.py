@@ -1,4 +1,4 @@
-"""Ratings of a game and season for everybody, as a page, CSV and JSON; and what the hub's host does about people."""
+"""Ratings as a page, CSV and JSON, and what the hub's owner does about people."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class StandingsPages:
 
     @get("/standings")
     def page(self) -> str:
-        """The ratings of one game in one season."""
-        game, season = self._asked()
+        """Show the ratings of one game in one season."""
+        game, season = self._game_and_season()
         return render_template(
             "hub_standings.html",
             league=self._league,
@@ -52,8 +52,8 @@ class StandingsPages:
 
     @get("/standings.<any(csv, json):form>")
     def standings_file(self, form: str) -> Response:
-        """The same to take away."""
-        game, season = self._asked()
+        """Return the ratings as a file."""
+        game, season = self._game_and_season()
         rows = [
             self._plain(place, row)
             for place, row in enumerate(self._league.ladders.of(game, season), start=1)
@@ -63,7 +63,7 @@ class StandingsPages:
 
     @get("/results.<any(csv, json):form>")
     def results_file(self, form: str) -> Response:
-        """Every result with its receipt, the newest first."""
+        """Return every result with its receipt as a file, the newest first."""
         numbers = {table.id: table.number for table in self._room.tables()}
         rows = [self._result(kept, numbers) for kept in self._league.results.last(EXPORTED)]
         columns = (
@@ -74,7 +74,7 @@ class StandingsPages:
 
     @get("/host/cards.<any(csv, json):form>", guard=host_only)
     def cards_file(self, form: str) -> Response:
-        """Everybody with a card and the code on it, for the hub's host."""
+        """Return everybody with a card and its code as a file, for the hub's owner."""
         rows = [
             {
                 "player": p.number,
@@ -89,7 +89,7 @@ class StandingsPages:
 
     @get("/host/people")
     def people(self, error: str = "", status: int = 200) -> Any:
-        """Everybody with a card, the last results, seasons; for the hub's host."""
+        """Show everybody with a card, the last results and the seasons, for the hub's owner."""
         if not self._guard.is_host(request):
             return make_response(render_template("hub_key.html", error=""), 403)
         page = render_template(
@@ -105,7 +105,7 @@ class StandingsPages:
 
     @form("/host/people", guard=host_only)
     def change(self) -> Any:
-        """What the host does from that page: one of its forms."""
+        """Do what one of the page's forms asks."""
         form, league = request.form, self._league
         try:
             match form.get("do"):
@@ -132,8 +132,11 @@ class StandingsPages:
             return self.people(error.message, status_of(error))
         return redirect("/host/people", 303)
 
-    def _asked(self) -> tuple[str, int]:
-        """Without a word about them: the season that is on, and the game that most people have played in it."""
+    def _game_and_season(self) -> tuple[str, int]:
+        """Return the game and season asked for.
+
+        Otherwise it is the one that is on and most played.
+        """
         ladders = self._league.ladders
         season = request.args.get("season", len(ladders.seasons()) - 1, int)
         if not 0 <= season < len(ladders.seasons()):
@@ -184,7 +187,7 @@ def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, A
 
 
 def _cell(value: Any) -> Any:
-    """A value that a spreadsheet takes for no formula, whatever somebody is called."""
+    """Return a value that no spreadsheet takes for a formula."""
     return (
         f"'{value}"
         if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))

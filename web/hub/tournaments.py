@@ -43,11 +43,11 @@ class TournamentWords:
         self._room = room
 
     def person(self, number: int) -> str:
-        """A person by name, or by number."""
+        """Return a person by name, or by number."""
         return shown_name(self._league.cards.person(number), number)
 
     def entrant(self, tournament: Tournament, number: int) -> str:
-        """A team by its name, else by its people."""
+        """Return a team by its name, or by its people."""
         found = next((each for each in tournament.entrants if each.number == number), None)
         if found is None:
             return say("Entry {number}", number=number)
@@ -56,24 +56,24 @@ class TournamentWords:
         return joined(", ", [self.person(person) for person in found.people])
 
     def table(self, name: str) -> str:
-        """A table's number, as it stands on the wall; empty: it has none."""
+        """Return the number of a table as the wall shows it. Empty: it has none."""
         return next((str(table.number) for table in self._room.tables() if table.id == name), "")
 
     def verdict(self, verdict: Any) -> str:
-        """A board's end."""
+        """Return the end of a board."""
         return VERDICT_WORDS[BoardEnd(verdict)] if verdict else "–"
 
     def refusal(self, told: str) -> str:
-        """Why a table's result was refused, as it was written in the log."""
+        """Return why a table's result was refused, from the log."""
         return sentence(msgspec.json.decode(told))
 
     def bye(self, match: Match) -> str:
-        """What a bye gave."""
+        """Return what a bye gave."""
         return half_words(match.halves)
 
 
 class TournamentPages:
-    """The routes under `/tournament`; `all` and `plain` are also what the director is answered."""
+    """The routes under `/tournament`. The director is answered by `all` and `plain` as well."""
 
     name = "tournaments"
 
@@ -88,7 +88,7 @@ class TournamentPages:
 
     @get("/tournaments")
     def all(self, error: str = "", status: int = 200) -> Any:
-        """All tournaments; the hub's host makes new ones here."""
+        """Show all tournaments. The hub's owner makes new ones here."""
         page = render_template(
             "hub_tournaments.html",
             tournaments=self._league.tournaments.all(),
@@ -101,7 +101,7 @@ class TournamentPages:
 
     @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
-        """Pairings and standings; of an earlier round where that is asked for."""
+        """Show pairings and standings, of an earlier round if it is asked for."""
         shown = request.args.get("round", 0, int)
         fragment = self._draw(number, shown)
         live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
@@ -111,19 +111,19 @@ class TournamentPages:
 
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
-        """The stream of such a page."""
+        """Stream such a page."""
         shown = request.args.get("round", 0, int)
         self.known(number)
         return self._streams.follow(self._room, lambda: self._draw(number, shown))
 
     @get("/tournaments.json")
     def all_plain(self) -> Response:
-        """All tournaments, the newest first, for programs."""
-        return jsonify([self._head(each) for each in self._league.tournaments.all()])
+        """Return all tournaments, the newest first, for programs."""
+        return jsonify([self._tournament_json(each) for each in self._league.tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
-        """A tournament for programs: entries, pairings and standings; of an earlier round where that is asked for."""
+        """Return entries, pairings and standings for programs, of any round asked for."""
         tournament = self.known(number)
         rounds, shown = len(tournament.rounds), request.args.get("round", 0, int)
         shown = shown if 1 <= shown <= rounds else rounds
@@ -142,19 +142,20 @@ class TournamentPages:
              "sonneborn": row.sonneborn / 4}
             for row in standings(tournament, shown)
         ]  # fmt: skip
-        paired = self._paired(tournament, shown - 1) if shown else None
+        paired = self._round_json(tournament, shown - 1) if shown else None
         return jsonify(
-            self._head(tournament) | {"entries": entries, "round": paired, "standings": rows}
+            self._tournament_json(tournament)
+            | {"entries": entries, "round": paired, "standings": rows}
         )
 
-    def _head(self, tournament: Tournament) -> dict[str, Any]:
+    def _tournament_json(self, tournament: Tournament) -> dict[str, Any]:
         return {
             "tournament": tournament.id, "name": tournament.name, "system": tournament.system, "game": tournament.game,
             "options": tournament.options, "rounds": tournament.rounds_wanted, "minutes": tournament.minutes,
             "team_size": tournament.team_size, "paired": len(tournament.rounds), "over": tournament.is_over,
         }  # fmt: skip
 
-    def _paired(self, tournament: Tournament, at: int) -> dict[str, Any]:
+    def _round_json(self, tournament: Tournament, at: int) -> dict[str, Any]:
         paired = tournament.rounds[at]
         boards = [
             {"board": f"{at + 1}.{m + 1}.{b + 1}", "table": self.words.table(board.table) or None,
@@ -190,7 +191,7 @@ class TournamentPages:
         return html
 
     def known(self, number: int) -> Tournament:
-        """The tournament of that number; there is none: 404."""
+        """Return the tournament of that number. Raises `NotFound`."""
         found = self._league.tournaments.of(number)
         if found is None:
             raise NotFound

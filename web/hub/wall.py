@@ -1,4 +1,4 @@
-"""The wall of a room: every table, who needs somebody, and how to watch; for a screen that everybody looks at."""
+"""The wall of a room: every table, who needs somebody, and how to watch."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class WallPages:
         self._watch = watch
         self._league = league
         self._words = TournamentWords(league, room)
-        self._drawn: dict[tuple[bool, str], tuple[int, str]] = {}
+        self._drawn: dict[tuple[bool, str, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
     @get("/")
     def page(self) -> str:
-        """The wall."""
+        """Show the wall."""
         own = is_own_screen(request)
         return render_template(
             "hub_wall.html", fragment=self._fragment(own), live="/live/wall", theme=""
@@ -74,12 +74,12 @@ class WallPages:
 
     @get("/live/wall")
     def live(self) -> Response:
-        """The stream of the wall."""
+        """Stream the wall."""
         own = is_own_screen(request)
         return self._streams.follow(self._room, lambda: self._fragment(own), Audience.TABLE)
 
     def _fragment(self, own: bool) -> str:
-        key = (own, spoken())
+        key = (own, spoken(), request.script_root)
         self._door.step()
         with self._drawing:
             version, fragment = self._drawn.get(key, (-1, None))
@@ -89,8 +89,8 @@ class WallPages:
                 self._drawn[key] = (version, fragment)
         return fragment
 
-    def _paired(self, table: str) -> Mapping[Seat, str]:
-        """Whom a round wants at a table, by name."""
+    def _pairing(self, table: str) -> Mapping[Seat, str]:
+        """Return whom a round wants at a table, by name."""
         found = self._league.tournaments.board_of(table)
         if found is None:
             return {}
@@ -105,7 +105,7 @@ class WallPages:
         tables, on = room.tables(), self._league.tournaments.current
         html = render_template(
             "_hub_wall.html",
-            tiles=[tile_of(table, now_s, self._paired(table.id)) for table in tables],
+            tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
             on=on,
             due_s=room.due_s(on.round.ends_s)
             if on and on.round and not on.round.is_decided
@@ -124,15 +124,15 @@ class WallPages:
 
 
 MOST_CALLS = 4
-"""So many tables in need are named, so that the wall keeps its room when the network is gone: their tiles say it."""
+"""Maximum number of tables in need that are named. The tiles of all of them say it."""
 MOST_STANDINGS = 128
-"""So many rows of the standings; the page shows those for which it has room, then the others."""
+"""Maximum number of rows of the standings. The page shows those for which it has room in turn."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
-"""What stands for a table that has told nothing yet."""
+"""Stands for a table that has told nothing yet."""
 
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
-    """A table as the wall shows it; `paired` are the names of whoever a round wants there."""
+    """Return a table as the wall shows it. `paired` are the names of whom a round wants there."""
     state, shown = table.state, table.shown
     names = {**(state.names if state else {}), **paired}
     known = shown or (WAITING if paired else None)
@@ -163,13 +163,13 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
 
 
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
-    """The tables that need somebody and what for; first those whose people have called."""
+    """Return the tables that need somebody and what for, those whose people have called first."""
     found = [(table, what) for table in tables if (what := table.needs(now_s))]
     return sorted(found, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:
-    """The one line at the foot of the wall, and whether somebody is awaited."""
+    """Return the line at the foot of the wall, and whether somebody is awaited."""
     if room.trouble:
         return room.trouble, True
     calling = [table for table in tables if table.state and table.state.call is Call.CALLED]

@@ -22,14 +22,14 @@ LayoutJson = dict[str, list[str]]
 
 
 class Nothing(TypedDict):
-    """It is done; there is nothing to say."""
+    """An empty answer."""
 
 
 # ---- a view ---------------------------------------------------------------------------------------------------------
 
 
 class SignJson(TypedDict):
-    """The one sentence that says what the table waits for; `seats` is whom it means."""
+    """The one sentence that says what the table waits for. `seats` is whom it means."""
 
     text: str
     small: str
@@ -58,7 +58,7 @@ class ProblemJson(TypedDict):
 
 
 class SeatJson(TypedDict):
-    """A seat: `name` is null while it is free, `sealed_at` until it has handed in; `coached`: it asked the coach."""
+    """A seat. `name` is null while it is free, `sealed_at` until it has handed in."""
 
     name: str | None
     door: str
@@ -70,7 +70,7 @@ class SeatJson(TypedDict):
 
 
 class EventJson(TypedDict):
-    """One thing that happened; `kind` is a word of the vocabulary of events."""
+    """One thing that happened. `kind` is a word of the vocabulary of events."""
 
     kind: str
     text: str
@@ -148,14 +148,14 @@ class ReasonJson(TypedDict):
 
 
 class OutcomeJson(TypedDict):
-    """How a game ended; no winner: a tie."""
+    """How a game ended. Without a winner it is a draw."""
 
     winners: list[Seat]
     reason: str
 
 
 class CameraJson(TypedDict):
-    """What the camera does; `sentence` is empty while all is well."""
+    """What the camera does. `sentence` is empty while all is well."""
 
     state: CameraState
     sentence: str
@@ -172,7 +172,7 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """Where chance comes from; `chosen` says what the host chose of it."""
+    """Where chance comes from. `chosen` says what the host chose of it."""
 
     number: int
     commitment: str
@@ -182,7 +182,7 @@ class ChanceJson(TypedDict):
 
 
 class ViewJson(TypedDict):
-    """Everything that one viewer may know of the table; `viewer` null: what everybody may."""
+    """Everything that one viewer may know of the table. With `viewer` null it is for everybody."""
 
     version: int
     viewer: Seat | None
@@ -238,7 +238,7 @@ class ViewJson(TypedDict):
 
 
 class Seated(TypedDict):
-    """Which seat this browser has now; null: none."""
+    """The seat that this browser has now. Null: none."""
 
     seat: Seat | None
 
@@ -251,7 +251,7 @@ class MachineSeated(TypedDict):
 
 
 class OfferedGame(TypedDict):
-    """The code under which a game for two tables is offered; the other host enters it."""
+    """The code under which a game for two tables is offered. The other owner enters it."""
 
     code: str
 
@@ -282,7 +282,7 @@ class PlaysJson(TypedDict):
 
 
 class Picture(TypedDict):
-    """A drawing as SVG; empty: there is none."""
+    """A drawing as SVG. Empty: there is none."""
 
     svg: str
 
@@ -297,14 +297,14 @@ class KeyJson(TypedDict):
 
 
 class OwnOrder(TypedDict):
-    """What the own seat has sealed; null: nothing."""
+    """What the own seat has sealed. Null: nothing."""
 
     action: str | None
     orders: list[KeyJson]
 
 
 class TakenBack(TypedDict):
-    """The order that is the seat's own again, to be handed in once more; null: its owner is not told here."""
+    """The order that is the seat's own again. Null: its owner is not told here."""
 
     action: str | None
 
@@ -338,7 +338,7 @@ class NameForgotten(TypedDict):
 
 
 class PhotographJson(TypedDict):
-    """A photograph of a turn; its address is `/api/photograph/{game}/{moment}`."""
+    """A photograph of a turn. Its address is `/api/photograph/{game}/{moment}`."""
 
     game: int
     moment: str
@@ -361,7 +361,7 @@ class ClockTime(TypedDict):
 
 
 class HealthJson(TypedDict):
-    """How the service is; `late` are threads that have not reported, and since when."""
+    """How the service is. `late` are threads that have not reported, and since when."""
 
     ok: bool
     status: Status
@@ -405,7 +405,7 @@ class FindingsJson(TypedDict):
 
 
 class SettingsSaved(TypedDict):
-    """Settings were saved; `note` says when those work that need a restart. Empty: all work now."""
+    """Settings were saved. `note` says when those work that need a restart. Empty: all work now."""
 
     note: str
 
@@ -420,7 +420,7 @@ class TrialJson(TypedDict):
 
 
 class WorldPieceJson(TypedDict):
-    """A piece on the rendered table; `outline` in pixels of the picture."""
+    """A piece on the rendered table, `outline` in pixels of the picture."""
 
     id: int
     face: str
@@ -429,7 +429,7 @@ class WorldPieceJson(TypedDict):
 
 
 class WorldJson(TypedDict):
-    """Where everything is in the picture of the rendered table; `frame` changes with every change of it."""
+    """Where everything is in the picture of the rendered table. `frame` changes with it."""
 
     size: tuple[int, int]
     pieces: list[WorldPieceJson]

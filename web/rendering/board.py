@@ -19,8 +19,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
-from web.rendering.beats import beats_of
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
@@ -28,14 +27,14 @@ Point = tuple[float, float]
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
 _GOAL = 36.0
-"""How deep the goals are drawn."""
+"""Depth of the goals."""
 _FRAME = 6.0
 _LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
-"""How far from the middle of a square its labels begin or end, and their lines lie above and below it."""
+"""Distances of labels from the middle of a square: beside, above and below it."""
 
 
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
-    """The picture of a board, turned clockwise by quarters of a full turn.
+    """Draw a board, turned clockwise by quarters of a full turn.
 
     `data-grid` tells scripts of the page files, ranks, pitch and quarters; what they draw lies in the groups `under`
     (below the pieces) and `plan` (above them). Scripts draw on no board that lies on its side.
@@ -96,32 +95,31 @@ class _Sketch:
         self.height = self.pitch * (self.rows - 1) + 100
 
     def box(self) -> tuple[float, float, float, float]:
-        """x, y, width, height of the picture."""
+        """Return x, y, width and height of the picture."""
         margin = _FRAME if self.board.tones == 2 else _MARGIN
         goals = _GOAL if self.board.has_goals else 0
         beside, above = (margin + goals, margin) if self.quarters % 2 else (margin, margin + goals)
         return -beside, -above, self.width + 2 * beside, self.height + 2 * above
 
     def centre(self, square: Square) -> Point:
-        """The middle of a square in the picture."""
+        """Return the middle of a square in the picture."""
         across = (square.file - (self.board.files - 1) / 2) * self.pitch
         up = (square.rank - (self.board.ranks - 1) / 2) * self.pitch
         x, y = turned(across, -up, self.quarters)
         return self.width / 2 + x, self.height / 2 + y
 
     def way(self, step: tuple[int, int]) -> Point:
-        """The direction in the picture of a step of files and ranks."""
+        """Return the direction in the picture of a step of files and ranks."""
         files, ranks = step
         return turned(files, -ranks, self.quarters)
 
     def side(self, seat: Seat | None) -> str:
-        """The class that gives a seat's colours."""
         return side_class(self.scene.kit, seat)
 
     # ---- the ground ----
 
     def ground(self) -> str:
-        """Tiles, labels and printed marks, and the shutter over what the camera does not see."""
+        """Draw tiles, labels, printed marks and the shutter over what the camera does not see."""
         parts = [self._tiles()]
         for mark in self.board.marks:
             parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
@@ -139,7 +137,7 @@ class _Sketch:
         return "".join(parts) + self._labels()
 
     def _tiles(self) -> str:
-        """Separate tiles, or a board in two tones (dark squares in units) in a frame, with the goals beyond it."""
+        """Draw separate tiles, or a board of two tones in a frame with the goals beyond it."""
         corners = [(square, *self.centre(square)) for square in self.board.squares]
         if self.board.gap_mm:
             return "".join(
@@ -153,9 +151,7 @@ class _Sketch:
         return f'{goals}{tiles}<rect class="frame" {whole}'
 
     def _dark_squares(self) -> str:
-        """Every second square, that of a1 among them, in units: where a stripe along a file and one along a rank cross,
-        neither is filled.
-        """
+        """Return the path of every second square, in units of a square."""
         columns, rows = self.columns, self.rows
         column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
         first, top = column % 2, 1 - row % 2
@@ -164,7 +160,7 @@ class _Sketch:
         return f"M{first} 0{along}zM0 {top}{across}z"
 
     def _goal(self, seat: Seat) -> str:
-        """The strip behind a seat's first rank where it is seen: plain for South, dotted for North."""
+        """Draw the strip behind a seat's first rank, plain for South and dotted for North."""
         x, y, width, height = 0.0, self.height, self.width, _GOAL
         if self.quarters % 2:
             x, y, width, height = self.width, 0.0, _GOAL, self.height
@@ -177,7 +173,7 @@ class _Sketch:
         return f'<g class="goal {self.side(seat)}">{fill}</g>'
 
     def _trace(self, square: Square) -> str:
-        """Two dots on the lower edge of the square from which a piece has come."""
+        """Draw two dots on the lower edge of the square from which a piece has come."""
         x, y = self.centre(square)
         return "".join(
             f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12)
@@ -208,7 +204,7 @@ class _Sketch:
     # ---- pieces ----
 
     def pieces(self) -> str:
-        """Every stack where it lies, what covers several squares once, and what is wrong in rings of its own."""
+        """Draw every stack, every big piece once, and what is wrong in rings."""
         kit, drawn = self.scene.kit, []
         for square, faces in sorted(
             self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]
@@ -217,22 +213,22 @@ class _Sketch:
                 lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
                 struck = ' class="on-struck"' if square == self.scene.hit else ""
                 drawn.append(
-                    self._bumped(
+                    self._mark_bump(
                         square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
                     )
                 )
         big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
         return (
             "".join(big + drawn)
-            + "".join(self._wrong(problem) for problem in self.scene.wrong)
-            + self._broken()
+            + "".join(self._draw_problem(problem) for problem in self.scene.wrong)
+            + self._draw_breach()
         )
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
         return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
 
-    def _bumped(self, square: Square, drawn: str) -> str:
-        """A stack whose move was refused says how far it got: 60 % of the way, in the picture's units."""
+    def _mark_bump(self, square: Square, drawn: str) -> str:
+        """Mark a stack whose move was refused with how far it got, in the picture's units."""
         edges = [
             event.edge for event in self.scene.events if event.square == str(square) and event.edge
         ]
@@ -240,23 +236,28 @@ class _Sketch:
             return drawn
         across, down = self.way(edges[0])
         beat = next(
-            beat for event, beat in self._told() if event.square == str(square) and event.edge
+            beat
+            for event, beat in self._events_with_beats()
+            if event.square == str(square) and event.edge
         )
         return f'<g data-bump="{across * 60:g} {down * 60:g}" data-beat="{beat}">{drawn}</g>'
 
-    def _told(self) -> Iterator[tuple[Event, int]]:
-        """The events of the step that is shown, each with the beat in which it is played."""
+    def _events_with_beats(self) -> Iterator[tuple[Event, int]]:
+        """Return the events of the step that is shown, each with its beat."""
         return zip(self.scene.events, self.beats, strict=True)
 
     def _swell(self, square: Square) -> str:
-        """Marks what lies on a square, or will, if an event makes it grow for a moment."""
-        for event, beat in self._told():
+        """Mark what lies on a square if an event makes it grow for a moment."""
+        for event, beat in self._events_with_beats():
             if event.kind.look.swells and str(square) == (event.to or event.square):
                 return f' data-swell data-beat="{beat}"'
         return ""
 
     def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
-        """What lies on a square, or will: a big piece over all the squares that it covers in the end."""
+        """Draw what lies on a square, or will.
+
+        A big piece lies over all the squares that it covers.
+        """
         kit = self.scene.kit
         drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
         for face in faces:
@@ -266,13 +267,13 @@ class _Sketch:
         return f'<g class="{classes}">{drawn}</g>' if classes else drawn
 
     def _piece(self, name: str, x: float, y: float) -> str:
-        """A piece by itself."""
+        """Draw one piece."""
         if is_big(self.scene.kit, name):
             return big_piece(self.scene.kit, name, [(x, y)])
         return stack(self.scene.kit, (name,), x, y)
 
-    def _wrong(self, problem: Problem) -> str:
-        """A piece that should not be there, in a ring, with the way back."""
+    def _draw_problem(self, problem: Problem) -> str:
+        """Draw a piece that should not be there in a ring, with the way back."""
         x, y = self.centre(problem.square)
         ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
         if problem.home == problem.square:
@@ -284,8 +285,8 @@ class _Sketch:
         frame = self._frame(problem.home)
         return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
 
-    def _broken(self) -> str:
-        """A cross on what breaks the rule: in the middle of an empty square, else at the shoulder of a piece."""
+    def _draw_breach(self) -> str:
+        """Draw a cross on what breaks the rule, at its shoulder if a piece stands there."""
         square = self.scene.breaks
         if square is None or any(problem.square == square for problem in self.scene.wrong):
             return ""
@@ -299,7 +300,7 @@ class _Sketch:
     # ---- hands ----
 
     def hands(self) -> str:
-        """Where hands move what: a frame with the piece faint in it, and an arrow that leads there."""
+        """Draw where hands move what: a frame with the piece faint in it, and an arrow."""
         gone = "".join(self._arrow(*way) for way in self.scene.ways)
         return "".join(self._move(move) for move in self.scene.moves) + gone
 
@@ -316,34 +317,34 @@ class _Sketch:
             return f"{frame}<g{self._swell(move.target)}>{self._stack(move.target, move.faces, 'ghost')}</g>"
         if move.origin == move.target:
             return f'<g data-flip="{move.target}" data-beat="0">{frame}</g>'
-        is_late = self._is_late(move)
+        is_late = self._is_hit(move)
         beat = max(self.beats, default=0) + 1 if is_late else 0
-        slid = "" if self._follows(move) else self._slid(move.faces, move.origin, move.target, beat)
-        arrow = self._arrow(move.origin, move.target)
-        return (
-            _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
+        slid = (
+            "" if self._follows(move) else self._slide(move.faces, move.origin, move.target, beat)
         )
+        arrow = self._arrow(move.origin, move.target)
+        return _pop(frame, beat) + slid + _pop(arrow, beat) if is_late else frame + slid + arrow
 
-    def _is_late(self, move: HandMove) -> bool:
-        """Does it move because it was hit in the step that is shown?"""
+    def _is_hit(self, move: HandMove) -> bool:
+        """Return whether it moves because it was hit in the step that is shown."""
         return any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
 
     def _follows(self, move: HandMove) -> bool:
-        """Does it go where another piece still stands that leaves?"""
+        """Return whether it goes where another piece still stands that leaves."""
         left = {each.origin for each in self.scene.moves if each.origin != each.target}
-        return move.target in left and not self._is_late(move)
+        return move.target in left and not self._is_hit(move)
 
     def followers(self) -> str:
-        """What will stand where another piece leaves: below that one, so that what is written on it can be read."""
+        """Draw what will stand where another piece leaves, below that one."""
         coming = [move for move in self.scene.moves if self._follows(move)]
         return "".join(
-            self._slid(each.faces, each.origin, each.target)
+            self._slide(each.faces, each.origin, each.target)
             for each in coming
             if each.origin and each.target
         )
 
-    def _slid(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
-        """A piece faint in its new place, to which it slides in its beat."""
+    def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
+        """Draw a piece faint in its new place, to which it slides in its beat."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         ghost = self._stack(target, faces, "ghost")
         return f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
@@ -353,7 +354,7 @@ class _Sketch:
         return f'<path class="target" d="M{x - 50:g} {y - 50:g}h100v100h-100z"/>'
 
     def _away(self, origin: Square, faces: Sequence[str]) -> str:
-        """An arrow over the nearest edge of the board; where there are goals, into that of the other side."""
+        """Draw an arrow over the nearest edge of the board, or into the other side's goal."""
         x, y = self.centre(origin)
         if self.board.has_goals:
             across, down = self.way(
@@ -373,7 +374,7 @@ class _Sketch:
         return _curve((x + 30 * dx - 10 * dy, y + 30 * dy + 10 * dx), end, (-dy, dx))
 
     def _arrow(self, origin: Square, target: Square) -> str:
-        """A curved arrow beside the straight way; two pieces that change places get one on either side."""
+        """Draw a curved arrow. Two pieces that change places get one on either side."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         length = math.hypot(x1 - x0, y1 - y0) or 1.0
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
@@ -391,84 +392,81 @@ class _Sketch:
     # ---- what happened ----
 
     def bounces(self) -> str:
-        """A bar at every edge that refused a move, and on a square that several wanted all of them, faint and small."""
-        told = [
+        """Draw a bar at every edge that refused a move, and on a square that several wanted all of them, faint."""
+        refused = [
             (Square.parse(event.square), event.edge)
             for event in self.scene.events
             if event.square and event.edge
         ]
-        wanted = [square.shifted(*edge) for square, edge in told]
+        wanted = [square.shifted(*edge) for square, edge in refused]
         ghosts = [
-            self._wish(*way)
-            for way, target in zip(told, wanted, strict=True)
+            self._ghost(*way)
+            for way, target in zip(refused, wanted, strict=True)
             if wanted.count(target) > 1
         ]
-        return "".join(ghosts + [self._bounce(*way) for way in told])
+        return "".join(ghosts + [self._bounce(*way) for way in refused])
 
-    def _wish(self, square: Square, edge: tuple[int, int]) -> str:
-        """A piece on the side of the square beyond an edge from which it would have come."""
+    def _ghost(self, square: Square, edge: tuple[int, int]) -> str:
+        """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
         x, y = self.centre(square)
         across, down = self.way(edge)
         piece = self._stack(square, self.scene.layout.get(square, ())[-1:], "ghost")
-        place = (
-            f"translate({x + 82 * across:g} {y + 82 * down:g}) scale(.5) translate({-x:g} {-y:g})"
-        )
-        return f'<g transform="{place}">{piece}</g>'
+        far = self.pitch - 18
+        to = f"{x + far * across:g} {y + far * down:g}"
+        return f'<g transform="translate({to}) scale(.5) translate({-x:g} {-y:g})">{piece}</g>'
 
     def shots(self) -> str:
-        """Lines of fire of the step that is shown; they lie under the pieces."""
+        """Draw the lines of fire of the step that is shown. They lie under the pieces."""
         return "".join(self._shot(*way) for way in self._fire(Reach.HIT) if not _is_next(*way[:2]))
 
     def _fire(self, *reaches: Reach) -> list[tuple[Square, Square, int]]:
-        """From where to where is fired or hit, and in which beat."""
-        told = [
+        """Return from where to where is fired or hit, and in which beat."""
+        events = [
             (event.square, event.to, beat)
-            for event, beat in self._told()
+            for event, beat in self._events_with_beats()
             if event.kind.look.reach in reaches
         ]
         return [
             (Square.parse(one), Square.parse(other), beat)
-            for one, other, beat in told
+            for one, other, beat in events
             if one and other
         ]
 
     def stances(self) -> str:
-        """Shields and bursts round the pieces of which the step that is shown tells."""
-        told = [
+        """Draw shields and bursts round the pieces of which the step tells."""
+        events = [
             (event.kind.look, event.square, beat)
-            for event, beat in self._told()
+            for event, beat in self._events_with_beats()
             if event.kind.look.around
         ]
         return "".join(
-            _popped(
+            _pop(
                 use(
                     look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"
                 ),
                 beat,
             )
-            for look, square, beat in told
+            for look, square, beat in events
             if square
             for x, y in [self.centre(Square.parse(square))]
         )
 
     def blows(self) -> str:
-        """What pieces do to the squares next to theirs in the step that is shown."""
+        """Draw what pieces do to the squares next to theirs in the step that is shown."""
         near = [way for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way[:2])]
         hits = [way for way in self._fire(Reach.HIT) if way in near and way[1] != self.scene.hit]
-        drawn = [_popped(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
+        drawn = [_pop(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
         return "".join(drawn + [self._blow(*way) for way in near])
 
     def _blow(self, origin: Square, target: Square, beat: int) -> str:
-        """A hollow arrow half over the edge between two squares."""
+        """Draw a hollow arrow half over the edge between two squares."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return _popped(
-            f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat
-        )
+        return _pop(f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat)
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
-        """A bar at the edge that refused, and three rays beyond it."""
+        """Draw a bar at the edge that refused, and three rays beyond it."""
         x, y = self.centre(square)
         across, down = self.way(edge)
         degrees = math.degrees(math.atan2(down, across))
@@ -483,29 +481,28 @@ class _Sketch:
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
         grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
-        burst = _popped(use("shot", x1, y1, 112, "hit"), beat)
+        burst = _pop(use("shot", x1, y1, 112, "hit"), beat)
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
 
 
 def turned(x: float, y: float, quarters: int) -> Point:
-    """A way in a picture, x to the right and y down, turned clockwise by quarters of a full turn."""
+    """Turn a way in a picture clockwise by quarters of a full turn."""
     for _ in range(quarters):
         x, y = -y, x
     return x, y
 
 
-def _popped(drawn: str, beat: int) -> str:
-    """What comes into the picture in a beat."""
+def _pop(drawn: str, beat: int) -> str:
     return f'<g data-pop data-beat="{beat}">{drawn}</g>'
 
 
 def _is_next(one: Square, other: Square) -> bool:
-    """Do two squares share an edge?"""
+    """Return whether two squares share an edge."""
     return abs(one.file - other.file) + abs(one.rank - other.rank) == 1
 
 
 def _curve(start: Point, end: Point, normal: Point) -> str:
-    """A cased curve that bulges along `normal`, with its head at `end`."""
+    """Draw a cased curve that bulges along `normal`, with its head at `end`."""
     (x0, y0), (x1, y1) = start, end
     length = math.hypot(x1 - x0, y1 - y0)
     bulge = min(34.0, 10 + length * 0.18)
@@ -529,7 +526,7 @@ def _curve(start: Point, end: Point, normal: Point) -> str:
 def plan_svg(
     view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int
 ) -> str:
-    """The dotted way of the orders entered so far, with their numbers; for the board of their owner."""
+    """Draw the dotted way of the orders entered so far, with their numbers."""
     scene = scene_of(view)
     if scene is None or not squares:
         return ""

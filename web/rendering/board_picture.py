@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event
+from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
@@ -29,20 +30,20 @@ class BoardPicture:
     wrong: tuple[Problem, ...] = ()
     unknown: frozenset[Square] = frozenset()
     target: Layout = field(default_factory=dict)
-    """How the board lies when hands are done: tells which squares a big piece will cover."""
+    """The board when hands are done, which tells the squares that a big piece will cover."""
     came_from: frozenset[Square] = frozenset()
-    """Where pieces were that hands have moved already."""
+    """Squares of pieces that hands have moved already."""
     breaks: Square | None = None
-    """What breaks the rule on a board that is wrong."""
+    """Square of what breaks the rule on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     ways: tuple[tuple[Square, Square], ...] = ()
-    """From where to where pieces have gone that lie in their new places already."""
+    """Ways of pieces that lie in their new places already."""
     hit: Square | None = None
-    """Where somebody is hit, as the sign tells."""
+    """Square where somebody is hit, as the sign tells."""
 
 
 def scene_of(view: TableView) -> BoardPicture | None:
-    """The picture of what a viewer may know; None when no game is on."""
+    """Return the picture of what a viewer may know, or None if no game is on."""
     if view.kit is None:
         return None
     moves = view.board.back_moves or tuple(each.move for each in view.turn.instructions)
@@ -55,7 +56,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
     origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
     reason = view.board.why_not.square if view.board.why_not else None
     board = view.board
-    hit = view.turn.telling.tell.square if view.turn.telling else None
+    hit = view.turn.headline.content.square if view.turn.headline else None
     events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
     return BoardPicture(
         view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,
@@ -66,7 +67,7 @@ def scene_of(view: TableView) -> BoardPicture | None:
 
 
 def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
-    """The layout with the big pieces that hands have just put down in all their squares: moves name the first alone."""
+    """Return the layout with big pieces that were just put down in all their squares."""
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
@@ -81,7 +82,10 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
 def _without(
     layout: Layout, todo: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Layout and moves without the piece that stands on a wrong square: its way back takes their place."""
+    """Return layout and moves without the piece on a wrong square.
+
+    Its way back takes their place.
+    """
     stray = next(
         (move for move in todo if problem.face in move.faces and problem.square != problem.home),
         None,
@@ -97,7 +101,7 @@ def _without(
 
 
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
-    """The layout once some moves are carried out; what moves lands on top."""
+    """Return the layout once some moves are carried out. What moves lands on top."""
     stacks = {square: list(faces) for square, faces in layout.items()}
     landing: list[tuple[Square, str]] = []
     for move in moves:
@@ -112,7 +116,7 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
 
 
 def board_words(scene: BoardPicture) -> str:
-    """The board's text twin, such as `lime robot c4, purple robot a1`; what is told of a piece stands behind it."""
+    """Return the board in words, such as `lime robot c4, purple robot a1`."""
     big = [
         say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
         for face, squares in covered(scene.kit, scene.layout)
@@ -132,7 +136,7 @@ def board_words(scene: BoardPicture) -> str:
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:
-    """Where the one piece lies that stands for a side; None when there is none, or several."""
+    """Return where the one piece lies that stands for a side. None if there is none, or several."""
     if view.kit is None:
         return None
     drawing = view.kit.sides[seat].drawing
@@ -145,3 +149,36 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
         )
     ]
     return found[0] if len(found) == 1 else None
+
+
+# ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what happened ----
+
+
+def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
+    """Return the beat of each event, from 1. It is 0 for one that is neither drawn nor heard."""
+    beats, last, beat = [], None, 0
+    for event in events:
+        if not _is_shown(event):
+            beats.append(0)
+            continue
+        beat += event.kind is not last
+        last = event.kind
+        beats.append(beat)
+    return tuple(beats)
+
+
+def _is_shown(event: Event) -> bool:
+    look = event.kind.look
+    return bool(
+        event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE
+    )
+
+
+def tones_of(events: Sequence[Event]) -> str:
+    """Return what sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`."""
+    heard: Iterable[str] = (
+        f"{beat} {event.kind.cue.tone}"
+        for event, beat in zip(events, beats_of(events), strict=True)
+        if event.kind.cue and beat
+    )
+    return "|".join(dict.fromkeys(heard))

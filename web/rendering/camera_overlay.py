@@ -20,7 +20,7 @@ _LINE_PX, _CASE_PX = 5.0, 9.0
 _PIECE = 0.77
 """Width of a piece's face in parts of its square."""
 _SURE = 0.95
-"""What is read at least so surely needs no figure."""
+"""Sureness from which on no figure is shown."""
 
 
 def seen_svg(seen: BoardSeen) -> Markup:
@@ -31,12 +31,12 @@ def seen_svg(seen: BoardSeen) -> Markup:
     words = escape(translate(read_words(seen)))
     return Markup(
         f'<svg class="seen" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">'
-        f"{_cased(seen.outline_px, scale)}{drawn}</svg>"
+        f"{_cased_line(seen.outline_px, scale)}{drawn}</svg>"
     )
 
 
 def read_words(seen: BoardSeen) -> str:
-    """What is read, as a text twin: `purple robot a1, lime robot c4 (80 %)`, and what is not."""
+    """Return what is read in words, such as `purple robot a1, lime robot c4 (80 %)`."""
 
     def name(each: SquareSeen) -> str:
         return square_words(seen.kit, each)
@@ -49,16 +49,16 @@ def read_words(seen: BoardSeen) -> str:
         if each.known and each.faces
     ]
     unknown = [name(each) for each in seen.squares if not each.known]
-    told = joined(", ", read) or say("No piece is read")
+    words = joined(", ", read) or say("No piece is read")
     return (
-        joined(". ", (told, say("Not read: {squares}", squares=joined(", ", unknown))))
+        joined(". ", (words, say("Not read: {squares}", squares=joined(", ", unknown))))
         if unknown
-        else told
+        else words
     )
 
 
 def square_words(kit: Kit, each: SquareSeen) -> str:
-    """A square by its name; a zone of cards by its lane and side, such as `lane 0 attacker`."""
+    """Return a square by its name, a zone of cards as `lane 0 attacker`."""
     square = each.square
     sides = (
         {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
@@ -73,7 +73,7 @@ def _percent(share: float) -> str:
 
 
 def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
-    """The shutter over what is not read, a dot on what is free, else a line around the piece and what it is."""
+    """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
     middle = _middle_px(each.corners_px)
     side = math.sqrt(_area_px(each.corners_px))
     if not each.known:
@@ -87,17 +87,17 @@ def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
         return (
             f'<circle class="plate{weak}" {at} r="{radius:.1f}" stroke-width="{radius * 0.4:.1f}"/>'
         )
-    outline = _shrunk(each.corners_px, middle)
+    outline = _shrink(each.corners_px, middle)
     x, y = max((x for x, _ in outline)), min((y for _, y in outline))
     radius = side * 0.28
     at = f'cx="{x:.1f}" cy="{y:.1f}"'
     plate = f'<circle class="plate" {at} r="{radius:.1f}" stroke-width="{radius * 0.12:.1f}"/>'
     drawing = piece(kit, each.faces[-1], round(x, 1), round(y, 1), round(radius * 1.35, 1))
-    return _cased(outline, scale * min(1.0, side / (60 * scale))) + plate + drawing
+    return _cased_line(outline, scale * min(1.0, side / (60 * scale))) + plate + drawing
 
 
 def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
-    """The names of the cards of a zone, two a line, in its middle."""
+    """Draw the names of the cards of a zone in its middle, two a line."""
     size = side * 0.17
     lines = [" ".join(each.faces[start : start + 2]) for start in range(0, len(each.faces), 2)]
     top = y - size * 1.3 * (len(lines) - 1) / 2
@@ -105,7 +105,7 @@ def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
 
 
 def _label(text: str, x: float, y: float, size: float) -> str:
-    """Words on a plate of paper, its middle given: they are read over any picture."""
+    """Draw words on a plate of paper, so that they are read over any picture."""
     wide, high = size * (0.64 * len(text) + 0.5), size * 1.25
     return (
         f'<rect class="plate" x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
@@ -114,8 +114,8 @@ def _label(text: str, x: float, y: float, size: float) -> str:
     )
 
 
-def _cased(outline: Outline, scale: float) -> str:
-    """A line of paper between two of ink: it is seen on any table."""
+def _cased_line(outline: Outline, scale: float) -> str:
+    """Draw a line of paper between two of ink, so that it is seen on any table."""
     points = _points(outline)
     case, line = round(_CASE_PX * scale, 2), round(_LINE_PX * scale, 2)
     return (
@@ -133,7 +133,7 @@ def _middle_px(outline: Outline) -> tuple[float, float]:
     return sum(x for x, _ in outline) / count, sum(y for _, y in outline) / count
 
 
-def _shrunk(outline: Outline, middle: tuple[float, float]) -> Outline:
+def _shrink(outline: Outline, middle: tuple[float, float]) -> Outline:
     return tuple(
         (middle[0] + (x - middle[0]) * _PIECE, middle[1] + (y - middle[1]) * _PIECE)
         for x, y in outline
@@ -141,6 +141,6 @@ def _shrunk(outline: Outline, middle: tuple[float, float]) -> Outline:
 
 
 def _area_px(outline: Outline) -> float:
-    """The area by the shoelace formula."""
+    """Return the area by the shoelace formula."""
     after = (*outline[1:], outline[0])
     return abs(sum(x * y2 - x2 * y for (x, y), (x2, y2) in zip(outline, after, strict=True))) / 2

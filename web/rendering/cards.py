@@ -18,11 +18,11 @@ from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lan
 from companion.table.table_view import ClockView, TableView
 
 MOST_TICKS = 120
-"""A longer count is drawn in so many ticks: more of them would run together."""
+"""Maximum number of ticks. More of them would run together."""
 MOST_BEATS = 30
-"""A limit of more seconds is cut into twelve parts instead of seconds."""
+"""Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
 ROOM = 4
-"""So many cards of a stack are drawn below each other; twice as many fit in two columns."""
+"""Maximum number of cards below each other. Twice as many fit in two columns."""
 _SWEEP = 292
 
 
@@ -30,7 +30,7 @@ _SWEEP = 292
 
 
 def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
-    """Radial strokes as one path; `turns` are parts of a full turn, clockwise from the top."""
+    """Draw radial strokes as one path. `turns` are parts of a full turn, clockwise from the top."""
     parts = []
     for turn in turns:
         across, down = math.sin(2 * math.pi * turn), -math.cos(2 * math.pi * turn)
@@ -41,14 +41,17 @@ def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
 
 
 def beats_of(limit_s: float) -> tuple[float, ...]:
-    """Where the seconds of a limit begin, as parts of a full turn; a long one has twelve parts."""
+    """Return where the seconds of a limit begin, as parts of a full turn.
+
+    A long one has twelve parts.
+    """
     if limit_s > MOST_BEATS:
         return tuple(part / 12 for part in range(12))
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
 
 def time_of(clock: ClockView | None) -> Markup:
-    """The attributes by which a script draws the time that is left; nothing without a clock."""
+    """Return the attributes by which a script draws the time that is left."""
     if clock is None:
         return Markup()
     due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
@@ -58,7 +61,7 @@ def time_of(clock: ClockView | None) -> Markup:
 
 
 def _sweep(clock: ClockView, colour: str, radius: float, inner: float, outer: float) -> str:
-    """The seconds: a track, what is left of it in the side's colour, and gaps between the seconds."""
+    """Draw the seconds: a track, what is left in the side's colour, and gaps between them."""
     circle = f'r="{radius:g}" transform="rotate(-90)" pathLength="1000"'
     return (
         f'<circle class="track" r="{radius:g}"/><g class="side-{colour}"><circle class="sweep" {circle} '
@@ -67,7 +70,7 @@ def _sweep(clock: ClockView, colour: str, radius: float, inner: float, outer: fl
 
 
 def ring(view: TableView, colour: str) -> Markup:
-    """The count in large figures, a tick for each of its steps around it, and the seconds between the two.
+    """Draw the count in large figures, a tick for each of its steps, and the seconds between them.
 
     The last tick that is left is *now*, the one after it was spent last: an element of its own, so that it shrinks when
     it comes. `colour` is that of the side on turn.
@@ -104,7 +107,7 @@ def ring(view: TableView, colour: str) -> Markup:
 
 
 def seconds(view: TableView, colour: str) -> Markup:
-    """The seconds alone, with their number in the middle."""
+    """Draw the seconds alone, with their number in the middle."""
     if view.time.clock is None:
         return Markup()
     words = escape(translate(say("Seconds left")))
@@ -118,12 +121,12 @@ def seconds(view: TableView, colour: str) -> Markup:
 
 
 def cards_of(kit: Kit | None) -> Mapping[str, Card]:
-    """The cards of a kit by name."""
+    """Return the cards of a kit by name."""
     return {card.name: card for card in kit.deck.cards} if kit and kit.deck else {}
 
 
 def shown(kit: Kit | None, name: str) -> str:
-    """A card as it is printed: `10&` for `a&`; an unknown name stays as it is."""
+    """Return a card as it is printed, such as `10&` for `a&`. An unknown name stays as it is."""
     card = cards_of(kit).get(name)
     return f"{card.value}{card.suit}" if card else name
 
@@ -143,11 +146,11 @@ class Stack:
     cards: tuple[StackCard, ...]
     more: int
     wide: bool
-    """Two columns."""
+    """Whether it has two columns."""
 
 
 def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stack:
-    """What is drawn of a stack; `known` is the same stack as everybody sees it: the rest is the viewer's alone."""
+    """Return what is drawn of a stack. `known` is the same stack as everybody sees it."""
     is_open = known if len(known) == len(pile) else pile
     cards = [
         StackCard("" if name is None else shown(kit, name), own=name is not None and public is None)
@@ -160,7 +163,7 @@ def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stac
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
-    """A lane in words, as far as the viewer sees it."""
+    """Return a lane in words, as far as the viewer sees it."""
 
     def pile(cards: Pile) -> str:
         if not cards:
@@ -186,7 +189,7 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
-    """The open cards that the camera reads where each seat's are asked for; `X` for one that it cannot read."""
+    """Return the open cards that the camera reads for each seat. `X` is one that it cannot read."""
     zones = (
         view.board.tableau.entry.zones if view.board.tableau and view.board.tableau.entry else {}
     )
@@ -196,7 +199,10 @@ def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
 
 
 def lane_of(entry: CardEntry) -> str:
-    """The number of the lane in which the cards lie that are asked for; empty while it is not known."""
+    """Return the number of the lane in which the cards lie that are asked for.
+
+    Empty: it is unknown.
+    """
     return next((str(zone.file) for zone in entry.zones.values()), "")
 
 
@@ -204,24 +210,24 @@ def lane_of(entry: CardEntry) -> str:
 
 
 def acting_seat(view: TableView) -> Seat | None:
-    """The seat on turn; None while nobody is, or both are."""
+    """Return the seat on turn, or None if nobody is or both are."""
     seats = [seat for seat in SEATS if view.seats[seat].awaited]
     return seats[0] if len(seats) == 1 else None
 
 
 def plain_choices(tableau: CardUi) -> list[list[str | None]]:
-    """The legal actions for a script: notation, key, card, lane."""
+    """Return the legal actions for a script: notation, key, card, lane."""
     return [[choice.text, choice.key, choice.card, choice.lane] for choice in tableau.choices]
 
 
 def straight_keys(tableau: CardUi) -> list[tuple[ChoiceKey, str | None]]:
-    """The keys that need neither card nor lane, each with its action; None where it cannot be used now."""
+    """Return the keys that need neither card nor lane, each with its action or None."""
     ready = {choice.key: choice.text for choice in tableau.choices if _is_straight(choice)}
     return [(key, ready.get(key.name)) for key in tableau.keys]
 
 
 def main_action(view: TableView) -> tuple[str, str] | None:
-    """Label and action of the one large key: the open cards are right, else the main key of the game."""
+    """Return label and action of the one large key."""
     if view.own.laid:
         return say("That is right"), view.own.laid
     if view.board.tableau is None:
@@ -240,7 +246,7 @@ def _is_straight(choice: CardChoice) -> bool:
 
 
 def lanes_sign(kit: Kit) -> Markup:
-    """A board of lanes as a small sign: each a strip with its deck near South's end."""
+    """Draw a board of lanes as a small sign, a strip with its deck for each."""
     board = kit.board
     lanes = "".join(f"M{file * 12} 0h10v60h-10z" for file in range(board.files))
     decks = "".join(f"M{file * 12 + 1.5:g} 44h7v11h-7z" for file in range(board.files))
@@ -253,7 +259,7 @@ def lanes_sign(kit: Kit) -> Markup:
 
 
 def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
-    """Lanes as they lie, a column each: the North stack, the deck with its number of cards, the South stack.
+    """Draw lanes, a column each: North stack, deck with its number of cards, South stack.
 
     480 units wide, 240 high; of a high stack the last three cards, and how many more there are.
     """
@@ -282,12 +288,15 @@ def lanes_picture(kit: Kit, lanes: Iterable[Lane]) -> Markup:
 
 
 def _column(stack: Stack) -> list[str]:
-    """The texts of a stack from its bottom, empty for a back."""
+    """Return the texts of a stack from its bottom, empty for a back."""
     return [f"+{stack.more}"] * bool(stack.more) + [card.text for card in stack.cards]
 
 
 def _card_at(y: float, text: str) -> str:
-    """A card 68 units wide and 23 high, in the middle of its column; without a text its back."""
+    """Draw a card 68 units wide and 23 high in the middle of its column.
+
+    Without a text it is a back.
+    """
     kind = "rest" if text.startswith("+") else "up" if text else "back"
     rect = f'<rect class="{kind}" x="-34" y="{y:g}" width="68" height="23" rx="4"/>'
     return rect + (f'<text class="{kind}" y="{y + 18:g}">{escape(text)}</text>' if text else "")

@@ -36,7 +36,10 @@ class Tap:
 
 
 def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ...]:
-    """Every touch by which a seat gives the order that the lesson asks for; nothing unless it is its turn."""
+    """Return every touch by which a seat gives the order of the lesson.
+
+    None while it is not its turn.
+    """
     guide = view.guide
     if guide is None or view.phase != "orders" or not view.seats[seat].awaited:
         return ()
@@ -44,12 +47,12 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
 
 
 def plain_examples(view: TableView) -> list[list[str]]:
-    """For the script of the page: for each example the keys that spell it, without the one that hands in."""
+    """Return for each example the keys that spell it, for the script of the page."""
     return [[tap.target for tap in _taps_for(view, text, ())[:-1]] for text in view.own.examples]
 
 
 def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> tuple[Tap, ...]:
-    """Every touch that spells an action and hands it in."""
+    """Return every touch that spells an action and hands it in."""
     standing = view.board.standing
     if view.board.tableau:
         return tuple(_card_taps(view.board.tableau, text))
@@ -91,7 +94,7 @@ def _play_taps(play: Play) -> Iterator[Tap]:
 
 
 def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
-    """For each piece: itself, what it does, and in which direction."""
+    """Yield for each piece itself, what it does, and in which direction."""
     for part in text.split(" "):
         unit, _, code = part.partition(":")
         own = f'[data-unit="{unit}"]'
@@ -110,12 +113,12 @@ def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
 
 
 def _codes(kind: OrderKind, ways: Iterable[str]) -> set[str]:
-    """How an order of this kind can be written."""
+    """Return how an order of this kind can be written."""
     return {kind.letter + way for way in ways} if kind.has_direction else {kind.letter}
 
 
 def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
-    """The key, the card, the lane; the last of them hands in. A card's first key needs no touch."""
+    """Yield the card, the key and the lane. A card's first key needs no touch."""
     choice = choice_of(tableau, text)
     if choice is None:
         return
@@ -135,7 +138,7 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
 
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
-    """For the script of the page: target, what is done, what comes first instead."""
+    """Return touches for the script: target, what is done, what comes first instead."""
     return [
         [tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)]
         for tap in taps
@@ -143,7 +146,7 @@ def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
-    """The table screen's board with the lesson's orders as arrows, while they are asked for."""
+    """Draw the table screen's board with the lesson's orders as arrows."""
     scene, guide = scene_of(view), view.guide
     if scene is None or guide is None or view.phase != "orders" or view.board.problems:
         return board_svg(scene, quarters) if scene else Markup()
@@ -155,7 +158,7 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
 
 
 def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
-    """What an order moves, from square to square; what comes along is drawn where the last of its steps ends."""
+    """Yield what an order moves, step by step. What comes along is drawn at its last step."""
     layout, guide = view.board.layout, view.guide
     steps = [
         (origin or own_square(view, seat), target)

@@ -24,7 +24,7 @@ from web.rendering.piece_controls import plain_reason, plain_standing
 
 
 def plain_view(view: TableView) -> ViewJson:
-    """Everything a viewer may know; squares as `c3`, seats as `south` and `north`."""
+    """Return everything a viewer may know, squares as `c3` and seats as `south` and `north`."""
     board = view.board
     return {
         "version": view.version,
@@ -36,7 +36,7 @@ def plain_view(view: TableView) -> ViewJson:
         "turn": view.turn.number,
         "stage": view.turn.stage,
         "stage_title": view.turn.title,
-        "told": view.turn.telling.number if view.turn.telling else None,
+        "told": view.turn.headline.number if view.turn.headline else None,
         "steps": view.turn.steps,
         "sign": {
             "text": view.sign.text,
@@ -106,7 +106,10 @@ def plain_view(view: TableView) -> ViewJson:
 
 
 def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
-    """Where chance comes from; `seed` as text, because programs lose digits of so large a number."""
+    """Return where chance comes from.
+
+    `seed` is text, as programs lose digits of so large a number.
+    """
     if chance is None:
         return None
     return {

@@ -26,7 +26,7 @@ _TENTHS_S = 30.0
 
 
 def clock_words(clock: ClockView) -> str:
-    """What stands on a clock before a script has looked: `6:42`, or `9.3` when little is left."""
+    """Return what stands on a clock: `6:42`, or `9.3` when little is left."""
     if clock.left_s < _TENTHS_S:
         return tenths(clock.left_s)
     whole = int(clock.left_s)
@@ -34,7 +34,7 @@ def clock_words(clock: ClockView) -> str:
 
 
 def plate(clock: ClockView) -> Markup:
-    """The figures of a chess clock, with the attributes by which a script lets it run."""
+    """Draw the figures of a chess clock, with the attributes by which a script lets it run."""
     due = "" if clock.due_s is None else f"{clock.due_s:.3f}"
     limit_s = max(clock.limit_s, clock.left_s)
     own = f"{due} {clock.left_s:.3f}"
@@ -45,19 +45,19 @@ def plate(clock: ClockView) -> Markup:
 
 
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
-    """The key by which anybody ends a turn for the seat that has it; `plays` are that seat's."""
+    """Return the words of the key that ends a turn. `plays` are those of the seat on turn."""
     action = view.board.standing.open_action if view.board.standing else ""
     told = next((play.label for play in plays if play.text == action), say("End turn"))
     return say("Press your clock") if view.time.clocks else told
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:
-    """A play in words for people; its notation where it has none."""
+    """Return a play in words, or its notation if it has none."""
     return next((play.label for play in labels if play.text == text), text)
 
 
 def points_to(step: tuple[int, int], seat: Seat) -> str:
-    """Where a direction of the board points in a picture with a seat below: `up`, `left`, `down` or `right`."""
+    """Return where a direction points with a seat below: `up`, `left`, `down` or `right`."""
     files, ranks = step if seat is Seat.SOUTH else (-step[0], -step[1])
     if files:
         return "right" if files > 0 else "left"
@@ -65,7 +65,7 @@ def points_to(step: tuple[int, int], seat: Seat) -> str:
 
 
 def burden(view: TableView, square: Square) -> str:
-    """What the piece on a square carries; empty: nothing."""
+    """Return what the piece on a square carries. Empty: nothing."""
     if view.kit is None:
         return ""
     return next(
@@ -77,7 +77,7 @@ def burden(view: TableView, square: Square) -> str:
 
 
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
-    """What can be tapped: notation, squares, words, key, what is tapped, and whom it meets on which squares."""
+    """Return plays for a script: notation, squares, words, key, touches, and whom each meets where."""
     plain = []
     for play in plays:
         squares, touches, meets = (
@@ -88,7 +88,7 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
-    """The keys that begin plays. In a lesson no clock runs, so none is pressed, whatever the game's options are."""
+    """Return the keys that begin plays. In a lesson no clock runs, so none is pressed."""
     presses, ends = say("Press your clock"), say("End turn")
     shown = (
         replace(key, label=ends) if key.label == presses and not view.time.clocks else key
@@ -98,7 +98,7 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
 
 
 def plain_sheet(sheet: OrderSheet) -> SheetJson:
-    """The sheet of a seat's orders, squares as `c3`."""
+    """Return the sheet of a seat's orders, squares as `c3`."""
     return {
         "units": [
             {"name": unit.name, "square": str(unit.square), "note": unit.note}
@@ -113,7 +113,7 @@ def plain_sheet(sheet: OrderSheet) -> SheetJson:
 
 
 def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
-    """The sheet without what its script takes for granted: where arrows point, and what is empty or as usual."""
+    """Return the sheet without what its script takes for granted."""
     plain: dict[str, Any] = dict(plain_sheet(sheet))
     plain["kinds"] = [
         {name: value for name, value in kind.items() if value is not False}
@@ -128,7 +128,7 @@ def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
-    """The pieces to be placed with their drawings round (0, 0), where they may stand, and where they begin."""
+    """Return the pieces to be placed, where they may stand and where they begin."""
     drawn = {face: piece(kit, face, 0, 3) for _, face in placing.pieces}
     return {
         "pieces": [
@@ -142,7 +142,7 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
 
 
 def plain_standing(standing: BoardUi) -> BoardUiJson:
-    """What a viewer sees beside the board, in plain JSON."""
+    """Return what a viewer sees beside the board."""
     placing = standing.placing
     return {
         "sign": standing.sign,
@@ -186,7 +186,7 @@ def _duel(duel: Duel) -> DuelJson:
 
 
 def plain_reason(reason: Illegal | None) -> ReasonJson | None:
-    """Which rule a board breaks, in plain JSON."""
+    """Return which rule a board breaks."""
     if reason is None:
         return None
     return {
@@ -201,11 +201,11 @@ def plain_reason(reason: Illegal | None) -> ReasonJson | None:
 
 
 def sentences(text: str) -> tuple[str, str]:
-    """The first sentence in the language spoken now, to be written large, and the rest."""
+    """Return the first sentence in the language spoken now, and the rest."""
     first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)
 
 
 def strength(number: int) -> str:
-    """A strength as it is written: `2`, `−1`."""
+    """Return a strength as it is written: `2`, `−1`."""
     return str(number).replace("-", "\N{MINUS SIGN}")

@@ -16,13 +16,13 @@ from companion.games.screen import Badge
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
 """Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
 _STEP = 12.0
-"""How far up and right a piece lies that stands on another one."""
+"""Distance up and right of a piece that stands on another one."""
 
 
 def use(
     drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0
 ) -> str:
-    """A drawing centred on a point, turned clockwise."""
+    """Draw a drawing centred on a point, turned clockwise."""
     of_class = f' class="{classes}"' if classes else ""
     left, top = x - size / 2, y - size / 2
     turned = f' transform="rotate({degrees:g} {x:g} {y:g})"' if degrees else ""
@@ -30,12 +30,12 @@ def use(
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:
-    """The class that gives a seat's colours."""
+    """Return the class that gives a seat's colours."""
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
 def piece(kit: Kit, name: str, x: float, y: float, size: float = PIECE) -> str:
-    """A face of a piece with what is written on it; one that is turned over is an outline, its letter on its side."""
+    """Draw a face of a piece with its letter. One that is turned over is an outline."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
     drawn = use(face.drawing, x, y, size, f"{colour} lying" if face.lies else colour)
@@ -49,7 +49,10 @@ def piece(kit: Kit, name: str, x: float, y: float, size: float = PIECE) -> str:
 
 
 def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | None = None) -> str:
-    """What lies on a square, from the bottom to the top: what is carried is small, at the shoulder of its carrier."""
+    """Draw what lies on a square, from the bottom up.
+
+    What is carried is small at its carrier's shoulder.
+    """
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
     if not standing:
@@ -67,7 +70,7 @@ def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | Non
 
 
 def _points(badge: Badge, x: float, y: float) -> str:
-    """What is told of a piece, in figures below it."""
+    """Draw what is told of a piece, in figures below it."""
     return (
         f'<text class="points" x="{x:g}" y="{y + 45:g}">{escape(badge.text)}</text>'
         if badge.text
@@ -79,12 +82,12 @@ def _points(badge: Badge, x: float, y: float) -> str:
 
 
 def is_big(kit: Kit, name: str) -> bool:
-    """Does it cover several squares?"""
+    """Return whether it covers several squares."""
     return kit.face(name).size != (1, 1)
 
 
 def covered(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]]:
-    """Every piece that covers several squares, with those squares."""
+    """Yield every piece that covers several squares, with those squares."""
     found: dict[str, list[Square]] = {}
     for square in sorted(layout):
         for face in layout[square]:
@@ -95,7 +98,7 @@ def covered(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]
 
 
 def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> str:
-    """One that covers several squares, drawn once over all of them; it stands upright unless it lies across.
+    """Draw a piece over all the squares that it covers, upright unless it lies across.
 
     Its owner's shape is printed on it: both sides' are of the same stone.
     """
@@ -117,7 +120,7 @@ def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> st
 
 
 def picture(kit: Kit, name: str, burden: str = "") -> Markup:
-    """A piece alone, in a line of text or on a key; `burden` is the face that it carries."""
+    """Draw a piece in a line of text or on a key. `burden` is the face that it carries."""
     if is_big(kit, name):
         face = kit.face(name)
         drawn = use(face.drawing, 50, 50, 84, colour := side_class(kit, face.seat))

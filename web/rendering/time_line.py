@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from companion.archive.finale import turning_point
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.core.i18n import headed, say
 from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
 
 _KEY_PX = 52
-"""No two keys stand nearer to each other."""
+"""Least distance of two keys."""
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-"""How wide the line is at least on a phone, a tablet and beyond, and the class of keys shown from there on."""
+"""Least width of the line on a phone, a tablet and beyond, and the class of keys shown there."""
 _TURNING, _END = 9, 8
-"""The turning point and the end are shown before anything else."""
+"""Weights of the turning point and the end, which come before anything else."""
 _HEIGHT = 100.0
 
 
@@ -41,14 +41,14 @@ class MarkedMoment:
     width: str = ""
 
 
-def marked_moments(replay: Retelling) -> list[MarkedMoment]:
-    """What people remember of a game, one key a scene, in its order; without room for all the weightiest are shown."""
-    found: dict[int, MarkedMoment] = {}
+def marked_moments(replay: Replay) -> list[MarkedMoment]:
+    """Return what people remember of a game, one key a scene, in its order."""
+    moments: dict[int, MarkedMoment] = {}
     last = replay.places - 1
 
     def mark(place: int, drawing: str, words: str, weight: int) -> None:
-        if place not in found or found[place].weight < weight:
-            found[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
+        if place not in moments or moments[place].weight < weight:
+            moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
 
     for each in replay.highlights:
         if each.event.kind.highlight:
@@ -59,15 +59,15 @@ def marked_moments(replay: Retelling) -> list[MarkedMoment]:
         mark(replay.turns[turn - 1].last, "turning", words, _TURNING)
     if last:
         mark(last, "home", replay.line.reason or say("The end"), _END)
-    return _spread(sorted(found.values(), key=lambda each: each.place))
+    return _assign_widths(sorted(moments.values(), key=lambda each: each.place))
 
 
-def _titled(replay: Retelling, turn: int, text: str) -> str:
+def _titled(replay: Replay, turn: int, text: str) -> str:
     return headed(say("Turn {number}", number=replay.turns[turn - 1].counted), text)
 
 
-def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
-    """The same with the narrowest line on which each has room; what is on a narrow one is on wider ones, too."""
+def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
+    """Return the moments with the narrowest line on which each has room, the weightiest first."""
     shown: dict[int, str] = {}
     for width, pixels in _WIDTHS_PX:
         room = 100 * _KEY_PX / pixels
@@ -78,8 +78,8 @@ def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     return [replace(each, width=shown.get(each.place, "")) for each in marks]
 
 
-def lead_line(replay: Retelling) -> Markup:
-    """Who stood better, turn by turn: South above the middle, North below, in their fills; empty: nobody can say."""
+def lead_line(replay: Replay) -> Markup:
+    """Draw who stood better, South above the middle and North below. Empty: nobody can say."""
     leads = replay.leads
     if len(set(leads)) < 2:
         return Markup()
@@ -97,8 +97,8 @@ def lead_line(replay: Retelling) -> Markup:
     )
 
 
-def _area(replay: Retelling, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
-    """What lies between the line and the middle on a seat's side."""
+def _area(replay: Replay, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
+    """Draw what lies between the line and the middle on a seat's side."""
     sign = -1 if seat is Seat.SOUTH else 1
     corners: list[tuple[float, float]] = []
     for (x0, y0), (x1, y1) in itertools.pairwise(points):

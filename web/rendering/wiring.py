@@ -23,16 +23,16 @@ POWER: Mapping[int, str] = {
     39: "GND",
 }  # fmt: skip
 RESISTOR_OHM = 330
-"""In series with a lamp: some 4 mA through a red one, less than a pin may give."""
+"""Resistor in series with a lamp: some 4 mA through a red one, less than a pin may give."""
 GROUND_PINS = {"left": 9, "right": 6}
 _ROW, _TOP, _MIDDLE = 34, 96, 562
 _PIN, _EDGE, _NAME, _BEGIN, _END, _GROUND, _SUPPLY, _LABEL = 22, 46, 54, 124, 262, 292, 314, 330
-"""How far from the middle, px: pins, the header's edge, the GPIO's name, the part, both rails, and what it is."""
+"""Distances from the middle in px: pins, header's edge, GPIO's name, part, both rails, label."""
 
 
 @dataclass(frozen=True)
 class Wire:
-    """One part and its wire. `kind` is key, lamp or buzzer; `to` the pin of the header where its other end goes."""
+    """One part and its wire. `kind` is key, lamp or buzzer."""
 
     name: str
     title: str
@@ -42,24 +42,24 @@ class Wire:
 
     @property
     def pin(self) -> int:
-        """The pin of the header."""
+        """Return the pin of the header."""
         return GPIO_PINS[self.gpio]
 
     @property
     def side(self) -> str:
-        """On which side of the header: odd pins are left."""
+        """Return the side of the header, where odd pins are left."""
         return "left" if self.pin % 2 else "right"
 
     @property
     def between(self) -> str:
-        """What is in the wire, in words."""
+        """Return what is in the wire, in words."""
         if self.kind == "lamp":
             return say("{ohm} ohms, then the lamp", ohm=RESISTOR_OHM)
         return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
     def end(self) -> str:
-        """Where its other end goes, in words."""
+        """Return where its other end goes, in words."""
         return (
             say("3V3, pin 1")
             if self.is_active_low
@@ -68,7 +68,7 @@ class Wire:
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
-    """Everything that is wired, pad by pad."""
+    """Return everything that is wired, pad by pad."""
     found = []
     for seat, pads in zip(SEATS, (settings.south, settings.north), strict=True):
         pins = msgspec.structs.asdict(pads)
@@ -98,7 +98,7 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
 
 
 def drawing(settings: PanelSettings) -> Markup:
-    """The wiring as an SVG picture in the language spoken now; text in it is for eyes, the table beside it for ears."""
+    """Draw the wiring in the language spoken now."""
     wired = wires(settings)
     body = Markup("").join(
         [*_parts(wired), *_rails(wired), *_header(wired), *(_wire(each) for each in wired)]
@@ -122,7 +122,7 @@ def _line(side: str, y: float, start: float, end: float) -> Markup:
 
 
 def _header(wired: tuple[Wire, ...]) -> Iterator[Markup]:
-    """The 40 pins with their numbers, and the names of those without a wire."""
+    """Draw the 40 pins with their numbers, and the names of those without a wire."""
     yield Markup('<rect class="header" x="{}" y="{}" width="{}" height="{}" rx="6"/>').format(
         _MIDDLE - _EDGE, _TOP - 19, 2 * _EDGE, 19 * _ROW + 38
     )
@@ -151,7 +151,7 @@ def _header(wired: tuple[Wire, ...]) -> Iterator[Markup]:
 
 
 def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
-    """Ground at each side, and 3V3 for lamps that are wired to it, which comes from pin 1 alone."""
+    """Draw ground at each side, and 3V3 from pin 1 for lamps that are wired to it."""
     low = {side: [w for w in wired if w.side == side and w.is_active_low] for side in GROUND_PINS}
     for side, pin in GROUND_PINS.items():
         grounded = [_y(w.pin) for w in wired if w.side == side and not w.is_active_low]
@@ -190,7 +190,7 @@ def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
 
 
 def _wire(wire: Wire) -> Markup:
-    """From the pin through the part to its rail, and what it is; drawn towards the right, and mirrored for the left."""
+    """Draw a wire from its pin through the part to its rail, mirrored at the left."""
     y, side = _y(wire.pin), wire.side
     where, mirror = ("end", " scale(-1 1)") if side == "left" else ("start", "")
     part = "high" if wire.is_active_low else wire.kind
@@ -211,7 +211,7 @@ def _wire(wire: Wire) -> Markup:
 
 
 def _parts(wired: tuple[Wire, ...]) -> Iterator[Markup]:
-    """Each kind of wire once, from the header's edge to its rail; a lamp lets the current pass towards ground."""
+    """Draw each kind of wire once. A lamp lets the current pass towards ground."""
     ends = f"M{_EDGE} 0H{_BEGIN}M{_END} 0H"
     joint = '<circle class="joint" cx="{}" r="5"/>'
     resistor = '<rect class="part" x="134" y="-6" width="40" height="12"/>'

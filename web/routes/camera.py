@@ -24,12 +24,12 @@ from web.routes.route import get, host_only, post
 from web.templating.phrases import clock_words
 
 MEASURE_S = 1.5
-"""The board is measured at most so often, however many look."""
+"""Least time between two measurements of the board, in seconds."""
 MAX_NAMED = 4
-"""So many squares that are not read are named; of more only the number is told."""
+"""Maximum number of squares that are named as not read. Of more the number is told."""
 SMALL_PX, LARGE_PX = 240, 1920
 FRAME_PX = (960, 540)
-"""The room that a page keeps for the live picture until the first one comes."""
+"""Room that a page keeps for the live picture until the first one comes."""
 
 
 class LockBody(Body, frozen=True):
@@ -47,7 +47,7 @@ class ChooseBody(Body, frozen=True):
 
 @dataclass(frozen=True)
 class CameraLook:
-    """How the camera sees now, as pages say it. `per_s`: pictures a second; 0: nobody knows yet."""
+    """How the camera sees now, as pages say it. `per_s` is pictures a second, 0 if unknown."""
 
     state: CameraState
     is_well: bool
@@ -79,16 +79,16 @@ class CameraLooks:
 
     @property
     def room(self) -> CameraRoom | None:
-        """The camera and the photographs, where there may be any."""
+        """Return the camera and the photographs, or None."""
         return self._page_context.features.camera
 
     @property
     def eye(self) -> Eye | None:
-        """What looks at the table."""
+        """Return what looks at the table, or None."""
         return self.room.eye if self.room else None
 
     def now(self) -> CameraLook:
-        """How the camera sees, measured anew when the last time is too long ago."""
+        """Return how the camera sees, measured anew after `MEASURE_S`."""
         status = self._page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
             return CameraLook(
@@ -119,17 +119,17 @@ class CameraLooks:
         )
 
     def pictures(self) -> list[tuple[SettledFrame, str]]:
-        """The settled frames with their times, the newest first."""
+        """Return the settled frames with their times, the newest first."""
         frames = self.eye.settled() if self.eye else ()
         return [(each, self.time_of(each)) for each in reversed(frames)]
 
     def time_of(self, frame: SettledFrame) -> str:
-        """When a frame was taken, in words."""
+        """Return when a frame was taken, in words."""
         clock = self._page_context.clock
         return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
 
     def settled_board(self, number: int) -> BoardSeen | None:
-        """The board of a settled frame as it was measured then."""
+        """Return the board of a settled frame as it was measured then."""
         eye = self.eye
         return self._page_context.worker.make(lambda: eye.board(number)) if eye else None
 
@@ -166,7 +166,7 @@ class CameraPictures:
 
     @get("/camera/frame.jpg", guard=host_only)
     def frame(self) -> Response:
-        """The last frame; a page pulls one after the other for as long as somebody looks."""
+        """Return the last frame. A page asks for one after the other while somebody looks."""
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
         return _jpeg(self._page_context.worker.make(self._last_picture))
@@ -179,7 +179,7 @@ class CameraPictures:
 
     @get("/camera/settled/<int:number>", guard=host_only)
     def settled(self, number: int) -> str:
-        """One settled frame, large, with what was read drawn into it."""
+        """Show one settled frame with what was read drawn into it."""
         frame = next((each for each in self._eye().settled() if each.number == number), None)
         if frame is None:
             raise NotFound
@@ -198,7 +198,7 @@ class CameraPictures:
 
     @get("/camera/settled/<int:number>.jpg", guard=host_only)
     def settled_picture(self, number: int) -> Response:
-        """A settled frame; `?small` for a list of them."""
+        """Return a settled frame, with `?small` for a list of them."""
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
         return _jpeg(
             self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px))
@@ -211,7 +211,7 @@ class CameraPictures:
 
     @post("/api/camera/choose", body=ChooseBody, guard=host_only)
     def choose(self, body: ChooseBody) -> None:
-        """Use another camera, one of those that are offered."""
+        """Use another of the cameras that are offered."""
         if body.source not in [offer.source for offer in self._eye().cameras()]:
             raise NotFound
         if self._room.phone:
@@ -222,7 +222,7 @@ class CameraPictures:
 
     @get("/api/photographs", answer=PhotographsJson)
     def photographs(self) -> Response:
-        """The photographs of the game that is on, oldest first."""
+        """Return the photographs of the game that is on, oldest first."""
         progress = self._table.progress()
         return jsonify(
             photographs=[
@@ -237,7 +237,7 @@ class CameraPictures:
 
     @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
-        """The board when a turn was done."""
+        """Return the photograph of the board when a turn was done."""
         return _jpeg(self._room.album.photograph(game, moment))
 
     def _eye(self) -> Eye:

@@ -36,11 +36,11 @@ from web.templating.phrases import tenths
 
 PAGE = "/host/health"
 LOOK_S = 1.0
-"""How often a stream looks at what the camera sees, in seconds."""
+"""Seconds between two looks of a stream at what the camera sees."""
 EXAMINE_S = 20.0
-"""How often a page that is open has the whole machine looked at, in seconds: commands are run for it."""
+"""Seconds between two examinations of the machine for an open page. They run commands."""
 OLD_BACKUP_S = 60 * 86400.0
-"""A backup older than that is told as one that is missing."""
+"""Age in seconds from which on a backup counts as missing."""
 
 TOPICS: Mapping[str, str] = {
     "service": say("Service"),
@@ -59,7 +59,7 @@ TOPICS: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-"""What the topics of findings are called."""
+"""Names of the topics of findings."""
 HEADLINES: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
@@ -72,12 +72,12 @@ HEADLINES: Mapping[str, str] = {
     "https": say("The certificate needs attention"),
     "wifi": say("The Wi-Fi is weak"),
 }
-"""What is wrong, in the owner's words."""
+"""Troubles by topic, in the owner's words."""
 WAYS: Mapping[str, tuple[str, str]] = {
-    "pins": (say("See the wiring"), "#wiring"),
+    "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
-"""Where it is put right, by topic; everything else is told in full among the details."""
+"""Ways to put it right, by topic. All else is told in full among the details."""
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "camera": ("camera", "lens"),
     "phones": ("network", "wifi", "https"),
@@ -88,8 +88,8 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Headline:
-    """The first thing that is wrong; `href` leads to where it is put right, empty: it is done at the table."""
+class FirstAdvice:
+    """The first thing that is wrong. `href` leads to where it is put right. Empty: at the table."""
 
     text: str
     way: str = ""
@@ -122,7 +122,10 @@ class HealthPages:
 
     @get("/health", answer=HealthJson)
     def health(self) -> Response:
-        """Is the service alive? 200, or 503 when it cannot go on; nothing of any game, nothing secret."""
+        """Return whether the service is alive, with 503 when it cannot go on.
+
+        Nothing in it is secret.
+        """
         state = self._room.state()
         answer = jsonify(
             ok=state.status is not Status.FAILING,
@@ -141,7 +144,7 @@ class HealthPages:
 
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
-        """What was found, for `companion doctor`."""
+        """Return what was found, for `companion doctor`."""
         found = self._room.examine()
         plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
         return jsonify(worst=worst(found), findings=plain)
@@ -150,7 +153,7 @@ class HealthPages:
 
     @get(PAGE, asks=host_only)
     def page(self) -> Response:
-        """The page; the host key is asked for first."""
+        """Show the page. The owner's key is asked for first."""
         if not self._page_context.guard.is_host(request):
             return ask_for_key(PAGE)
         check, eye = self._features.check, self._looks.eye
@@ -174,7 +177,7 @@ class HealthPages:
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
-        """What of the page changes, at most once a second and only when something in it has changed."""
+        """Stream what of the page changes."""
         draw: Callable[[tuple[Finding, ...]], str] = copy_current_request_context(
             lambda found: render_template("_health.html", **self._parts(found))
         )
@@ -211,7 +214,7 @@ class HealthPages:
     # ---- inside --------------------------------------------------------------------------------------------------
 
     def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
-        """What the parts of the page that change are made of."""
+        """Return the parts of the page that change."""
         look, eye = self._looks.now(), self._looks.eye
         grave_first = sorted(found, key=lambda each: list(Grade).index(each.grade), reverse=True)
         topics = list(dict.fromkeys(each.topic for each in grave_first))
@@ -229,7 +232,7 @@ class HealthPages:
         }
 
     def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
-        """The six things that an owner looks for."""
+        """Return the six things that an owner looks for."""
         bad = {
             row
             for row, topics in _GROUPS.items()
@@ -266,6 +269,8 @@ class HealthPages:
         urls = self._page_context.join_urls()
         if unreachable(found) or not urls:
             return HealthRow("phones", say("Phones"), say("No network"), False)
+        if self._features.own_wifi and self._features.own_wifi.hotspot:
+            return HealthRow("phones", say("Phones"), say("In the table’s own Wi-Fi"), None)
         return HealthRow("phones", say("Phones"), shown(urls[0]))
 
     def _pads(self) -> HealthRow:
@@ -299,27 +304,27 @@ class HealthPages:
 
 
 def is_grave(finding: Finding) -> bool:
-    """Does something not work, or wants to be seen to soon?"""
+    """Return whether something does not work, or will soon not."""
     return finding.grade in (Grade.FAIL, Grade.WARN)
 
 
 def unreachable(found: tuple[Finding, ...]) -> bool:
-    """Is there no network by which phones get here? The first finding about the network says so."""
+    """Return whether there is no network by which phones get here."""
     first = next((each for each in found if each.topic == "network"), None)
     return first is not None and first.grade is not Grade.OK
 
 
-def headline_of(found: tuple[Finding, ...], look: CameraLook) -> Headline | None:
-    """The first thing that is wrong: what does not work, then what will soon not; then what the camera wants."""
+def headline_of(found: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
+    """Return what is wrong first, else what the camera wants, else None."""
     grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
     if grave:
         return _headline(grave[0].topic)
     if unreachable(found):
         return _headline("network")
-    return Headline(look.todo) if look.todo else None
+    return FirstAdvice(look.todo) if look.todo else None
 
 
-def _headline(topic: str) -> Headline:
+def _headline(topic: str) -> FirstAdvice:
     name = TOPICS.get(topic, topic)
     text = HEADLINES.get(topic) or say("{thing} needs attention", thing=name)
-    return Headline(text, *WAYS.get(topic, (say("What to do"), "#details")))
+    return FirstAdvice(text, *WAYS.get(topic, (say("What to do"), f"{PAGE}#details")))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -21,12 +21,22 @@ from companion.archive.played_games import (
     ReplayStep,
     Tendency,
 )
-from companion.archive.retelling import Retelling
+from companion.archive.replay_scenes import Replay
 from companion.bots.coach import Coach, Hint
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import joined, long_date, plain_words, say, spoken, time_of_day
+from companion.core.i18n import (
+    joined,
+    long_date,
+    naming,
+    plain_words,
+    say,
+    speak,
+    spoken,
+    time_of_day,
+    translate,
+)
 from companion.core.kit import SEATS, Seat
-from companion.games.base import Game
+from companion.table.session import named_sides
 from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
@@ -37,9 +47,9 @@ from web.routes.route import form, get, host_only, post
 
 _MOST_ADVICES = 200
 PAGE = 50
-"""So many games stand on a page of the list."""
+"""Number of games on a page of the list."""
 _FORM_BYTES = 4096
-"""What a form adds around its file."""
+"""Bytes that a form adds around its file."""
 
 
 class Remove(Body, frozen=True):
@@ -55,7 +65,7 @@ class Forget(Body, frozen=True):
 
 
 class HistoryPages:
-    """The routes under `/history`. Whoever comes may look; only the host changes anything."""
+    """The routes under `/history`. Everybody may look. Only the owner changes anything."""
 
     name = "history"
 
@@ -68,7 +78,7 @@ class HistoryPages:
 
     @get("/history")
     def games(self) -> str:
-        """All games, the newest first, fifty a page."""
+        """Show all games, the newest first, fifty a page."""
         return self._list()
 
     def _list(self, refused: str = "", number: int = 0) -> str:
@@ -87,7 +97,7 @@ class HistoryPages:
             brought=number,
             day=day,
             length=length,
-            result=result,
+            result=self._result,
             records=records,
             most=max((record.total.games for record in records), default=1),
             bar=bar,
@@ -98,7 +108,7 @@ class HistoryPages:
 
     @get("/api/history", answer=GamesJson)
     def api_games(self) -> Response:
-        """The list for programs; `page` as on the page."""
+        """Return the list for programs, with `page` as on the page."""
         page = max(request.args.get("page", 1, type=int), 1)
         lines = self._past.lines((page - 1) * PAGE, PAGE)
         plain = [msgspec.to_builtins(line, enc_hook=plain_words) for line in lines]
@@ -106,7 +116,7 @@ class HistoryPages:
 
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
-        """Keep a game from a file, the host's word; what is wrong with it is said on the list."""
+        """Keep a game from a file. What is wrong with it is said on the list."""
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -124,19 +134,19 @@ class HistoryPages:
 
     @post("/api/history/remove", body=Remove, guard=host_only)
     def remove(self, body: Remove) -> None:
-        """Remove a game with its photographs, the host's word."""
+        """Remove a game with its photographs."""
         self._past.remove(body.number)
 
     @post("/api/history/forget", body=Forget, guard=host_only, answer=NameForgotten)
     def forget(self, body: Forget) -> Response:
-        """Take a name out of all games, the host's word."""
+        """Remove a name from all games."""
         return jsonify(games=self._past.forget(body.name))
 
     # ---- one game ----
 
     @get("/history/<int:number>")
     def game(self, number: int) -> Any:
-        """The replay of a game that is over, at the scene `at`; of any other game only that it is not over."""
+        """Show the replay of a game that is over at the scene `at`, or that it is not over."""
         line = self._line(number)
         told: dict[str, Any] = {
             "line": line,
@@ -144,9 +154,9 @@ class HistoryPages:
             "is_host": self._page_context.guard.is_host(request),
             "day": day,
             "length": length,
-            "result": result,
-            "name_of": partial(_name_of, line, self._page_context.games.get(line.game)),
+            "result": self._result,
         }
+        speak(spoken(), self._names(line))
         if not line.has_replay:
             return render_template("game.html", replay=None, **told)
         replay = self._past.replay(number)
@@ -158,10 +168,11 @@ class HistoryPages:
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
-        """One scene of a replay, to be put into its page."""
+        """Return one scene of a replay, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
         if place >= replay.places:
             raise NotFound
+        speak(spoken(), self._names(replay.line))
         game = self._page_context.games.get(replay.line.game)
         return render_template(
             "_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place)
@@ -169,18 +180,22 @@ class HistoryPages:
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
-        """What the coach thinks of a turn of a game that is over, from the views of then, to be put into its page."""
+        """Return what the coach thinks of a turn of a game that is over, to be put into its page."""
         replay = self._past.replay(self._line(number).number)
         coach = self._page_context.features.coach
         if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
             raise NotFound
+        speak(spoken(), self._names(replay.line))
         advices = {
-            seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
+            seat: advice for seat in SEATS if (advice := self._review(coach, replay, turn, seat))
         }
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Retelling, turn: int, seat: Seat) -> Hint | None:
-        """The coach's judgement of a seat's action, asked for once; None: it did nothing."""
+    def _review(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+        """Return the coach's judgement of a seat's action, asked for once.
+
+        None: the seat did nothing.
+        """
         known = replay.known(turn, seat)
         if known is None:
             return None
@@ -188,13 +203,13 @@ class HistoryPages:
         key = (replay.line.number, told.moment, seat, done)
         if key not in self._advices:
             self._advices[key] = coach.review(
-                told, done, lambda *asked: replay.spelt(turn, seat, asked[-1])
+                told, done, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
             while len(self._advices) > _MOST_ADVICES:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
-    def _scene(self, replay: Retelling, place: int) -> dict[str, Any]:
+    def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
         photograph = (
@@ -216,6 +231,16 @@ class HistoryPages:
             "has_better": turn is not None and place == turn.last and turn.number in asked
         }
 
+    def _names(self, line: GameLine) -> Mapping[str, str]:
+        """Return who played each side in the end, by the side's word."""
+        last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
+        return named_sides(self._page_context.games.get(line.game), last)
+
+    def _result(self, line: GameLine) -> str:
+        """Return how a game ended, with the names of its players."""
+        with naming(self._names(line)):
+            return translate(line.reason or result(line))
+
     def _line(self, number: int) -> GameLine:
         line = self._past.line(number)
         if line is None:
@@ -226,14 +251,14 @@ class HistoryPages:
 
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
-        """The game as a file."""
+        """Return the game as a file."""
         return _file(
             self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json"
         )
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
-        """The game in notation."""
+        """Return the game in notation."""
         text = self._past.as_text(self._line(number).number)
         return _file(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
@@ -266,14 +291,8 @@ def _file(content: bytes, kind: str, name: str) -> Response:
 # ---- words and drawings ----------------------------------------------------------------------------------------------
 
 
-def _name_of(line: GameLine, game: Game[Any, Any] | None, seat: Seat) -> str:
-    """Who played a seat in the end, or its side."""
-    last = line.players[seat][-1].name if line.players.get(seat) else ""
-    return last or (say("{side!c}", side=game.sides[seat].name) if game else str(seat).capitalize())
-
-
 def day(at: float) -> str:
-    """Unix time as date and time of day, as the language spoken now writes them; empty for 0."""
+    """Return a Unix time as date and time of day in the language spoken now. Empty for 0."""
     if not at:
         return ""
     local = datetime.fromtimestamp(at, UTC).astimezone().replace(tzinfo=None)
@@ -281,7 +300,7 @@ def day(at: float) -> str:
 
 
 def length(length_s: float) -> str:
-    """How long a game took; empty for 0."""
+    """Return how long a game took. Empty for 0."""
     if not length_s:
         return ""
     minutes = round(length_s / 60)
@@ -293,14 +312,14 @@ def length(length_s: float) -> str:
 
 
 def seconds(median_s: float | None) -> str:
-    """How long a turn took."""
+    """Return how long a turn took."""
     if median_s is None:
         return ""
     return say("{seconds} s", seconds=round(median_s, 1) if median_s < 10 else round(median_s))
 
 
 def commands(tendency: Tendency) -> str:
-    """The favourite commands with how often each was given."""
+    """Return the favourite commands with how often each was given."""
     return joined(
         ", ",
         [
@@ -310,8 +329,8 @@ def commands(tendency: Tendency) -> str:
     )
 
 
-def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
-    """The board of a scene, with what bounced and shot in it."""
+def drawn(replay: Replay, scene: ReplayStep) -> Markup:
+    """Draw the board of a scene, with what bounced and shot in it."""
     traces = frozenset(origin for origin, _ in scene.moves)
     picture = BoardPicture(
         replay.kit,
@@ -325,12 +344,12 @@ def drawn(replay: Retelling, scene: ReplayStep) -> Markup:
 
 
 def moves_of(scene: ReplayStep) -> str:
-    """The ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
+    """Return the ways of a scene's pieces for a script: `a1-a2 c4-c3`."""
     return " ".join(f"{origin}-{target}" for origin, target in scene.moves)
 
 
 def bar(tendency: Tendency, most: int) -> Markup:
-    """A player's games as a bar: won, tied, lost; the longest is 100 wide."""
+    """Draw a player's games as a bar: won, drawn, lost. The longest is 100 wide."""
     lost = tendency.games - tendency.wins - tendency.ties
     parts, x = [], 0.0
     for kind, count in (("won", tendency.wins), ("tied", tendency.ties), ("lost", lost)):
@@ -345,10 +364,10 @@ def bar(tendency: Tendency, most: int) -> Markup:
 
 
 def result(line: GameLine) -> str:
-    """How a game stands, in a few words."""
+    """Return how a game stands, in a few words."""
     return {
         Ending.ON: say("Still on"),
-        Ending.TIE: say("Tie"),
+        Ending.TIE: say("A draw"),
         Ending.ABANDONED: say("Ended early"),
         Ending.UNFINISHED: say("Never finished"),
         Ending.BROKEN: say("Cannot be read"),

@@ -15,15 +15,15 @@ from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
 from web.context import PageContext
 from web.routes.route import form, get, host_only
-from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
 OWN = "own"
-"""What the choice of an own text is called in a form."""
+"""Name of the choice of an own text in a form."""
 BACK = (
     "/host",
     "/settings",
     "/host/health",
+    "/wifi",
     "/camera/phone",
     "/history",
     "/kit",
@@ -54,20 +54,23 @@ class HostPages:
 
     @get("/host")
     def page(self) -> Any:
-        """Set-up and everything that only the host may do."""
+        """Show the set-up and everything that only the owner may do."""
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = (
-            request.args.get("game") or view.game or view.board.suggested or self._table.remembered
+            request.args.get("game")
+            or view.game
+            or view.board.suggested
+            or self._table.remembered_game
         )
         game = self._game(name or next(iter(self._page_context.games)))
         return self._page(game, self._table.choices.options(game.name) or {})
 
     @get("/owner")
     def owner(self) -> Any:
-        """Lead the owner in. The machine's own screen tells the host key until somebody has used it."""
-        if not is_own_screen(request) or self._guard.is_key_used():
+        """Lead the owner in. Who is at the machine is told the host key until somebody has used it."""
+        if not self._page_context.is_newcomer(request):
             return redirect("/host")
         urls = self._page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"
@@ -75,7 +78,7 @@ class HostPages:
 
     @form("/host", "key", "back", endpoint="key")
     def enter_key(self) -> Any:
-        """Become the host of this browser, and on to the page that asked for the key."""
+        """Let this browser be the owner's, and lead on to the page that asked for the key."""
         back = request.form.get("back", "/host")
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
@@ -126,13 +129,16 @@ class HostPages:
 
 
 def ask_for_key(back: str, error: str = "") -> Response:
-    """The page that asks for the host key, and leads back to where it was needed."""
+    """Ask for the owner's key and lead back to where it was needed."""
     back = back if back in BACK else "/host"
     return make_response(render_template("host_key.html", error=error, back=back), 403)
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """The options as a form says: the place of the choice, or `own` and a text beside; what is missing is left out."""
+    """Return the options that a form says, by the place of a choice or as text.
+
+    Others are left out.
+    """
     options: dict[str, Any] = {}
     for row in game.option_rows:
         said = form.get(row.name, "")
@@ -144,19 +150,16 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     return options
 
 
-def _fields(
-    game: Game[Any, Any], chosen: Mapping[str, Any]
-) -> list[tuple[str, str, list[ChosenRow]]]:
-    """The option rows by heading, with a remark to it."""
-    plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
-    page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
-    remark = say("where the rulebook leaves a choice; the bar marks our default")
-    fields = [(say("Options"), "", plain), (say("House rules"), remark, page_context)]
-    return [field for field in fields if field[2]]
+def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
+    """Return the option rows by heading."""
+    plain = [_chosen_row(row, chosen) for row in game.option_rows if not row.house_rule]
+    own = [_chosen_row(row, chosen) for row in game.option_rows if row.house_rule]
+    fields = [(say("Options"), plain), (say("House rules"), own)]
+    return [field for field in fields if field[1]]
 
 
-def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
-    """An option with what was chosen last, else its default."""
+def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
+    """Return an option with what was chosen last, else its default."""
     sample = str(row.choices[-1][1]) if row.free_text else ""
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)

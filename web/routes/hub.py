@@ -27,7 +27,7 @@ PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 class JoinHub(Body, frozen=True):
-    """Join the hub at this address by the code on its screen; `names`: people's names are told there.
+    """Join the hub at this address by the code on its screen. With `names` it is told people's names.
 
     `ca` is a file on this machine with the certificate that the hub's is signed by.
     """
@@ -50,7 +50,7 @@ class OfferGame(Body, frozen=True):
 
 
 class TakeGame(Body, frozen=True):
-    """Play the game that another table offers under this code; `name` is told to that table."""
+    """Play the game that another table offers under this code. `name` is told to that table."""
 
     code: Text
     name: PlayerName = ""
@@ -69,7 +69,7 @@ class HubDoor:
 
     @get("/host/hub", asks=host_only)
     def page(self) -> Any:
-        """The form by which a table joins."""
+        """Show the form by which a table joins."""
         if not self._guard.is_host(request):
             return ask_for_key("/host/hub")
         return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
@@ -94,12 +94,12 @@ class HubDoor:
 
     @get(f"/seat/{SEAT}/card")
     def card_page(self, seat: str) -> Any:
-        """Where whoever sits at a seat, or the host, shows a player's card."""
+        """Show the page where whoever sits there shows a player's card."""
         return self._card(Seat(seat))
 
     @form(f"/seat/{SEAT}/card")
     def show_card(self, seat: str) -> Any:
-        """Show a card from the page's form; an empty code takes it away."""
+        """Show a card from the page's form. An empty code takes it away."""
         mine = Seat(seat)
         sitting = self._sitting(mine)
         try:
@@ -114,7 +114,7 @@ class HubDoor:
         self._table.begin_round()
 
     def _sitting(self, seat: Seat) -> str:
-        """Who is meant: whoever sits there with this browser, or whom the host sees there."""
+        """Return who is meant: whoever sits there with this browser, or whom the owner sees there."""
         if not self._guard.is_host(request):
             self._guard.require_sitting(request, seat)
         return self._table.view().seats[seat].sitting
@@ -135,7 +135,7 @@ class HubDoor:
 
     @get("/host/hub/game", asks=host_only)
     def game_page(self) -> Any:
-        """The forms by which a game for two tables is offered or taken."""
+        """Show the forms by which a game for two tables is offered or taken."""
         if not self._guard.is_host(request):
             return ask_for_key("/host/hub/game")
         return self._game_page()
@@ -171,14 +171,14 @@ class HubDoor:
 
     @post("/api/host/hub/withdraw", guard=host_only)
     def withdraw(self) -> None:
-        """Offer nothing any more."""
+        """Withdraw the game that is offered."""
         self._hub.withdraw_game()
 
     def _offer(self, game: str, seat: Seat, name: str) -> str:
         return self._hub.offer_game(game, self._options_of(game), seat, name)
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """As the host started it last, else in its usual way, or in another one that two tables can play."""
+        """Return options as the owner used last, else usual ones, that two tables can play."""
         kept = self._table.choices.options(game)
         ways = (
             [preset.options for preset in self._games[game].presets[::-1]]

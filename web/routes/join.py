@@ -13,13 +13,13 @@ from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
+from web.routes.api.opponents import begin_lesson
 from web.routes.route import form, get
-from web.routes.seats.opponents import begin_lesson
 
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
 )
-"""What a page may hold that shows two of our own side by side."""
+"""Policy of a page that shows two of our own side by side."""
 
 
 class Joining:
@@ -34,13 +34,15 @@ class Joining:
 
     @get("/join")
     def choose_seat(self) -> str:
-        """Which side is free, and which name?"""
-        return self._page("join.html", own=self._guard.seats_of(request))
+        """Show which sides are free, and ask for a name."""
+        own_wifi = self._page_context.features.own_wifi
+        is_open = own_wifi is not None and own_wifi.hotspot is not None
+        return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
 
     @get(f"/join/{SEAT}")
     @form(f"/join/{SEAT}", "name")
     def join(self, seat: str) -> Any:
-        """Take one seat; the browser that has it already goes straight there."""
+        """Take a seat. The browser that has it already goes straight there."""
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}")
@@ -74,7 +76,10 @@ class Joining:
 
     @form("/try", "lesson")
     def try_it(self) -> Any:
-        """Sit down in front of this very screen, against the machine; a lesson begins at once."""
+        """Sit down in front of this very screen, against the machine.
+
+        A lesson may begin at once.
+        """
         back = _table_screen()
         if self._guard.seats_of(request):
             return redirect(_here(back), 303)
@@ -121,7 +126,7 @@ class Joining:
         return answer
 
     def _leave_game(self) -> None:
-        """End a game that is played here against the machine; one with somebody else goes on."""
+        """End a game that is played here against the machine. One with somebody else goes on."""
         own, seats = self._guard.seats_of(request), self._table.view().seats
         others = {
             seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None
@@ -136,7 +141,7 @@ class Joining:
 
     @get("/here")
     def here(self) -> Any:
-        """The table screen, and beside it the own seat: a whole game in one window."""
+        """Show the table screen and the own seat in one window."""
         own, back = self._guard.seats_of(request), _table_screen()
         if not own:
             return redirect(back)
@@ -160,7 +165,7 @@ class Joining:
         return answer
 
     def changed_places(self) -> Response | None:
-        """To the other seat, when the host has let both sides change places; None: nothing of the kind."""
+        """Lead to the other seat if the owner has swapped the sides. None otherwise."""
         swapped = self._guard.swapped(request)
         if not swapped:
             return None
@@ -184,11 +189,14 @@ class Joining:
         return self.straight_to(Seat.NORTH)
 
     def straight_to(self, seat: Seat) -> Any:
-        """A short address for phones."""
+        """Lead to a seat from a short address."""
         return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
-        """Somebody else sits there, and what can be done; `error` says why this browser cannot have the seat."""
+        """Say that somebody else sits there, and what can be done.
+
+        `error` says why it cannot be had.
+        """
         view = self._table.view()
         page = render_template(
             "taken.html",
@@ -199,7 +207,7 @@ class Joining:
             error=error.message if error else "",
             is_wrong=error is not None and error.reason is Refusal.JOIN_CODE,
             has_just_sat=not request.cookies
-            and urlsplit(request.referrer or "").path == f"/join/{seat}",
+            and urlsplit(request.referrer or "").path == f"{request.script_root}/join/{seat}",
         )
         return make_response(page, status)
 
@@ -212,16 +220,16 @@ class Joining:
         return render_template(page, view=self._table.view(), error=error, name=name, **more)
 
     def _seats_from_left(self) -> tuple[Seat, ...]:
-        """The seats as they lie at the table screen, from the left."""
+        """Return the seats as they lie at the table screen, from the left."""
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
 def _table_screen() -> str:
-    """The address of the table screen as it is shown in this browser: of the kiosk, on a phone, or plain."""
+    """Return the address of the table screen as it is shown in this browser."""
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 
 
 def _here(back: str) -> str:
-    """The address of a whole game in one window, from which this table screen is left."""
+    """Return the address of a whole game in one window, which leads back to this table screen."""
     return f"/here{back[1:]}"

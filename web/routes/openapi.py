@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from flask import Response, current_app, jsonify
+from flask import Response, current_app, jsonify, request
 
 from companion import __version__
 from web.rendering.answers import Nothing
@@ -49,7 +49,7 @@ _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     own_seat: _OF_SEAT,
     sitting: _OF_SEAT,
 }
-"""What whoever may ask carries along, by the guard of the route."""
+"""Security schemes of a route, by its guard."""
 _COOKIES = {
     "host": ("host", "Set by POST /host with the host key"),
     "south": ("seat_south", "Set by taking the seat"),
@@ -85,8 +85,9 @@ class Description:
 
     @get(PATH)
     def document(self) -> Response:
-        """This description."""
-        return jsonify(describe(current_app.extensions["routes"], current_app.extensions["guard"]))
+        """Return this description."""
+        routes, guard = current_app.extensions["routes"], current_app.extensions["guard"]
+        return jsonify(describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]})
 
 
 def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _operation(declared: Declared) -> dict[str, Any]:
 
 
 def _parameters(path: str) -> Iterator[dict[str, Any]]:
-    """What stands in the path: a number, a word of a list, or any text without a slash."""
+    """Yield what stands in the path: a number, a word of a list, or any text without a slash."""
     for converter, words, name in sorted(_PARAMETER.findall(path), key=lambda found: found[2]):
         schema: dict[str, Any] = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
         if converter == "int":

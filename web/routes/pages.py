@@ -46,7 +46,7 @@ class Pages:
 
     @get("/")
     def table_screen(self) -> Any:
-        """The big screen; on the first evening the machine's own one asks its owner some questions first."""
+        """Show the table screen. The machine's own one asks a new owner some questions first."""
         if (
             "kiosk" in request.args
             and is_own_screen(request)
@@ -61,7 +61,7 @@ class Pages:
 
     @get("/watch")
     def watch(self) -> Any:
-        """What everybody may know, on a phone; while too many look, a page that tries again by itself."""
+        """Show what everybody may know, or try again while too many look."""
         if self._page_context.streams.has_room:
             return self._page("watch", None, "/live/watch")
         again_s = randint(8, 15)  # not all at once
@@ -76,7 +76,7 @@ class Pages:
 
     @get(f"/seat/{SEAT}")
     def seat(self, seat: str) -> Any:
-        """The page of a seat, for the browser that took it."""
+        """Show the page of a seat, for the browser that took it."""
         mine = Seat(seat)
         if not self._guard.sits(request, mine):
             if (changed := Joining(self._page_context).changed_places()) is not None:
@@ -98,7 +98,7 @@ class Pages:
 
     @get("/live/<any(table, watch):page>")
     def live(self, page: str) -> Response:
-        """The stream of a page that everybody may see."""
+        """Stream a page that everybody may see."""
         own = page == "table" and is_own_screen(request)
         look = request.args.get("look")
         streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
@@ -127,11 +127,11 @@ class Pages:
         return streams.follow(self._table, render, Audience.TABLE)
 
     def _look(self) -> str:
-        """What of the settings is in the table screen's page itself: when it changes, the page is loaded anew."""
+        """Return what of the settings is in the table screen's page itself."""
         return f"{self._theme()}-{self._table.settings.language}"
 
     def _theme(self) -> str:
-        """The colours of the table screen now."""
+        """Return the colours of the table screen now."""
         theme = self._table.settings.theme
         if theme != "night":
             return theme
@@ -140,7 +140,7 @@ class Pages:
 
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
-        """The stream of the host's page."""
+        """Stream the owner's page."""
         streams, page_context = self._page_context.streams, self._page_context
         return streams.follow(
             self._table, lambda: page_context.fragment("host", None), Audience.SEAT
@@ -148,7 +148,7 @@ class Pages:
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
-        """The stream of a seat; a seat that was freed meanwhile gets nothing but the way out."""
+        """Stream a seat. One that was freed meanwhile gets nothing but the way out."""
 
         def render() -> str:
             if not self._guard.sits(request, seat):
@@ -164,7 +164,7 @@ class Pages:
 
     @get("/clock", answer=ClockTime)
     def clock(self) -> Response:
-        """The time by which the table's clocks run, for pages that show what is left of it."""
+        """Return the time by which the table's clocks run."""
         return jsonify(now_s=self._table.now_s())
 
     # ---- inside ----
@@ -178,5 +178,5 @@ class Pages:
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:
-    """Which fragment a seat's page shows: its own, or the way back from its pad."""
+    """Return which fragment a seat's page shows: its own, or the way back from its pad."""
     return "at_pad" if view.seats[seat].door == "pad" else "seat"

@@ -23,7 +23,7 @@ from web.templating.icons import small_board
 from web.templating.phrases import whole_number
 
 _LETTER_LANDS = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
-"""Where Letter is what lies in printers (Unicode CLDR, measurement data: paper sizes)."""
+"""Countries whose printers hold Letter (Unicode CLDR, measurement data: paper sizes)."""
 _BOARD = "-board"
 
 
@@ -44,14 +44,14 @@ class Offer:
     plan: PrintPlan
     boards: tuple[BoardChoice, ...]
     own_map: OptionRow | None
-    """The option by which a board of one's own is written; None: there is none."""
+    """The option by which a board of one's own is written. None: there is none."""
     others: tuple[tuple[OptionRow, str], ...]
     """Options that add other parts to the kit, with what its address then tells."""
 
     @property
     def pages(self) -> str:
-        """How many pages of what."""
-        return listed(_counted(kind, number) for kind, number in self.plan.kinds.items())
+        """Return how many pages of what there are."""
+        return listed(_page_words(kind, number) for kind, number in self.plan.kinds.items())
 
 
 class KitPages:
@@ -65,7 +65,7 @@ class KitPages:
 
     @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
-        """What there is to print, on which paper and in which language; `error` stands where the game `refused` is."""
+        """Show what there is to print. `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
         offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
         is_short = (
@@ -100,7 +100,7 @@ class KitPages:
             raise NotFound
         try:
             raw = _options(game)
-            held = _held(game, raw)
+            suffix = _file_suffix(game, raw)
         except Malformed as error:
             if not wants_page():
                 raise
@@ -108,14 +108,14 @@ class KitPages:
         if name.endswith(_BOARD):
             return _answer(
                 make(lambda: self._printer.board(game.name, raw, language)),
-                f"{name}{held}-{language}",
+                f"{name}{suffix}-{language}",
             )
         low_ink = _low_ink()
         pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
-        return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
+        return _answer(pdf, f"{name}-kit{suffix}-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:
-        """May whoever asks have the Wi-Fi's password? Only the host, and who stands at the machine's own screen."""
+        """Return whether whoever asks may have the Wi-Fi's password."""
         return is_own_screen(request) or self._page_context.guard.is_host(request)
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
@@ -143,12 +143,15 @@ class KitPages:
 
 
 def _changes_board(game: Game[Any, Any], row: OptionRow) -> bool:
-    """Is another board printed for another choice?"""
+    """Return whether another board is printed for another choice."""
     return len({game.kit(game.options({row.name: value})).board for _, value in row.choices}) > 1
 
 
 def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
-    """The options of which the address tells, by the number of the choice or, where that is allowed, as text."""
+    """Return the options in the address, by the number of a choice or as text.
+
+    Raises `Malformed`.
+    """
     raw = {}
     for row in game.option_rows:
         text = request.args.get(row.name, "")
@@ -168,22 +171,25 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
     return raw
 
 
-def _held(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
-    """What the sheets hold beyond the plain kit, for their file's name: `-walls-tiles`; raises `Malformed`."""
+def _file_suffix(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
+    """Return what the sheets hold beyond the plain kit, such as `-walls-tiles`.
+
+    Raises `Malformed`.
+    """
     game.options(raw)
-    held = ""
+    suffix = ""
     for row in game.option_rows:
         if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(
             game.options({})
         ):
             continue
         label = next((label for label, value in row.choices if value == raw[row.name]), "own board")
-        held += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
-    return held
+        suffix += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
+    return suffix
 
 
 def _paper() -> str:
-    """The paper that the address names, else what the browser's country prints on."""
+    """Return the paper of the address, else what the browser's country prints on."""
     asked = request.args.get("paper", "")
     if asked:
         return asked
@@ -192,12 +198,12 @@ def _paper() -> str:
 
 
 def _low_ink() -> bool:
-    """Does the address ask to save ink?"""
+    """Return whether the address asks to save ink."""
     return request.args.get("ink", "") == "low"
 
 
 def _language() -> str:
-    """The language that the address names, else the page's own."""
+    """Return the language of the address, else the page's own."""
     return request.args.get("language", "") or spoken()
 
 
@@ -211,8 +217,8 @@ def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
     return answer
 
 
-def _counted(kind: str, number: int) -> str:
-    """So many pages of a kind."""
+def _page_words(kind: str, number: int) -> str:
+    """Return a number of pages of a kind, in words."""
     if kind == "instructions":
         return say_n("{n} page of instructions", "{n} pages of instructions", number)
     if kind == "board":

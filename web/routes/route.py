@@ -24,7 +24,7 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import Body
 
 Guard = Callable[[dict[str, Any]], None]
-"""Raises `Illegal` unless whoever asks may; may change the values of the address, such as a seat's name to the seat."""
+"""Raises `Illegal` unless whoever asks may. May turn a seat's name in the address into the seat."""
 Method = TypeVar("Method", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def sitting(values: dict[str, Any]) -> None:
 
 
 def at_table(_: dict[str, Any]) -> None:
-    """Let whoever is at the table ask; anybody where no code is asked for."""
+    """Let whoever is at the table ask. It is anybody if no code is asked for."""
     current_app.extensions["page_context"].require_at_table(request)
 
 
@@ -102,7 +102,7 @@ def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
 
 
 class RouteGroup(Protocol):
-    """A class with declared routes; its name is the first part of the names of its endpoints."""
+    """A class with declared routes. Its name begins the names of its endpoints."""
 
     @property
     def name(self) -> str:
@@ -130,7 +130,7 @@ def add_routes(app: Flask, room: RouteGroup) -> None:
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer a request as its route declares; a method that returns nothing answers an empty object."""
+    """Answer a request as its route declares. None becomes an empty object."""
     if route.guard:
         route.guard(values)
     if route.body:
@@ -142,7 +142,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
 
 
 def _read_body(asked: Request, kind: type[T]) -> T:
-    """The body of a request; raises `Malformed` or 415, and never repeats what was sent."""
+    """Read the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
     if asked.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:

@@ -37,12 +37,12 @@ class RulesPages:
 
     @get("/rules/")
     def index(self) -> str:
-        """All games' rules."""
+        """Show all games' rules."""
         return render_template("rules_index.html", games=self._page_context.games)
 
     @get("/rules/<name>")
     def rules(self, name: str) -> str:
-        """The rules of a game; every paragraph has an address that refusals link to."""
+        """Show the rules of a game. Every paragraph has an address that refusals link to."""
         game = self._page_context.games.get(name)
         if game is None:
             raise NotFound
@@ -58,7 +58,7 @@ class RulesPages:
 
     @post(f"/api/seat/{SEAT}/help", body=Entered, guard=own_seat)
     def help(self, seat: Seat, body: Entered) -> Response:
-        """What a seat can do now, after the orders that it has entered, as a part of its page; nothing is kept."""
+        """Return what a seat can do after the orders entered so far, as a part of its page."""
         table, games = self._page_context.table, self._page_context.games
         view = table.view(seat)
         game = games.get(view.game or "")
@@ -84,12 +84,12 @@ class RulesPages:
 
     @post("/api/table/help", body=Wanted, guard=at_table)
     def table_help(self, body: Wanted) -> None:
-        """The table screen tells what the rules allow now, or why the machine did what it did, or nothing any more."""
+        """Show on the table screen what the rules allow, or why the machine did what it did."""
         self._page_context.table.help(body.is_wanted, body.reasons)
 
 
 def figure(shown: Illustration) -> Markup:
-    """An example as a picture; nothing where only sums are shown. It has no ids: a page holds several."""
+    """Draw an example. It has no ids, as a page holds several."""
     if shown.kit.deck:
         return Markup()
     moves = tuple(HandMove(faces, origin, target) for faces, origin, target in shown.ways)

@@ -39,7 +39,7 @@ class SharedPhonePages:
 
     @get("/pass")
     def page(self) -> Any:
-        """The cover, what both may see, or how one phone comes to hold both seats."""
+        """Show the cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
             return Joining(self._page_context).changed_places() or self._beginning()
         if (seat := open_to(self._table.view())) is not None:
@@ -104,7 +104,7 @@ class SharedPhonePages:
 
     @get("/live/pass")
     def live(self) -> Response:
-        """The stream of the cover; it knows what everybody knows."""
+        """Stream the cover. It knows what everybody knows."""
 
         def render() -> str:
             if not self._guard.passes(request) or open_to(self._table.view()) is not None:
@@ -142,7 +142,7 @@ class SharedPhonePages:
 
 
 def open_to(view: TableView) -> Seat | None:
-    """The seat on turn while nothing is secret, as on a chess clock or an open board: its page needs no cover."""
+    """Return the seat on turn while nothing is secret. Its page needs no cover."""
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
     if (
         view.phase is not Phase.ORDERS
@@ -159,12 +159,12 @@ def open_to(view: TableView) -> Seat | None:
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:
-    """Why a side is open, for its page's stream: it is due, or its owner only looks at this moment's page."""
+    """Return why a side is open: it is due, or its owner looks at this moment's page."""
     return "due" if view.seats[seat].awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Must the cover come down over a side's page? Where one phone is passed, when its owner has done what was due."""
+    """Return whether a shared phone's side must be covered, as its owner has done what was due."""
     if not guard.passes(asked):
         return False
     why = asked.args.get("why")

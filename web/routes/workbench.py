@@ -33,7 +33,7 @@ from web.routes.route import get, post
 from web.server.sse import Audience, message
 
 LOOK_S = 0.02
-"""How often a stream listens to the buzzer; the shortest tone lasts as long."""
+"""Seconds between two looks at the buzzer. The shortest tone lasts as long."""
 LAMPS_S, WORLD_S = 0.1, 0.2
 
 Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
@@ -55,7 +55,7 @@ class Flip(Body, frozen=True):
 
 
 class Hand(Body, frozen=True):
-    """A hand over a square; None: no hand."""
+    """A hand over a square. None: no hand."""
 
     square: Text | None
 
@@ -74,7 +74,7 @@ class Finger(Body, frozen=True):
 
 
 @dataclass
-class _Heard:
+class _Sent:
     """What a stream has told so far, and when."""
 
     shown: int = -1
@@ -100,7 +100,7 @@ class Bench:
 
     @get("/workbench")
     def page(self) -> str:
-        """The page."""
+        """Show the page."""
         return render_template(
             "workbench.html",
             live="/workbench/live",
@@ -112,14 +112,14 @@ class Bench:
 
     @get("/workbench/frame.jpg")
     def frame(self) -> Response:
-        """The camera's picture now."""
+        """Return the camera's picture now."""
         picture = make_response(self._page_context.worker.make(self._world.jpeg))
         picture.mimetype = "image/jpeg"
         return picture
 
     @get("/workbench/state", answer=WorkbenchJson)
     def state(self) -> Response:
-        """Pieces, squares, hand, lamps and tone."""
+        """Return pieces, squares, hand, lamps and tone."""
         return jsonify(
             {
                 **self._world_now(),
@@ -130,31 +130,31 @@ class Bench:
 
     @get("/workbench/live")
     def live(self) -> Response:
-        """A stream of the page's fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = copy_current_request_context(partial(self._news, _Heard()))
+        """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
+        news = copy_current_request_context(partial(self._news, _Sent()))
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _news(self, heard: _Heard) -> str:
-        """Everything that has changed since the last look, as messages."""
+    def _news(self, sent: _Sent) -> str:
+        """Return what has changed since the last look, as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
-        dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
-        if dims or panel.tone_hz != heard.tone_hz:
-            heard.lamps, heard.tone_hz, heard.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
+        dims = now_s - sent.lamps_s >= LAMPS_S and panel.lamps != sent.lamps
+        if dims or panel.tone_hz != sent.tone_hz:
+            sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
             news += message(json.dumps(_panel_words(panel)), "panel")
-        if now_s - heard.looked_s >= WORLD_S:
-            heard.looked_s = now_s
-            if self._page_context.table.version != heard.shown:
-                heard.shown = self._page_context.table.version
+        if now_s - sent.looked_s >= WORLD_S:
+            sent.looked_s = now_s
+            if self._page_context.table.version != sent.shown:
+                sent.shown = self._page_context.table.version
                 news += message(self._page_context.fragment("workbench", None))
             world = self._world_now()
-            if world["frame"] != heard.crc:
-                heard.crc = world["frame"]
+            if world["frame"] != sent.crc:
+                sent.crc = world["frame"]
                 news += message(json.dumps(world), "world")
         return news
 
     def _world_now(self) -> dict[str, Any]:
-        """Where everything is in the picture, px; `frame` changes with every change of the picture."""
+        """Return where everything is in the picture, in px. `frame` changes with every picture."""
         pieces = [
             {
                 "id": piece.id,
@@ -168,8 +168,8 @@ class Bench:
         squares = {str(s): self._world.square_px(s) for s in kit.board.squares} if kit else {}
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
-        told = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        return {**told, "frame": zlib.crc32(json.dumps(told).encode())}
+        world = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        return {**world, "frame": zlib.crc32(json.dumps(world).encode())}
 
     # ---- hands ----
 
@@ -210,7 +210,7 @@ class Bench:
 
     @post("/workbench/tiles", body=Tiles)
     def tiles(self, body: Tiles) -> None:
-        """Lay order tiles behind a wall; nothing tells what lies there."""
+        """Lay order tiles behind a wall. Nothing tells what lies there."""
         self._world.lay_tiles(body.seat, body.letters.upper())
 
     @post("/workbench/press", body=Finger)

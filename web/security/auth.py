@@ -18,13 +18,13 @@ from companion.table.views import sitting_of
 from web.security.rate_limit import OWN_ADDRESSES, Guesses, Rate
 
 COOKIE_AGE_S = 400 * 24 * 3600
-"""As long as browsers allow: a seat is worth nothing any more once somebody else has its nonce."""
+"""Age of cookies in seconds, the longest that browsers allow."""
 COOKIE_MARK_LENGTH = 8
 """Length of what tells the cookies of several tables on one machine apart."""
 KNOWN_NAMES = 4
-"""So many names are remembered in a browser."""
+"""Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
-"""So many wrong host keys of one address in so many seconds; others may still enter the right one."""
+"""Maximum number of wrong host keys of one address in so many seconds."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -34,7 +34,7 @@ class ForeignOrigin(CompanionError, PermissionError):
 
 
 class Auth:
-    """Checks every request; holds no state but the host key and the last wrong ones.
+    """Checks every request. Its state is the host key and the last wrong ones.
 
     `seat_nonce` answers what the cookie of a seat must carry now, None for a free seat. `make_host_key` makes another
     host key, keeps it, and answers it; None: this one is for ever.
@@ -52,9 +52,9 @@ class Auth:
         # browsers send a cookie to every port of a machine, so its name says whose it is
         self._mark = hashlib.sha256(signing_key).hexdigest()[:COOKIE_MARK_LENGTH]
         self.host_key = host_key
-        """What a person types to become the host, for the machine's own screen and for the host."""
+        """The key that a person types to become the host."""
         self.is_key_used: Callable[[], bool] = lambda: True
-        """Has anybody become the host by the key? Where nobody knows, it is told nowhere."""
+        """Whether anybody has become the host by the key. Until then the own screen tells it."""
         self.note_key_used: Callable[[], None] = lambda: None
         self._seat_nonce = seat_nonce
         self._make_host_key = make_host_key
@@ -71,7 +71,7 @@ class Auth:
         self._delete(answer, f"seat_{seat}")
 
     def sits(self, request: Request, seat: Seat) -> bool:
-        """Is this the browser that took the seat?"""
+        """Return whether this is the browser that took the seat."""
         return self._carries(request.cookies, seat, self._seat_nonce(seat))
 
     def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
@@ -86,19 +86,19 @@ class Auth:
         return ""
 
     def seats_of(self, request: Request) -> tuple[Seat, ...]:
-        """The seats of this browser."""
+        """Return the seats of this browser."""
         return tuple(seat for seat in SEATS if self.sits(request, seat))
 
     def carried(self, request: Request, seat: Seat) -> str:
-        """The nonce of the seat's cookie, whatever it is worth; empty: there is none."""
+        """Return the nonce of the seat's cookie, whatever it is worth. Empty: there is none."""
         return self._carried(request.cookies, seat)
 
     def sitting(self, request: Request, seat: Seat) -> str:
-        """Which sitting at the seat this browser's cookie is about, as `SeatView.sitting` names them."""
+        """Return which sitting at the seat this browser's cookie is about, see `SeatView.sitting`."""
         return sitting_of(self.carried(request, seat))
 
     def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
-        """The seats, with their nonces, that this browser has since both sides have changed places; else none."""
+        """Return the seats, with their nonces, that this browser has since the sides were swapped."""
         nonces = ((seat, self._seat_nonce(seat.other)) for seat in SEATS)
         return tuple(
             (seat.other, str(nonce))
@@ -107,7 +107,10 @@ class Auth:
         )
 
     def require_seat(self, request: Request, name: str) -> Seat:
-        """The seat of this name; raises `Illegal` unless this browser has it and, where passed, shows its side."""
+        """Return the seat of this name.
+
+        Raises `Illegal` unless this browser has it and shows its side.
+        """
         seat = self.require_sitting(request, name)
         if self.passes(request) and self.shown(request) is not seat:
             raise Illegal(
@@ -117,7 +120,10 @@ class Auth:
         return seat
 
     def require_sitting(self, request: Request, name: str) -> Seat:
-        """The seat of this name, for what is nobody's secret; raises `Illegal` unless this browser has it."""
+        """Return the seat of this name, for what is nobody's secret.
+
+        Raises `Illegal` unless it is theirs.
+        """
         seat = Seat(name)
         if not self.sits(request, seat):
             raise Illegal(
@@ -132,26 +138,26 @@ class Auth:
     # ---- one phone for both seats, and names ----
 
     def passes(self, request: Request) -> bool:
-        """Is this one phone that is passed between both seats?"""
+        """Return whether this is one phone that is passed between both seats."""
         return isinstance(self._read(request.cookies, "pass"), str) and all(
             self.sits(request, seat) for seat in SEATS
         )
 
     def shown(self, request: Request) -> Seat | None:
-        """Which side such a phone shows; None: the cover."""
+        """Return which side such a phone shows. None: the cover."""
         carried = self._read(request.cookies, "pass")
         return next((seat for seat in SEATS if seat == carried), None)
 
     def pass_cookie(self, answer: Response, seat: Seat | None) -> None:
-        """Pass this phone between both seats: it shows one, or the cover."""
+        """Pass this phone between both seats. It shows one of them, or the cover (None)."""
         self._set(answer, "pass", str(seat) if seat else "")
 
     def drop_pass(self, answer: Response) -> None:
-        """This phone is not passed any more."""
+        """Pass this phone no longer."""
         self._delete(answer, "pass")
 
     def names_of(self, request: Request) -> tuple[str, ...]:
-        """The names that were used in this browser, the last one first."""
+        """Return the names that were used in this browser, the last one first."""
         carried = self._read(request.cookies, "names")
         return tuple(str(name) for name in carried) if isinstance(carried, list) else ()
 
@@ -166,11 +172,11 @@ class Auth:
 
     @property
     def host_mark(self) -> str:
-        """What the host's cookie carries: another one with every other key."""
+        """Return what the host's cookie carries. It changes with the key."""
         return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
-        """Another host key: nobody is the host by the one of before any more. Raises `Illegal`, `JournalError`."""
+        """Replace the host key and return it. Raises `Illegal`, `JournalError`."""
         if self._make_host_key is None:
             raise Illegal(Refusal.WRONG_PHASE, say("The owner’s key cannot be changed here"))
         self.host_key = self._make_host_key()
@@ -181,13 +187,13 @@ class Auth:
         self._set(answer, "host", self.host_mark)
 
     def is_host(self, request: Request) -> bool:
-        """Does the request carry the host's cookie or key?"""
+        """Return whether the request carries the host's cookie or key."""
         if (key := request.headers.get("X-Host-Key")) is not None:
             return self.fits(key, request.remote_addr or "")
         return self.has_host_cookie(request.cookies)
 
     def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
-        """Are these the cookies of the host's browser?"""
+        """Return whether these are the cookies of the host's browser."""
         carried = self._read(cookies, "host")
         return isinstance(carried, str) and hmac.compare_digest(
             carried.encode(), self.host_mark.encode()
@@ -202,7 +208,10 @@ class Auth:
             )
 
     def fits(self, key: str, address: str) -> bool:
-        """Is this the host key? Too many wrong ones from one address in a short time raise `Illegal`."""
+        """Return whether this is the host key.
+
+        Raises `Illegal` after too many wrong ones of an address.
+        """
 
         def is_right() -> bool:
             return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self.host_key).encode())
@@ -231,11 +240,11 @@ class Auth:
     # ---- who stands at the table ----
 
     def is_at_table(self, request: Request) -> bool:
-        """Is this the machine's own screen, the host, or somebody who sits here? They may know what lets people in."""
+        """Return whether the machine's own screen, the host or somebody who sits here asks."""
         return is_own_screen(request) or self.owner_of(request.cookies) is not None
 
     def owner_of(self, cookies: Mapping[str, str]) -> str | None:
-        """Whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
+        """Return whose browser has these cookies: `south`, `north`, `host`, or None for anybody's."""
         for seat in SEATS:
             if self._carries(cookies, seat, self._seat_nonce(seat)):
                 return str(seat)
@@ -244,7 +253,7 @@ class Auth:
     # ---- requests ----
 
     def require_own_origin(self, request: Request) -> None:
-        """Raise `ForeignOrigin` for a request that another site's page sends; programs send none of the headers."""
+        """Raise `ForeignOrigin` for a request that another site's page sends."""
         site = request.headers.get("Sec-Fetch-Site")
         origin = request.headers.get("Origin") or request.headers.get("Referer")
         foreign_site = site is not None and site not in ("same-origin", "none")
@@ -255,7 +264,7 @@ class Auth:
             )
 
     def refuse_embedding(self, request: Request) -> None:
-        """Raise `ForeignOrigin` where another site's page wants a page, picture or stream of ours inside itself."""
+        """Raise `ForeignOrigin` if another site's page embeds one of ours."""
         is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
         if is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate":
             raise ForeignOrigin(
@@ -294,12 +303,12 @@ class Auth:
 
 
 def is_own_screen(request: Request) -> bool:
-    """Does this machine itself ask? Then who looks stands at the table's own screen."""
+    """Return whether this machine itself asks, so that somebody stands at the table's own screen."""
     return request.remote_addr in OWN_ADDRESSES
 
 
 def _netloc(url: str) -> str:
-    """The machine and port of an address; empty for what is none."""
+    """Return machine and port of an address. Empty for what is none."""
     try:
         return urlsplit(url).netloc
     except ValueError:
@@ -307,5 +316,5 @@ def _netloc(url: str) -> str:
 
 
 def _plain_key(key: str) -> str:
-    """A host key as people type it, without dashes, spaces and capitals."""
+    """Return a host key without dashes, spaces and capitals."""
     return "".join(key.split()).replace("-", "").lower()

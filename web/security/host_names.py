@@ -19,12 +19,14 @@ MAX_NAME = 254
 """Letters of the longest name of the DNS, with the dot at its end."""
 MAX_PORT = 65535
 _MAX_HEADER = 300
-"""Letters of the longest name with brackets, zone and port; longer ones are looked at by nobody."""
+"""Letters of the longest name with brackets, zone and port."""
 
 
 @lru_cache(maxsize=64)
 def asked_host(header: str) -> str:
-    """The name or number in a `Host` header, without its port and brackets; empty for what is none.
+    """Return the name or number in a `Host` header, without port and brackets.
+
+    Empty for what is none.
 
     RFC 9110, 7.2, and RFC 3986, 3.2.2, but stricter: no empty port, nothing percent-encoded but a zone, and what ends
     like a number is one, as browsers have it. Two headers come joined by a comma, which no name has.
@@ -84,7 +86,7 @@ class Names:
 
 
 def _machine() -> tuple[str, ...]:
-    """What this machine calls itself now, alone and as mDNS tells it."""
+    """Return what this machine calls itself now, alone and as mDNS tells it."""
     full = _plain(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)

@@ -19,7 +19,7 @@ EACH = Rate(5, 1 / 60)
 
 
 class JoinCode:
-    """The code that is right now. A new game and a seat that was freed make it a new one; it is never on disk."""
+    """The code of now, which changes with a new game or a freed seat and is never on disk."""
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
@@ -29,7 +29,7 @@ class JoinCode:
         self._code = new_code(LENGTH)
 
     def now(self) -> str:
-        """The code, without anything between its letters."""
+        """Return the code, without anything between its letters."""
         with self._lock:
             game, sitting = self._state()
             if game != self._game or not self._sitting <= sitting:
@@ -38,7 +38,7 @@ class JoinCode:
             return self._code
 
     def require(self, typed: str, address: str) -> None:
-        """Raise `Illegal` unless this is the code, typed as people type; guessing soon helps nobody any more."""
+        """Raise `Illegal` unless this is the code, typed as people type."""
         code = plain_code(typed)
         if not code:
             raise Illegal(
@@ -58,6 +58,6 @@ class JoinCode:
             )
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
-        """The number of the game that was begun last, and who sits at the table, by the marks of their tokens."""
+        """Return the number of the last game, and the tokens of those who sit at the table."""
         nonces = (self._table.seat_nonce(seat) for seat in SEATS)
         return self._table.progress().number, frozenset(nonces)

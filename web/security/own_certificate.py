@@ -41,7 +41,10 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
 
 
 def _is_fresh(certificate: Path) -> bool:
-    """Return whether it is there and young; one from the future was made while the clock was wrong."""
+    """Return whether it is there and young.
+
+    One from the future was made while the clock was wrong.
+    """
     try:
         age_s = time.time() - certificate.stat().st_mtime
     except OSError:

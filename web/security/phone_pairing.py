@@ -31,7 +31,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PhonePairing:
-    """Knows the one phone that is the camera; kept in a file, so that it is the camera after a restart, too."""
+    """The one phone that is the camera, kept in a file over a restart."""
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
         self._path, self._now_s = path, now_s
@@ -49,7 +49,10 @@ class PhonePairing:
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
-        """Make a phone the camera in the place of any other. Return its mark; raise `Illegal` for a wrong code."""
+        """Make a phone the camera in the place of any other and return its mark.
+
+        Raises `Illegal`.
+        """
         with self._lock:
             is_right = self._guesses.check(address, lambda: self._fits(plain_code(typed)))
             if is_right is None:

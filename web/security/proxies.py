@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 
+from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, plain_address
 
 SOMEWHERE = "0.0.0.0"
-"""The address of somebody who came through a proxy that does not say from where; they share their rates."""
+"""Address of all who came through a proxy that does not say from where."""
 SIGNS = frozenset(
     {
         "HTTP_X_FORWARDED_FOR",
@@ -29,11 +30,12 @@ SIGNS = frozenset(
 
 
 class Caller(NamedTuple):
-    """Who asks: the address that counts, and what the proxy says of scheme and host (empty: nothing)."""
+    """Who asks: the address that counts, and what the proxy says of scheme, host and path (empty: nothing)."""
 
     address: str
     scheme: str = ""
     host: str = ""
+    path: str = ""
 
 
 class Proxies:
@@ -41,9 +43,9 @@ class Proxies:
 
     >>> proxies = Proxies(["10.0.0.2"])
     >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "https"})
-    Caller(address='192.0.2.7', scheme='https', host='')
+    Caller(address='192.0.2.7', scheme='https', host='', path='')
     >>> proxies.caller("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
-    Caller(address='192.0.2.9', scheme='', host='')
+    Caller(address='192.0.2.9', scheme='', host='', path='')
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
@@ -56,14 +58,18 @@ class Proxies:
             return Caller(SOMEWHERE if is_passed_on else address)
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
+        # Home Assistant has a header of its own; Traefik and Caddy use the other one
+        path = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
+        path = _last(path).rstrip("/")
         return Caller(
             self._first_stranger(environ.get("HTTP_X_FORWARDED_FOR", "")),
             scheme if scheme in ("http", "https") else "",
             host,
+            path if is_page_path(path) else "",
         )
 
     def _first_stranger(self, forwarded: str) -> str:
-        """The last address that is no proxy of ours: what stands before it anybody may have written."""
+        """Return the last address that is no proxy of ours. Anybody may have written those before."""
         for each in reversed(forwarded.split(",")):
             address = _address(each)
             if not address:
@@ -81,7 +87,7 @@ class Proxies:
 
 
 def _address(text: str) -> str:
-    """An address as a proxy writes it, without brackets and port; empty for what is none."""
+    """Return an address as a proxy writes it, without brackets and port. Empty for what is none."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -94,17 +100,21 @@ def _address(text: str) -> str:
 
 
 def _last(header: str) -> str:
-    """The last value: the one that the nearest proxy has added."""
+    """Return the last value, which the nearest proxy has added."""
     return header.rpartition(",")[2].strip()
 
 
 class Front:
-    """The application as waitress calls it: with the address of whoever really asks."""
+    """The application as waitress calls it: with the address of whoever really asks, under the path of a proxy.
 
-    def __init__(self, app: Flask, proxies: Proxies, scheme: str) -> None:
+    A proxy may hand on the path of the settings or take it away.
+    """
+
+    def __init__(self, app: Flask, proxies: Proxies, scheme: str, path: str = "") -> None:
         self._app = app
         self._proxies = proxies
         self._scheme = scheme
+        self._path = path
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a request."""
@@ -114,4 +124,8 @@ class Front:
         environ["wsgi.url_scheme"] = caller.scheme or ("http" if is_own else self._scheme)
         if caller.host:
             environ["HTTP_HOST"] = caller.host
+        environ["SCRIPT_NAME"] = caller.path or self._path
+        asked = environ["PATH_INFO"]
+        if self._path and f"{asked}/".startswith(f"{self._path}/"):
+            environ["PATH_INFO"] = asked.removeprefix(self._path) or "/"
         return self._app(environ, start_response)

@@ -12,7 +12,7 @@ from flask import Request
 from werkzeug.exceptions import TooManyRequests
 
 NAMES_KEPT = 1024
-"""So many names have a bucket of their own; a table in a café sees some hundred addresses."""
+"""Maximum number of names with a bucket of their own. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 SHARED = "others"
 RETRY_AFTER_S = 2
@@ -20,13 +20,13 @@ RETRY_AFTER_S = 2
 
 @dataclass(frozen=True)
 class Rate:
-    """So many at once, and then so many a second."""
+    """A burst, and then a number a second."""
 
     burst: float
     per_s: float
 
     def most_in(self, seconds: float) -> float:
-        """How many that can be at most in so long a time.
+        """Return how many that can be at most in so long a time.
 
         >>> Rate(5, 0.5).most_in(60)
         35.0
@@ -35,7 +35,7 @@ class Rate:
 
 
 class Buckets:
-    """A bucket of tokens for every name; may be used by any thread.
+    """A bucket of tokens for every name, for any thread.
 
     A full bucket is forgotten, which says the same. While `most` are in use, everybody who comes newly shares one: so
     many names use no memory, and nobody gets fresh tokens by crowding his own bucket out.
@@ -53,10 +53,10 @@ class Buckets:
         return len(self._left)
 
     def take(self, name: str) -> bool:
-        """Take a token; False: there is none."""
+        """Take a token. Return False if there is none."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             left = self._level(name, now_s)
             if left < 1:
                 return False
@@ -64,18 +64,18 @@ class Buckets:
             return True
 
     def give_back(self, name: str) -> None:
-        """What was taken was not used."""
+        """Give a token back that was not used."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             self._left[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
         left, at_s = self._left.get(name, (self._rate.burst, now_s))
         return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
 
-    def _known(self, name: str, now_s: float) -> str:
-        """The name of the bucket that counts for a name."""
+    def _bucket_name(self, name: str, now_s: float) -> str:
+        """Return the name of the bucket that counts for a name."""
         if name in self._left or len(self._left) < self._most:
             return name
         if now_s - self._swept_s >= 1:
@@ -104,7 +104,10 @@ class RequestLimits:
         self._owners = Buckets(OWNER, now_s)
 
     def check(self, request: Request) -> None:
-        """Count a request. Raises `TooManyRequests` above the rate; the machine's own screen has none."""
+        """Count a request.
+
+        Raises `TooManyRequests` above the rate, which the own screen has not.
+        """
         address = request.remote_addr or ""
         if address in OWN_ADDRESSES:
             return
@@ -127,7 +130,7 @@ class Guesses:
         self._each = Buckets(each, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Is the guess right? None: nobody looks at it, because too many wrong ones came from there."""
+        """Return whether the guess is right. None: too many wrong ones came from there."""
         name = address_group(address)
         if not self._each.take(name):
             return None
@@ -138,7 +141,7 @@ class Guesses:
 
 
 def plain_address(address: str) -> str:
-    """An address as it is written where IPv4 alone is spoken: a port for both wraps it.
+    """Return an address as IPv4 alone has it, which a port for both wraps.
 
     >>> plain_address("::ffff:192.0.2.7"), plain_address("::1")
     ('192.0.2.7', '::1')
@@ -148,7 +151,7 @@ def plain_address(address: str) -> str:
 
 @lru_cache(maxsize=NAMES_KEPT)
 def address_group(address: str) -> str:
-    """What counts as one address: a home is given a whole network of IPv6 addresses.
+    """Return what counts as one address. A home is given a whole network of IPv6 addresses.
 
     >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0", "::ffff:192.0.2.7", "nowhere")]
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']

@@ -37,7 +37,10 @@ class BadCertificate(SystemTrouble):
 
 
 def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
-    """How connections are secured with two PEM files; raises `BadCertificate` that says which one is wrong and why."""
+    """Read a certificate and its key.
+
+    Raises `BadCertificate` that says what is wrong with which.
+    """
     for path in (certificate, key):
         try:
             read_file(path, MAX_TEXT)  # OpenSSL would read whatever has this name, and for ever
@@ -72,7 +75,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
 
 
 class TlsTerminator:
-    """The thread that speaks TLS; `close` ends all connections and may be called twice."""
+    """The thread that speaks TLS. `close` ends all connections and may be called twice."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -82,7 +85,7 @@ class TlsTerminator:
         self._thread.start()
 
     def unwrap(self, conn: socket.socket, is_own: bool) -> socket.socket:
-        """Return a socket that carries what is inside a connection; from any thread."""
+        """Return a socket that carries what is inside a connection. Any thread may call it."""
         near, far = socket.socketpair()
 
         def begin() -> None:
@@ -142,7 +145,7 @@ class TlsTerminator:
             far.close()
 
     async def _first_byte(self, conn: socket.socket) -> bytes:
-        """Return the first byte and leave it where it is; empty if there will be none."""
+        """Return the first byte and leave it where it is. Empty if there will be none."""
         ready = self._loop.create_future()
         self._loop.add_reader(conn, _set_ready, ready)
         try:
@@ -191,7 +194,9 @@ async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 
 
 def https_address(head: bytes) -> bytes:
-    """Return the `https` address of what a plain request asks for; empty if it is no proper request.
+    """Return the `https` address of what a plain request asks for.
+
+    Empty if it is no proper request.
 
     >>> https_address(b"GET /s?x=1 HTTP/1.1\\r\\nHost: table.local:8443\\r\\n\\r\\n")
     b'https://table.local:8443/s?x=1'
@@ -239,7 +244,7 @@ async def _join(one: Ends, other: Ends) -> None:
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes one way; a side that does not read holds the other one back."""
+    """Carry bytes one way. A side that does not read holds the other one back."""
     while chunk := await reader.read(CHUNK_BYTES):
         writer.write(chunk)
         await writer.drain()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from web.security.tls import TlsTerminator
 
 REQUEST_TIMEOUT_S = 20.0
-"""Timeout in seconds for a request to come in; a larger one has longer, by `MIN_BYTES_PER_S`."""
+"""Timeout in seconds for a request to come in. `MIN_BYTES_PER_S` gives a larger one longer."""
 MIN_BYTES_PER_S = 4096
 """Bytes per second that a long upload must reach on average."""
 MAX_SMALL_BYTES = 96 * 1024
@@ -30,7 +30,7 @@ MAX_UPLOADS_BYTES = 96 * 1024 * 1024
 CROWDED_AFTER_S = 2.0
 """Seconds for which a connection is left alone while others cannot come in at all."""
 TLS_GREETING = 0x16
-"""First byte of a TLS handshake (RFC 8446, 5.1); no HTTP request begins with it."""
+"""First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
 
 class Listener(socket.socket):
@@ -85,7 +85,7 @@ class Listener(socket.socket):
             return True
 
     def release_upload(self, connection: Connection) -> None:
-        """Count the bytes of a large request out: it is answered, or its connection closed."""
+        """Count the bytes of a large request out, as it is answered or its connection closed."""
         with self._lock:
             self.uploads_bytes -= connection.reserved_bytes
             connection.reserved_bytes = 0
@@ -153,7 +153,7 @@ class Connection(socket.socket):
         return super().send(data, flags)
 
     def hang_up(self) -> None:
-        """End the connection from any thread; the web server then closes it."""
+        """End the connection from any thread. The web server then closes it."""
         with contextlib.suppress(OSError):  # it is closed already
             self.shutdown(socket.SHUT_RDWR)
 

@@ -7,7 +7,7 @@ import logging
 import resource
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +32,17 @@ SPARE_CONNECTIONS = 16
 SPARE_FILES = 128
 """Open files for everything that is no connection: the journal, cameras, pins."""
 MAX_HEADER_BYTES = 32 * 1024
-"""The longest address is that of a kit with a map of one's own."""
+"""Maximum size of headers. The longest address is that of a kit with an own map."""
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a file that the host brings; every route but those for files takes 16 KiB."""
+"""Maximum size of a file that the owner brings. Every other route takes 16 KiB."""
 IDLE_TIMEOUT_S, SWEEP_S = 60, 5
-"""Timeout in seconds for a connection on which nothing is asked; how often waitress looks."""
+"""Timeout of a silent connection, and time between two looks for one, in seconds."""
 DEAD_PHONE_MS = 20_000
 """Timeout in milliseconds for somebody who does not read or has gone without a word."""
 UNREAD_BYTES = 256 * 1024
-"""Maximum size of what waitress keeps for somebody who does not read; then a stream waits."""
+"""Maximum size of what waitress keeps for somebody who does not read. Then a stream waits."""
 UNSENT_BYTES = 64 * 1024
-"""Maximum size of what the kernel keeps beside that; without a limit it takes some 3 MB for each."""
+"""Maximum size of what the kernel keeps beside that, which otherwise is some 3 MB for each."""
 STOP_TIMEOUT_S = 5.0
 
 
@@ -53,13 +53,13 @@ class PortInUse(SystemTrouble):
 
 
 class Server(Closeable):
-    """The pages on a port; `close` may be called twice."""
+    """The pages on a port. `close` may be called twice."""
 
     def __init__(
         self,
         app: Flask,
         listener: Listener,
-        proxies: Iterable[str],
+        front: Front,
         max_connections: int,
         threads: int,
     ) -> None:
@@ -70,7 +70,7 @@ class Server(Closeable):
         self._worker: Worker | None = app.extensions.get("worker")
         self._sockets: dict[int, Any] = {}
         self._waitress = create_server(
-            Front(app, Proxies(proxies), "https" if listener.tls else "http"),
+            front,
             map=self._sockets,
             sockets=[listener],
             threads=threads,
@@ -149,12 +149,13 @@ def serve(
     tls: ssl.SSLContext | None = None,
     *,
     proxies: tuple[str, ...] = (),
+    path: str = "",
     has_streams: bool = True,
 ) -> Server:
     """Return a server of the application on a port (0: any free one), not yet started.
 
-    With `tls` it is secured. `proxies` are the addresses of those that may stand in front. Without streams a few
-    threads and connections are enough. Raises `PortInUse`.
+    With `tls` it is secured. `proxies` are the addresses of those that may stand in front, `path` is the one under
+    which they show the pages. Without streams a few threads and connections are enough. Raises `PortInUse`.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -190,11 +191,12 @@ def serve(
 
         terminator = TlsTerminator(tls)
     listener = Listener(bound.detach(), max_each, max_connections, terminator)
-    return Server(app, listener, proxies, max_connections, max_streams + SPARE_THREADS)
+    front = Front(app, Proxies(proxies), "https" if tls else "http", path)
+    return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
 
 
 def _allow_files(number: int) -> None:
-    """Let this process hold so many open files, as far as the system permits that."""
+    """Let this process hold a number of open files, as far as the system permits that."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -22,12 +22,12 @@ from companion.core.i18n import say, speaking, spoken
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 
 LOOK_S = 1.0
-"""How often a stream asks whether its viewer is still there, in seconds."""
+"""Seconds between two looks of a stream whether its viewer is still there."""
 PING_S = 10.0
 PING = "event: here\ndata: .\n\n"
-"""Says that the service is there; a page that hears nothing for long asks anew."""
+"""Message that the service is there. A page that hears nothing for long asks anew."""
 RETRY = "retry: 1000\n\n"
-"""A page comes back after a second, in milliseconds."""
+"""Message that a page comes back after a second."""
 
 
 class TooManyViewers(CompanionError, RuntimeError):
@@ -47,13 +47,13 @@ class Audience(Enum):
 
 
 KEPT = {Audience.TABLE: 4, Audience.SEAT: 12}
-"""Places that spectators do not get; when they are taken, their kind takes those of spectators."""
+"""Places that spectators do not get. When they are taken, their kind takes spectators'."""
 OWN_TABLES = 1
-"""Of the places for table screens so many are for the machine's own screen."""
+"""Number of places for table screens that only the machine's own screen gets."""
 SEATS_EACH = 8
-"""Of the places for seats one address has at most so many: both seats and the host with a page to spare each."""
+"""Maximum number of places for seats of one address: both seats and the host, with spare ones."""
 SHARE = 0.75
-"""Of the places for spectators one address has at most this share: a café's guests may come by one."""
+"""Largest share of spectators' places for one address, as a café's guests may come by one."""
 
 
 class Followed(Protocol):
@@ -72,7 +72,7 @@ def _nothing() -> None:
 
 
 class Streams:
-    """The open streams of one application, at most `viewers` of spectators; `close` ends them all."""
+    """The open streams of one application, at most `viewers` of spectators."""
 
     def __init__(self, viewers: int) -> None:
         self.viewers = viewers
@@ -97,7 +97,7 @@ class Streams:
         self.closing.set()
 
     def renew(self) -> None:
-        """Let every stream end; pages open theirs anew by themselves, and only where they still may."""
+        """End every stream. Pages open theirs anew where they still may."""
         self._round += 1
 
     def follow(
@@ -128,7 +128,7 @@ class Streams:
         audience: Audience = Audience.SPECTATOR,
         when_over: Callable[[], None] = _nothing,
     ) -> Response:
-        """Answer with a stream of what `news` returns, asked again and again with a pause in between.
+        """Answer with a stream of what `news` returns, with a pause after each call.
 
         `when_over` is called at the end. Raises `TooManyViewers` if all places are taken.
         """
@@ -202,7 +202,7 @@ def _once(call: Callable[[], None]) -> Callable[[], None]:
 
 @lru_cache(maxsize=16)
 def message(text: str, event: str = "") -> str:
-    """Return one server-sent event; every line of `text` becomes a data line. Many viewers get the same text."""
+    """Return one server-sent event. Every line of `text` becomes a data line."""
     head = f"event: {event}\n" if event else ""
     body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
     return f"{head}{body}\n\n"

@@ -17,9 +17,9 @@ from web.security.rate_limit import address_group
 
 T = TypeVar("T")
 MAX_WAITING = 8
-"""Maximum number of requests that wait for the worker; each holds a thread of the web server."""
+"""Maximum number of requests that wait. Each holds a thread of the web server."""
 MAX_WAITING_EACH = 3
-"""Of one address."""
+"""Maximum number of them from one address."""
 
 
 class Worker(Closeable):
@@ -31,7 +31,7 @@ class Worker(Closeable):
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the thread; otherwise it starts with the first work."""
+        """Start the thread. Otherwise it starts with the first work."""
         self._thread.submit(int).result()
 
     def make(self, work: Callable[[], T]) -> T:

@@ -1,5 +1,5 @@
 // Acting on the board: plays, orders piece by piece, pieces placed in secret, face-offs.
-import { askFirst, forget, post, recall, refuse, remember, say } from './page.js';
+import { askFirst, forget, post, recall, refuse, remember, root, say } from './page.js';
 import { handIn, takeReturned } from './seat.js';
 import {
   arrow, board, centre, dots, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, tell, use,
@@ -28,7 +28,7 @@ import {
     if (now === moment || now === asking) return;
     asking = now;
     try {
-      const answer = await fetch(`/api/seat/${page().dataset.seat}/plays`, { cache: 'no-store' });
+      const answer = await fetch(`${root}/api/seat/${page().dataset.seat}/plays`, { cache: 'no-store' });
       const told = await answer.json();
       if (!answer.ok) throw new Error(told.error?.message);
       plays = told.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));

@@ -1,6 +1,7 @@
 // The live picture: one frame after the other is asked for, and none while nobody sees it.
 const PERIOD_MS = 250;
 const LATER_MS = 1000;
+const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
 const picture = document.getElementById('frame');
 let inView = true;
 let pulling = false;
@@ -22,7 +23,7 @@ async function pull() {
     const began = performance.now();
     let good = false;
     try {
-      const answer = await fetch('/camera/frame.jpg');
+      const answer = await fetch(`${root}/camera/frame.jpg`);
       good = answer.ok;
       if (good) show(await answer.blob());
     } catch { /* the stream of the page says that the table is gone */ }

@@ -117,12 +117,7 @@ import { page } from './squares.js';
 
   function label(key) {
     const found = choices().filter(each => each.key === key.dataset.key);
-    const possible = found.filter(each => fits(each, { card: chosen.card, lane: chosen.lane }));
-    const [span, small] = key.children;
-    const isOff = !possible.length;
-    const lacks = isOff ? [] : ['card', 'lane'].filter(what => possible.every(each => needs(each, chosen).includes(what)));
-    span.textContent = isOff && key.dataset.hint ? key.dataset.hint : key.dataset.label;
-    small.textContent = isOff ? '' : lacks.length ? lacks.map(what => (what === 'card' ? say('card') : say('lane'))).join(', ') : possible.length === 1 ? possible[0].action : '';
+    const isOff = !found.some(each => fits(each, { card: chosen.card, lane: chosen.lane }));
     key.classList.toggle('off', isOff);
     const way = chosen.card ? chosen.key ?? waysOf(chosen)[0] : chosen.key;
     key.setAttribute('aria-pressed', String(!isOff && key.dataset.key === way));

@@ -118,7 +118,7 @@
   const { classList } = document.documentElement;
   const isTable = classList.contains('to-join') && !classList.contains('asked') && !classList.contains('kiosk');
   const isTouched = matchMedia('(hover: none) and (pointer: coarse)').matches;
-  if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace('/join');
+  if (isTable && isTouched && Math.min(screen.width, screen.height) < SMALL_PX) location.replace(`${document.documentElement.dataset.root}/join`);
 }
 
 // A name that this browser knows is filled in: who types another one need not delete it.

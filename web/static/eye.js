@@ -10,6 +10,7 @@ const SLOW_MS = 200; // a picture and its answer that take longer give fewer tha
 const FULL = 0.95;
 const LOW = 0.2;
 
+const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
 const page = document.querySelector('.eye');
 const video = document.getElementById('live');
 const seen = document.getElementById('seen');
@@ -76,7 +77,7 @@ const jpeg = () => new Promise(done => { canvas.toBlob(done, 'image/jpeg', QUALI
 
 // ---- the table ----
 
-const ask = (address, options) => fetch(address, { method: 'POST', signal: AbortSignal.timeout?.(ANSWER_MS), ...options });
+const ask = (address, options) => fetch(root + address, { method: 'POST', signal: AbortSignal.timeout?.(ANSWER_MS), ...options });
 
 async function pair() {
   if (isCamera) return;
@@ -86,7 +87,7 @@ async function pair() {
   });
   if (!answer.ok) throw new Refused((await answer.json()).error.message);
   isCamera = true;
-  history.replaceState(null, '', '/eye'); // the code is used up
+  history.replaceState(null, '', `${root}/eye`); // the code is used up
 }
 
 class Refused extends Error {}

@@ -1,5 +1,6 @@
 // Follows the table: one stream a page; fragments are morphed into place, so that focus and typed text stay.
 // After sleep, in another network, with a newer service the page finds back.
+const { root } = document.documentElement.dataset; // what every address begins with under a proxy's path
 const lost = document.getElementById('lost');
 const offline = { message: lost.textContent };
 const KEPT = new Set(['open']);
@@ -76,7 +77,7 @@ async function show(html) {
   const away = fresh.find(each => each.dataset.go);
   if (away) {
     close();
-    location.replace(away.dataset.go);
+    location.replace(root + away.dataset.go);
     return;
   }
   if (fresh.some(each => each.dataset.page && each.dataset.page !== document.body.dataset.page)) {
@@ -116,7 +117,7 @@ function open() {
   close();
   if (document.hidden) return;
   heard = performance.now();
-  stream = new EventSource(document.body.dataset.live);
+  stream = new EventSource(root + document.body.dataset.live);
   stream.onopen = () => { lost.hidden = true; };
   stream.onmessage = event => { heard = performance.now(); show(event.data); };
   stream.addEventListener('here', () => { heard = performance.now(); });
@@ -137,7 +138,7 @@ function tell({ message }) {
 async function ask() {
   const stop = new AbortController();
   try {
-    const answer = await fetch(document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: stop.signal });
+    const answer = await fetch(root + document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: stop.signal });
     if ([403, 404].includes(answer.status)) renew();
     else if (answer.ok) open();
     else {
@@ -202,7 +203,7 @@ else addEventListener('DOMContentLoaded', open);
     for (let trip = 0; trip < TRIPS; trip += 1) {
       try {
         const sent = performance.now() / 1000;
-        const answer = await fetch('/clock', { cache: 'no-store' });
+        const answer = await fetch(`${root}/clock`, { cache: 'no-store' });
         const { now_s: there } = await answer.json();
         const heard = performance.now() / 1000;
         const [from, to] = [Math.max(low, there - heard), Math.min(high, there - sent)];
@@ -237,10 +238,10 @@ else addEventListener('DOMContentLoaded', open);
   // The time for a whole game: tenths when little is left, and a plate that turns over once a second at the very end.
   const TENTHS_S = 30;
   const HURRY_S = 10;
-  const POINT = document.documentElement.lang === 'en' ? '.' : ',';
+  const tenths = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 1 });
 
   function whole(rest) {
-    if (rest < TENTHS_S) return (Math.floor(rest * 10) / 10).toFixed(1).replace('.', POINT);
+    if (rest < TENTHS_S) return tenths.format(Math.floor(rest * 10) / 10);
     return `${Math.floor(rest / 60)}:${String(Math.floor(rest % 60)).padStart(2, '0')}`;
   }
 

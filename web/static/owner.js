@@ -1,5 +1,5 @@
 // Pages of who owns the table or the hub: options, settings, the check of the panel, the hub's host.
-import { askFirst, post, refuse, say } from './page.js';
+import { askFirst, post, refuse, root, say } from './page.js';
 
 // ---- folds ----
 
@@ -116,7 +116,7 @@ if (document.getElementById('restore')) {
     isFollowing = true;
     while (note.textContent) {
       try {
-        const { uptime_s: nowS } = await (await fetch('/health', { cache: 'no-store' })).json();
+        const { uptime_s: nowS } = await (await fetch(`${root}/health`, { cache: 'no-store' })).json();
         if (nowS < upS) location.reload();
         upS = nowS;
       } catch { /* it is gone for a moment */ }
@@ -200,7 +200,7 @@ if (document.getElementById('begin')) {
     begin.hidden = true;
     end.hidden = false;
     show(trial);
-    stream = new EventSource('/live/check');
+    stream = new EventSource(`${root}/live/check`);
     stream.addEventListener('trial', event => show(JSON.parse(event.data)));
     end.focus();
   }

@@ -18,12 +18,18 @@ export function say(pattern, parts = {}) {
   return (words[pattern] || pattern).replace(/\{(\w+)\}/g, (_, name) => parts[name]);
 }
 
+const plural = new Intl.PluralRules(language);
+
 // A sentence about n things; in French none is one too.
 export function sayN(one, many, n, parts = {}) {
-  return say(n === 1 || (n === 0 && language === 'fr') ? one : many, { ...parts, n });
+  const isOne = plural.select(n) === 'one';
+  return say(isOne ? one : many, { ...parts, n });
 }
 
 // ---- requests ----
+
+// What every address of the table begins with: nothing, or the path that a proxy gives these pages.
+export const root = document.documentElement.dataset.root;
 
 // Asks the table for something; a refusal is said next to the keys.
 
@@ -47,7 +53,7 @@ export function refuse(text, link, isHint = false) {
 
 export async function post(url, body = {}) {
   try {
-    const answer = await fetch(url, {
+    const answer = await fetch(root + url, {
       method: 'POST',
       signal: AbortSignal.timeout?.(PATIENCE_MS),
       keepalive: true, // a key let go while the page is closed is let go all the same
@@ -215,8 +221,9 @@ export function askFirst(key, { question, yes, no }, act) {
     delete key.dataset.busy;
     if (menu?.open) shut(menu); // it lies over what is refused, too
     if (answer.ok && then) {
-      if (top === self) location.assign(then);
-      else top.location.reload(); // beside the table screen: the whole window finds its way
+      const both = frameElement?.closest('.here'); // beside the table screen: the whole window finds its way
+      if (both) parent.location.reload();
+      else location.assign(root + then);
     }
     if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) disagree(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;

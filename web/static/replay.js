@@ -1,5 +1,5 @@
 // The replay: steps, scrubs and plays through the scenes of a game; its links do the same without a script.
-import { say } from './page.js';
+import { root, say } from './page.js';
 
 const page = document.querySelector('.replay');
 const last = Number(page.dataset.places) - 1;
@@ -26,7 +26,7 @@ function fetched(place) {
   if (place < 0 || place > last) return null;
   if (!known.has(place)) {
     if (known.size > KEPT) known.clear();
-    const asked = fetch(`/history/${page.dataset.game}/scene/${place}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
+    const asked = fetch(`${root}/history/${page.dataset.game}/scene/${place}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
     known.set(place, asked);
     asked.catch(() => known.delete(place));
   }
@@ -64,7 +64,7 @@ function mark() {
   const now = lines.find(link => link.hasAttribute('aria-current'));
   const list = now?.closest('ol');
   if (list) list.scrollTop = Math.max(0, now.offsetTop - list.clientHeight / 2);
-  if (now) film.href = `/history/${page.dataset.game}/turn/${Math.max(1, lines.indexOf(now))}.webp`;
+  if (now) film.href = `${root}/history/${page.dataset.game}/turn/${Math.max(1, lines.indexOf(now))}.webp`;
   history.replaceState(null, '', `?at=${at}`);
 }
 
@@ -139,7 +139,7 @@ async function review(key) {
   key.disabled = true;
   place.textContent = key.dataset.wait;
   try {
-    const answer = await fetch(key.dataset.better, { headers: { Accept: 'application/json' } });
+    const answer = await fetch(root + key.dataset.better, { headers: { Accept: 'application/json' } });
     if (answer.ok) place.innerHTML = await answer.text();
     else place.textContent = (await answer.json()).error.message;
     key.hidden = answer.ok;

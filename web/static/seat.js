@@ -1,5 +1,5 @@
 // A seat's page: what is handed in and what keeps it secret, orders in slots, help, and the guide of a first game.
-import { forget, keepSetting, post, recall, refuse, remember, say, setting } from './page.js';
+import { forget, keepSetting, post, recall, refuse, remember, root, say, setting } from './page.js';
 import { sha256 } from './sha256.js';
 import { board, centre, frames, page } from './squares.js';
 
@@ -186,7 +186,7 @@ if (document.querySelector('.passed, .passing')) {
   const seat = document.getElementById('live')?.dataset.seat;
 
   const clear = () => document.getElementById('live')?.replaceChildren();
-  const cover = () => location.replace('/pass');
+  const cover = () => location.replace(`${root}/pass`);
 
   // What the other side has entered and not handed in is in this browser under the other side's cover only.
   if (seat) {

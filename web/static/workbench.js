@@ -1,6 +1,6 @@
 // The workbench: pieces that one drags in the camera's picture, keys that one presses, lamps and tones.
 import { onStream } from './live.js';
-import { post, say } from './page.js';
+import { post, root, say } from './page.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const scene = document.getElementById('scene');
@@ -21,7 +21,7 @@ function load(frame) {
   if (loading) return;
   loading = true;
   const next = new Image();
-  const url = `/workbench/frame.jpg?${frame}`;
+  const url = `${root}/workbench/frame.jpg?${frame}`;
   next.onload = () => { picture.setAttribute('href', url); settle(frame); };
   next.onerror = () => setTimeout(() => settle(frame), 1000);
   next.src = url;

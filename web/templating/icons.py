@@ -24,11 +24,11 @@ from web.rendering.cards import lanes_sign
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
-"""The notices by which somebody asks for something; the others say what is wrong."""
+"""The notices by which somebody asks for something. All others say what is wrong."""
 
 
 def icon(drawing: str, classes: str = "") -> Markup:
-    """A drawing in a line of text; it says nothing that the text does not. At a hub a table has told its name."""
+    """Draw a drawing in a line of text. It says nothing that the text does not."""
     picture = Markup(
         '<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>'
     )
@@ -36,19 +36,19 @@ def icon(drawing: str, classes: str = "") -> Markup:
 
 
 def notice_drawing(notice: str) -> str:
-    """The drawing beside a standing notice: somebody asks for something, or something is wrong."""
+    """Return the drawing beside a notice, by which somebody asks or something is wrong."""
     return "bell" if notice in _ASKING else "noentry"
 
 
 def pointing(drawing: str, degrees: int) -> Markup:
-    """A drawing in a line of text, turned clockwise."""
+    """Draw a drawing in a line of text, turned clockwise."""
     return Markup(
         '<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}" transform="rotate({} 50 50)"/></svg>'
     ).format(drawing, degrees % 360)
 
 
 def small_board(kit: Kit) -> Markup:
-    """A board as a small sign: its squares in two tones, or its lanes."""
+    """Draw a board as a small sign: its squares in two tones, or its lanes."""
     if kit.deck:
         return lanes_sign(kit)
     board = kit.board
@@ -71,7 +71,7 @@ def small_board(kit: Kit) -> Markup:
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
-    """One of a game's own pictures: its three pieces (`emblem`), or how it is won (`win-1` and on).
+    """Return a game's own picture: its three pieces (`emblem`), or how it is won (`win-1` and on).
 
     A game that has none shows what stands for its sides, and no way to win.
     """
@@ -97,7 +97,7 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
-    """The beginning of a game with its delivered or other options, as South sees it; raises `Malformed`."""
+    """Draw the beginning of a game with these options, as South sees it. Raises `Malformed`."""
     options = game.options(raw or {})
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
@@ -111,7 +111,7 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
 
 
 def qr_code(url: str) -> Markup:
-    """A QR code as inline SVG with a name for those who do not see it, black on white whatever the theme."""
+    """Draw a QR code with a name for those who do not see it, black on white in every theme."""
     return Markup('<svg role="img" aria-label="{}" {}').format(
         translate(say("Code to scan")), _qr_drawing(url)
     )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from typing import Any
 
-from companion.core.i18n import Said, decimal_mark, joined, say
-from companion.core.kit import Seat, Side
+from companion.archive.played_games import Finale
+from companion.core.i18n import Said, decimal_mark, joined, say, say_n
+from companion.core.kit import SEATS, Seat, Side
 from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.table.table_view import TableView
 
 
 def side_of(view: TableView, seat: Seat) -> Side:
-    """How a seat appears: in its game's colours, or plain while no game is on."""
+    """Return how a seat appears, plain while no game is on."""
     shown = view.seats[seat].side
     if shown:
         return shown
@@ -27,22 +29,22 @@ def side_of(view: TableView, seat: Seat) -> Side:
 
 
 def clock_words(at_s: float) -> str:
-    """Unix time as the table's clock shows it."""
+    """Return a Unix time as the table's clock shows it."""
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
 def groups(receipt: str) -> list[str]:
-    """A receipt in groups of four, to be read aloud."""
+    """Return a receipt in groups of four, to be read aloud."""
     return re.findall(".{1,4}", receipt)
 
 
 def first_up(text: str) -> str:
-    """With a capital letter, the rest as it is."""
+    """Return a text with a capital letter, the rest as it is."""
     return text.capitalize() if isinstance(text, Said) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
-    """A paragraph of the rules by number and title."""
+    """Return a paragraph of the rules by number and title."""
     for number, paragraph in enumerate(game.rules, start=1):
         if paragraph.id == rule:
             return say("Rule {number}, {title}", number=number, title=paragraph.title)
@@ -50,7 +52,10 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
 
 
 def tip_of(view: TableView, south: str) -> str:
-    """To which side the sign's tip points on the table screen: a class, empty for the table itself."""
+    """Return to which side the sign's tip points on the table screen.
+
+    Empty: to the table itself.
+    """
     seats = view.sign.seats
     if len(seats) == 2:
         return "both"
@@ -61,7 +66,7 @@ def tip_of(view: TableView, south: str) -> str:
 
 
 def device_words(view: TableView) -> str:
-    """Camera and pads in one line; where cards are merely counted nobody needs a camera that is well."""
+    """Return how camera and pads are, in one line."""
     tableau = view.board.tableau
     is_read = (
         tableau is None or bool(tableau.lanes) or view.devices.camera.state is CameraState.TROUBLE
@@ -87,7 +92,7 @@ MOST_DIGITS = 9
 
 
 def whole_number(text: str) -> int | None:
-    """A whole number from 0 on of at most nine digits; None: it is none, or a longer one, over which `int` may stumble.
+    """Return a whole number of at most nine digits, or None for anything else.
 
     >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
     [12, 7, None, None, None, None]
@@ -96,5 +101,55 @@ def whole_number(text: str) -> int | None:
 
 
 def tenths(number: float) -> str:
-    """A number to its first decimal, as the language spoken now writes it."""
+    """Return a number to its first decimal, as the language spoken now writes it."""
     return f"{number:.1f}".replace(".", decimal_mark())
+
+
+# ---- the end of a game ----
+
+
+@dataclass(frozen=True)
+class EndWords:
+    """Who has won, for a viewer, and how."""
+
+    text: str
+    small: str
+
+
+def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
+    """Return the words for a seat, or for everybody (None). None while there is no end, or nothing is known of it."""
+    if finale is None or view.match.outcome is None:
+        return None
+    winners = view.match.outcome.winners
+    if len(winners) != 1:
+        text = say("A draw")
+    elif reader in winners:
+        text = say("You win")
+    else:
+        text = say("{name} wins", name=finale.names[next(iter(winners))])
+    is_said = finale.how == say("A draw.")
+    return EndWords(text, "" if is_said else finale.how)
+
+
+def again_words(view: TableView) -> str:
+    """Return what is said beside the key for the same game once more."""
+    if any(view.seats[seat].door == "remote" for seat in SEATS):
+        return say("once both tables want it")
+    if any(view.seats[seat].door == "pad" for seat in SEATS):
+        return say("or press Ready")
+    return say("sides swapped") if view.match.can_swap else say("same sides")
+
+
+def length_of(finale: Finale) -> str:
+    """Return how long the game was."""
+    return say_n("{n} turn", "{n} turns", finale.turns)
+
+
+def score_words(score: float) -> str:
+    """Return a score in which draws are halves.
+
+    >>> [score_words(score) for score in (2.0, 0.5, 1.5)]
+    ['2', '½', '1½']
+    """
+    whole = int(score)
+    return f"{whole or ''}½" if score != whole else str(whole)

@@ -28,7 +28,7 @@ from companion.games.kahmate.board import (
     STEPS,
     TEAMS,
     behind,
-    crossed,
+    squares_between,
 )
 
 EMPTY = -1
@@ -293,7 +293,7 @@ def passes(position: Position) -> Iterator[Play]:
         end = position.places[mate]
         back, aside = (RANK[ball] - RANK[end]) * ahead, abs(FILE[ball] - FILE[end])
         if not position.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
-            met = [position.board[square] for square in crossed(ball, end)]
+            met = [position.board[square] for square in squares_between(ball, end)]
             between = [
                 p
                 for p in met

@@ -19,7 +19,7 @@ from companion.games.kahmate.board import (
     SPEED,
     STEPS,
     TEAMS,
-    crossed,
+    squares_between,
 )
 
 TRY = 1000.0
@@ -185,7 +185,7 @@ def _passed(position: Position, giver: int, start: int, taker: int, chance: floa
         or position.down[taker]
     ):
         return 0.0
-    for square in crossed(start, end):
+    for square in squares_between(start, end):
         other = position.board[square]
         if other != EMPTY and not position.down[other] and SEAT_OF[other] != position.seat:
             chance *= _wins(position, giver, other, chance)

@@ -161,7 +161,7 @@ class OutbufferedBot(Bot):
     def _worth(self, ends: Sequence[tuple[Position, bool]], view: Mapping[str, Any]) -> Vector:
         """Return what each end of the turn is worth to South.
 
-        Less near a limit at which the game is a tie.
+        Less near a limit at which the game is a draw.
         """
         options = self._options
         left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
@@ -173,7 +173,7 @@ class OutbufferedBot(Bot):
                 value = DISCOUNT * self._judge.worth(position)
                 still = (options.quiet_limit or None) if stirs else quiet
                 rest = min((each for each in (left, still) if each is not None), default=None)
-                # near a limit a position is worth less, for the game may end as a tie
+                # near a limit a position is worth less, for the game may end as a draw
                 if rest is not None:
                     value *= 1 - 0.75**rest
             values.append(value)

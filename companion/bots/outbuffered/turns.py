@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
-from companion.games.outbuffered.board import NORTH, SOUTH, STEPS, ground_of
+from companion.games.outbuffered.board import NORTH, SOUTH, STEPS, terrain_of
 
 Position = tuple[int, int, int, int]
 CARRIED = -1
@@ -42,25 +42,25 @@ class Turns:
     """
 
     def __init__(self, board: str, own_flag_blocks_base: bool) -> None:
-        ground = ground_of(board)
+        terrain = terrain_of(board)
         self.squares = [
             square
             for square in (
-                Square(file, rank) for rank in range(ground.ranks) for file in range(ground.files)
+                Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
             )
-            if square not in ground.walls
+            if square not in terrain.walls
         ]
         self.number_of = {square: number for number, square in enumerate(self.squares)}
         self.ways = [
-            [self._number(ground.neighbour(square, STEPS[letter])) for letter in "UDLR"]
+            [self._number(terrain.neighbour(square, STEPS[letter])) for letter in "UDLR"]
             for square in self.squares
         ]
         self.fire = [
-            frozenset(self.number_of[to] for to in ground.lines_of_fire[square])
+            frozenset(self.number_of[to] for to in terrain.lines_of_fire[square])
             for square in self.squares
         ]
-        self.starts = (self.number_of[ground.starts[0]], self.number_of[ground.starts[1]])
-        self.bases = (self.number_of[ground.bases[0]], self.number_of[ground.bases[1]])
+        self.starts = (self.number_of[terrain.starts[0]], self.number_of[terrain.starts[1]])
+        self.bases = (self.number_of[terrain.bases[0]], self.number_of[terrain.bases[1]])
         self.blocks = own_flag_blocks_base
         self.beginning: Position = (*self.starts, *self.bases)
         self._answers: dict[Position, list[tuple[Position, bool]]] = {}

@@ -21,7 +21,7 @@ import msgspec
 
 from companion.cli.hub.league import add_league
 from companion.cli.running import ask_running, host_key_of
-from companion.core.config import Settings, WebSettings
+from companion.core.config import Settings, WebSettings, is_page_path
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
@@ -95,6 +95,7 @@ def _add_hub_options(command: argparse.ArgumentParser, port: Callable[[str], int
     add(
         "--proxies", action="append", default=[], metavar="ADDRESS", help="proxies in front of them"
     )
+    add("--path", default="", metavar="PATH", help="under which a proxy shows them, such as /hub")
     add("--viewers", type=int, default=1000, metavar="N", help="spectators at once")
     add("--delay", type=_delay, metavar="SECONDS", help="how much later spectators see everything")
     add("--language", choices=("auto", *LANGUAGES), default="auto", help="of the wall")
@@ -174,6 +175,8 @@ def _run(options: argparse.Namespace) -> int:
             ipaddress.ip_network(proxy, strict=False)
         except ValueError:
             raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
+    if not is_page_path(options.path):
+        raise SystemTrouble(f"--path: {options.path} is not a path such as /hub")
     try:
         web = msgspec.convert(
             {
@@ -182,6 +185,7 @@ def _run(options: argparse.Namespace) -> int:
                 "viewers": options.viewers,
                 "names": options.names,
                 "proxies": options.proxies,
+                "path": options.path,
                 "certificate": options.certificate,
                 "key": options.key,
             },
@@ -274,9 +278,9 @@ def _leave(settings: Settings) -> int:
 
 def _offer(options: argparse.Namespace, settings: Settings) -> int:
     wish = {"game": options.game, "seat": options.seat, "name": options.player}
-    told = ask_running(settings.web, host_key_of(settings), "/api/host/hub/offer", wish)
-    print(f"Code for the other host:  {shown_code(told['code'])}")
-    print(f"There:  companion hub play {told['code']}")
+    answer = ask_running(settings.web, host_key_of(settings), "/api/host/hub/offer", wish)
+    print(f"Code for the other host:  {shown_code(answer['code'])}")
+    print(f"There:  companion hub play {answer['code']}")
     return 0
 
 

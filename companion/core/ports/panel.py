@@ -81,6 +81,8 @@ class TurnLamp(StrEnum):
     HANDS = "blink_1000"
     LAST = "blink_500"
     WRONG = "blink_400"
+    HOTSPOT = "three_flashes"
+    """The table has opened its own Wi-Fi."""
     TROUBLE = "two_flashes"
 
 

@@ -25,11 +25,11 @@ from companion.games.arena.orders import (
     random_orders,
 )
 from companion.games.arena.pad import pad_of
-from companion.games.arena.screen import opened_orders, plan_of, standing_of
+from companion.games.arena.screen import open_orders, plan_of, standing_of
 from companion.games.arena.state import ArenaOptions, Reason, State, check_board, first_state, lead
 from companion.games.arena.turn import play
 from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
-from companion.games.base import Game, Outcome, Stage, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Stage, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
@@ -80,7 +80,7 @@ class Arena(Game[State, Orders]):
         check_board(options)
         return options
 
-    def setup(self, options: ArenaOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: ArenaOptions, rng: Random) -> State:
         """Return robots on their starts."""
         return first_state(options)
 
@@ -96,10 +96,14 @@ class Arena(Game[State, Orders]):
         """Return who has more robots, or robots at all."""
         counts = [len(robots) for robots in state.robots]
         if min(counts) == 0 < max(counts):
-            return say("{side!c} has no robot left.", side=NAMES[counts.index(0)])
+            return say("{side!c} has no robots.", side=NAMES[counts.index(0)])
+        if not any(counts):
+            return say("No robots left.")
         if counts[0] != counts[1]:
             return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
         points = [sum(robot.points for robot in robots) for robots in state.robots]
+        if points[0] == points[1]:
+            return say("{points} points each.", points=points[0])
         return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
@@ -151,7 +155,7 @@ class Arena(Game[State, Orders]):
             if code != NOTHING
         ]
 
-    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:  # noqa: ARG002
+    def apply(self, state: State, actions: Mapping[Seat, Orders], rng: Random) -> Step[State]:
         """Carry out both seats' orders."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
@@ -159,14 +163,13 @@ class Arena(Game[State, Orders]):
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state: everything on the board is public. Sealed orders never reach a state."""
-        return self.dump(state)
-
-    def dump(self, state: State) -> View:
+    def view(self, state: State, seat: Seat | None) -> View:
         """Return each side's robots by number (`{"square": "b1", "points": 30}`), the coming turn,
-        outcome."""
-        texts = state.ground.texts
+        outcome.
+
+        Everything on the board is public. Sealed orders never reach a state.
+        """
+        texts = state.terrain.texts
         robots = {
             seat: {
                 str(robot.number): {"square": texts[robot.place], "points": robot.points}
@@ -175,17 +178,15 @@ class Arena(Game[State, Orders]):
             for seat, side in zip(SEATS, state.robots, strict=True)
         }
         return {
-            "to_act": sorted(self.to_act(state)),
+            **self.common_view(state),
             "turn": state.turn,
             "turns": state.options.turns,
             "robots": robots,
-            "expected": plain_layout(self.expected(state)),
-            "outcome": plain_outcome(state.outcome),
         }
 
     def expected(self, state: State) -> Layout:
         """Return one robot a square."""
-        squares = state.ground.squares
+        squares = state.terrain.squares
         return {
             squares[robot.place]: STACKS[side][robot.number]
             for side in (0, 1)
@@ -200,17 +201,17 @@ class Arena(Game[State, Orders]):
         At the end all are open.
         """
         shown = {str(each.title) for each in stages[: stage + 1]}
-        return opened_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
+        return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn."""
         return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Hit points on the board, and the viewer's own sheet."""
+        """Return hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 
-    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:  # noqa: ARG002
+    def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
         """Return nothing: orders are written on the sheet."""
         return ()
 

@@ -63,7 +63,7 @@ _HEIGHT_MM = 6.0
 
 
 @dataclass(frozen=True)
-class Ground:
+class Terrain:
     """A board as the rules need it: a place is a square's index in `squares`, seats are 0 (South) and 1 (North)."""
 
     files: int
@@ -107,7 +107,7 @@ class Ground:
 
 
 @lru_cache(maxsize=64)
-def ground_of(text: str) -> Ground:
+def terrain_of(text: str) -> Terrain:
     """Read a text map of `s S n N # .`.
 
     Each side needs a start. Starts and spawn points go by file, then rank.
@@ -127,7 +127,7 @@ def ground_of(text: str) -> Ground:
             square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
         )
 
-    return Ground(
+    return Terrain(
         tiles.files,
         tiles.ranks,
         frozenset(tiles.squares_of("#")),
@@ -140,19 +140,19 @@ def ground_of(text: str) -> Ground:
 def kit_of(text: str) -> Kit:
     """Return sixteen robots of one face each, and a board of squares with its walls and spawn
     points."""
-    ground = ground_of(text)
-    marks = [Mark(wall, "wall") for wall in sorted(ground.walls)]
-    for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), ground.spawns, strict=True):
-        marks += [Mark(ground.squares[place], drawing, seat) for place in spawns]
+    terrain = terrain_of(text)
+    marks = [Mark(wall, "wall") for wall in sorted(terrain.walls)]
+    for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), terrain.spawns, strict=True):
+        marks += [Mark(terrain.squares[place], drawing, seat) for place in spawns]
     board = Board(
-        say("standard") if text == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
-        ground.files,
-        ground.ranks,
+        say("standard") if text == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
+        terrain.files,
+        terrain.ranks,
         square_mm=30,
         gap_mm=0,
         corners=_CORNERS,
         marks=tuple(marks),
-        holes=ground.walls,
+        holes=terrain.walls,
         tones=2,
     )
     faces = tuple(

@@ -29,8 +29,8 @@ _DIRECTIONS = tuple(
 
 
 def standing_of(state: State, seat: Seat | None) -> BoardUi:
-    """Hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
-    squares, most = state.ground.squares, state.options.hit_points
+    """Return hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
+    squares, most = state.terrain.squares, state.options.hit_points
     return BoardUi(
         sign=_sign(state, seat),
         hint=_hint(state),
@@ -50,7 +50,7 @@ def standing_of(state: State, seat: Seat | None) -> BoardUi:
 def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
         winner = next(iter(state.outcome.winners), None)
-        return say("{side!c} wins", side=NAMES[SEATS.index(winner)]) if winner else say("A tie")
+        return say("{side!c} wins", side=NAMES[SEATS.index(winner)]) if winner else say("A draw")
     if seat is None:
         return say("Both: orders for your robots")
     return say("{side!c}: orders for your robots", side=NAMES[SEATS.index(seat)])
@@ -62,7 +62,7 @@ def _hint(state: State) -> str:
         return state.outcome.reason
     options, turn = state.options, state.turn
     hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)
-    if not any(state.ground.spawns) or not options.spawn_every:
+    if not any(state.terrain.spawns) or not options.spawn_every:
         return hint
     if is_spawning(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
@@ -79,13 +79,13 @@ def _facts(points: list[int]) -> str:
 
 def _sheet(state: State, side: int) -> OrderSheet:
     units = tuple(
-        Unit(str(robot.number), state.ground.squares[robot.place], counted_points(robot.points))
+        Unit(str(robot.number), state.terrain.squares[robot.place], counted_points(robot.points))
         for robot in state.robots[side]
     )
     return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
 
 
-def opened_orders(
+def open_orders(
     state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of every robot by seat, those of stages that were not shown yet closed."""
@@ -93,7 +93,7 @@ def opened_orders(
     for side, seat in enumerate(SEATS):
         codes = dict(actions[seat].given)
         opened[seat] = tuple(
-            _opened(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
+            _open_order(str(robot.number), codes.get(robot.number, NOTHING), shown, is_all=is_all)
             for robot in state.robots[side]
         )
     return opened
@@ -102,11 +102,13 @@ def opened_orders(
 def order_words(number: int, code: str) -> str:
     """Return a robot's order in words."""
     return say(
-        "{unit}: {order}", unit=str(number), order=_opened(str(number), code, (), is_all=True).words
+        "{unit}: {order}",
+        unit=str(number),
+        order=_open_order(str(number), code, (), is_all=True).words,
     )
 
 
-def _opened(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
+def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
     stage = {DEFEND: "Defend", DESTRUCT: "Armed"}.get(code, "Moves" if code in MOVES else "Attacks")
     if not is_all and (code == NOTHING or stage not in shown):
         return UnitOrder(unit)
@@ -134,6 +136,6 @@ def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...
         place: int | None = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
-            place = state.ground.ahead[place][direction]
-        found.append(None if place is None else state.ground.squares[place])
+            place = state.terrain.ahead[place][direction]
+        found.append(None if place is None else state.terrain.squares[place])
     return tuple(found)

@@ -12,7 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import parse_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
-from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Ground, ground_of
+from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, terrain_of
 from companion.games.base import Options, Outcome
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
@@ -64,7 +64,7 @@ class State:
     """A position: the robots, the number of the turn that comes (the first is 1), and how the game ended."""
 
     options: ArenaOptions
-    ground: Ground
+    terrain: Terrain
     robots: Robots
     turn: int = 1
     outcome: Outcome | None = None
@@ -79,21 +79,21 @@ def _starts(options: ArenaOptions) -> tuple[tuple[int, ...], ...]:
 
     Raises `Malformed` for a start that cannot be read.
     """
-    ground = ground_of(options.board)
+    terrain = terrain_of(options.board)
     if not options.start:
-        return ground.starts
-    groups = parse_groups(options.start, ground.files, ground.ranks)
+        return terrain.starts
+    groups = parse_groups(options.start, terrain.files, terrain.ranks)
     if (
         len(groups) != len(SEATS)
         or not all(groups)
-        or any(square in ground.walls for each in groups for square in each)
+        or any(square in terrain.walls for each in groups for square in each)
     ):
         raise Malformed(
             say(
                 "Write South’s squares, a slash and North’s, such as c4 e4 / c6 e6; none may be a wall"
             )
         )
-    south, north = (tuple(ground.squares.index(square) for square in group) for group in groups)
+    south, north = (tuple(terrain.squares.index(square) for square in group) for group in groups)
     return south, north
 
 
@@ -116,14 +116,14 @@ def check_board(options: ArenaOptions) -> None:
 
 def first_state(options: ArenaOptions) -> State:
     """Return robots 1, 2, 3 … of each side on its starts, by file, then rank."""
-    ground = ground_of(options.board)
+    terrain = terrain_of(options.board)
     south, north = (
         tuple(
             Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1)
         )
         for starts in _starts(options)
     )
-    return State(options, ground, (south, north))
+    return State(options, terrain, (south, north))
 
 
 def is_spawning(options: ArenaOptions, turn: int) -> bool:

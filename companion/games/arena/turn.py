@@ -12,13 +12,13 @@ from enum import Enum
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout
 from companion.games.arena import sentences
-from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Ground
+from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Terrain
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
 from companion.games.base import Event, Outcome, Stage, Step
 from companion.games.events import CommonEvent, EventKind
-from companion.games.screen import Badge, Tell
+from companion.games.screen import Badge, Headline
 
 
 class Failure(Enum):
@@ -72,7 +72,7 @@ def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
         sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
     south, north = map(sorted, sides)
     after = State(
-        state.options, state.ground, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
+        state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
     )
     return Step(after, tuple(turn.events), tuple(turn.stages))
 
@@ -94,7 +94,7 @@ class _Turn:
 
     def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
         self.options: ArenaOptions = state.options
-        self.ground: Ground = state.ground
+        self.terrain: Terrain = state.terrain
         self.number = state.turn
         self.robots: list[_Robot] = []
         for side in (0, 1):
@@ -104,7 +104,7 @@ class _Turn:
                 for robot in state.robots[side]
             ]
         self.events: list[Event] = []
-        self.tells: list[Tell] = []
+        self.headlines: list[Headline] = []
         """What is told of the stage that is carried out."""
         self.stages: list[Stage] = []
         self.outcome: Outcome | None = None
@@ -119,11 +119,11 @@ class _Turn:
             self._at = {robot.place: robot for robot in self.robots}
         return self._at
 
-    def changed(self) -> None:
+    def forget_layout(self) -> None:
         """Note that robots have moved, come or gone."""
         self._layout = self._at = None
 
-    def tell(
+    def add_event(
         self,
         kind: EventKind,
         robot: _Robot,
@@ -135,7 +135,7 @@ class _Turn:
         edge: tuple[int, int] | None = None,
     ) -> None:
         """Add an event that happens to a robot where it stands."""
-        texts = self.ground.texts
+        texts = self.terrain.texts
         there = None if to is None else texts[to]
         self.events.append(
             Event(kind, text, SEATS[robot.side], texts[robot.place], there, edge, why, rule)
@@ -146,19 +146,19 @@ class _Turn:
         if len(self.events) == self._told:
             return
         if self._layout is None:
-            squares = self.ground.squares
+            squares = self.terrain.squares
             self._layout = {
                 squares[each.place]: STACKS[each.side][each.number] for each in self.robots
             }
-        most, squares = self.options.hit_points, self.ground.squares
+        most, squares = self.options.hit_points, self.terrain.squares
         badges = {
             squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
         }
         told = tuple(self.events[self._told :])
         self.stages.append(
-            Stage(title, {}, told, self._layout, tells=tuple(self.tells), badges=badges)
+            Stage(title, {}, told, self._layout, headlines=tuple(self.headlines), badges=badges)
         )
-        self._told, self.tells = len(self.events), []
+        self._told, self.headlines = len(self.events), []
 
 
 _MOST_BUMPS = 3
@@ -167,35 +167,27 @@ _MOST_BUMPS = 3
 
 def _shelter(turn: _Turn) -> None:
     """Shelter those who defend, for the whole turn."""
-    for robot in turn.robots:
-        if robot.code == DEFEND:
-            turn.tell(
-                ArenaEvent.DEFEND,
-                robot,
-                sentences.shelters(robot.name, turn.ground.texts[robot.place]),
-                "defending",
-            )
-    if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
-        turn.tells.append(Tell(sentences.take_shelter(sheltered)))
+    sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
+    for robot in sheltered:
+        text = sentences.shelters(robot.name, turn.terrain.texts[robot.place])
+        turn.add_event(ArenaEvent.DEFEND, robot, text, "defending")
+    if sheltered:
+        turn.headlines.append(Headline(sentences.take_shelter(len(sheltered))))
 
 
 def _arm(turn: _Turn) -> None:
     """Arm the self-destructs. Nothing stops them."""
-    for robot in turn.robots:
-        if robot.code == DESTRUCT:
-            turn.tell(
-                ArenaEvent.ARMED,
-                robot,
-                sentences.arms(robot.name, turn.ground.texts[robot.place]),
-                "self-destruct",
-            )
-    if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
-        turn.tells.append(Tell(sentences.are_armed(armed)))
+    armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
+    for robot in armed:
+        text = sentences.arms(robot.name, turn.terrain.texts[robot.place])
+        turn.add_event(ArenaEvent.ARMED, robot, text, "self-destruct")
+    if armed:
+        turn.headlines.append(Headline(sentences.are_armed(len(armed))))
 
 
 def _move(turn: _Turn) -> None:
     """Carry out all moves at once."""
-    ahead, texts = turn.ground.ahead, turn.ground.texts
+    ahead, texts = turn.terrain.ahead, turn.terrain.texts
     tries = {
         index: ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
@@ -204,13 +196,13 @@ def _move(turn: _Turn) -> None:
     if not tries:
         return
     failed = failures([robot.place for robot in turn.robots], tries)
-    turn.tells += _bumps(turn, failed, tries)
+    turn.headlines += _bumps(turn, failed, tries)
     for index, target in tries.items():
         robot = turn.robots[index]
         direction, here = MOVES[robot.code], texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
-            turn.tell(
+            turn.add_event(
                 CommonEvent.BOUNCE,
                 robot,
                 sentences.bounces(robot.name, here),
@@ -220,31 +212,31 @@ def _move(turn: _Turn) -> None:
             )
         elif target is not None:
             text = sentences.moves(robot.name, direction, here, texts[target])
-            turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
+            turn.add_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
-    turn.changed()
+    turn.forget_layout()
 
 
 def _bumps(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
-) -> list[Tell]:
-    """What is told of moves that fail: of those to one square together."""
+) -> list[Headline]:
+    """Return the headlines of moves that fail: one for those to the same square."""
     if len(failed) > _MOST_BUMPS:
         names = [turn.robots[index].name for index in failed]
-        return [Tell(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
+        return [Headline(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
     of_square: dict[int, list[int]] = {}
     for index in failed:
         place = tries[index]
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
-    tells = []
+    headlines = []
     for place, indexes in of_square.items():
         robot, names = turn.robots[indexes[0]], [turn.robots[index].name for index in indexes]
         if len(indexes) > 1:
-            tells.append(
-                Tell(
-                    sentences.all_want(len(indexes), turn.ground.texts[place]),
+            headlines.append(
+                Headline(
+                    sentences.all_want(len(indexes), turn.terrain.texts[place]),
                     "bump",
                     tuple(names[:2]),
                 )
@@ -252,16 +244,18 @@ def _bumps(
             continue
         if standing := turn.at.get(place):
             names.append(standing.name)
-        tells.append(Tell(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names)))
-    return tells
+        headlines.append(
+            Headline(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names))
+        )
+    return headlines
 
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
     """Return why a move fails, as a sentence."""
     robot, target = turn.robots[index], tries[index]
     if target is None:
-        return _barrier(turn.ground, robot.place, MOVES[robot.code])
-    square = turn.ground.texts[target]
+        return _barrier(turn.terrain, robot.place, MOVES[robot.code])
+    square = turn.terrain.texts[target]
     if failure is Failure.HELD:
         return sentences.stays(turn.at[target].name, square)
     return sentences.contest(
@@ -269,25 +263,25 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
     )
 
 
-def _barrier(ground: Ground, place: int, direction: int) -> str:
+def _barrier(terrain: Terrain, place: int, direction: int) -> str:
     """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-    square = ground.squares[place].shifted(*STEPS[direction])
+    square = terrain.squares[place].shifted(*STEPS[direction])
     return (
         sentences.into_wall(direction, str(square))
-        if square in ground.walls
+        if square in terrain.walls
         else sentences.off_board(direction)
     )
 
 
 def _spawn(turn: _Turn) -> None:
     """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
-    options, ground = turn.options, turn.ground
+    options, terrain = turn.options, turn.terrain
     if not is_spawning(options, turn.number):
         return
-    for side, spawns in enumerate(ground.spawns):
+    for side, spawns in enumerate(terrain.spawns):
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
-            square = ground.texts[place]
+            square = terrain.texts[place]
             if standing := turn.at.get(place):
                 why = sentences.is_in_the_way(standing.name)
             elif len(numbers) >= options.max_robots:
@@ -299,7 +293,7 @@ def _spawn(turn: _Turn) -> None:
                     side, number, place, options.hit_points, NOTHING, ROBOTS[side][number]
                 )
                 turn.robots.append(robot)
-                turn.tell(
+                turn.add_event(
                     ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning"
                 )
                 continue
@@ -307,27 +301,27 @@ def _spawn(turn: _Turn) -> None:
             turn.events.append(
                 Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning")
             )
-        turn.changed()
+        turn.forget_layout()
 
 
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks at once, each at the square next to the robot."""
-    ground = turn.ground
+    terrain = turn.terrain
     for robot in turn.robots:
         if robot.code not in ATTACKS:
             continue
         direction = ATTACKS[robot.code]
-        target = ground.ahead[robot.place][direction]
+        target = terrain.ahead[robot.place][direction]
         victim = None if target is None else turn.at.get(target)
         if target is not None and victim is not None:
             _hit(turn, robot, victim)
             continue
         why = (
-            _barrier(ground, robot.place, direction)
+            _barrier(terrain, robot.place, direction)
             if target is None
-            else sentences.is_empty(ground.texts[target])
+            else sentences.is_empty(terrain.texts[target])
         )
-        turn.tell(
+        turn.add_event(
             CommonEvent.MISS,
             robot,
             sentences.misses(robot.name, direction),
@@ -335,10 +329,10 @@ def _attack(turn: _Turn) -> None:
             why=why,
             to=target,
         )
-    turn.tells.sort(key=lambda tell: tell.lost)
+    turn.headlines.sort(key=lambda headline: headline.lost)
     attacks = sum(robot.code in ATTACKS for robot in turn.robots)
-    if attacks and not turn.tells:
-        turn.tells.append(Tell(sentences.hit_nothing(attacks)))
+    if attacks and not turn.headlines:
+        turn.headlines.append(Headline(sentences.hit_nothing(attacks)))
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
@@ -346,18 +340,20 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
     why = sentences.hit_reason(is_friend, victim.code == DEFEND)
-    square = turn.ground.texts[victim.place]
+    square = turn.terrain.texts[victim.place]
     text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
-    turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    turn.add_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
     told = sentences.takes(robot.side, victim.side, victim.number, damage)
-    turn.tells.append(_hit_told(turn, told, (robot, victim), damage))
+    turn.headlines.append(_hit_headline(turn, told, (robot, victim), damage))
 
 
-def _hit_told(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Tell:
-    """What is told of a hit: who has done it, and the robot that has lost points by it."""
+def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
+    """Return the headline of a hit: who has done it, and the robot that has lost points by it."""
     victim = robots[-1]
-    faces, square = tuple(robot.name for robot in robots), turn.ground.squares[victim.place]
-    return Tell(text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points)
+    faces, square = tuple(robot.name for robot in robots), turn.terrain.squares[victim.place]
+    return Headline(
+        text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points
+    )
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -367,14 +363,16 @@ def _blow_up(turn: _Turn) -> None:
     """
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
-        places = turn.ground.around[robot.place]
+        places = turn.terrain.around[robot.place]
         victims = [turn.at[place] for place in places if place in turn.at]
         hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
-        text = sentences.blows_up(robot.name, turn.ground.texts[robot.place], hits)
+        text = sentences.blows_up(robot.name, turn.terrain.texts[robot.place], hits)
         why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
+        turn.add_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         told = sentences.has_blown_up(robot.side, robot.number, len(victims))
-        turn.tells.append(Tell(told, "hit", (robot.name,), lost=sum(points for _, points in hits)))
+        turn.headlines.append(
+            Headline(told, "hit", (robot.name,), lost=sum(points for _, points in hits))
+        )
     for robot in armed:
         robot.points = 0
 
@@ -397,15 +395,13 @@ def _end(turn: _Turn) -> None:
     gone = [robot for robot in turn.robots if robot.points <= 0]
     for robot in gone:
         why = sentences.BLOWN_UP if robot.code == DESTRUCT else sentences.NO_POINTS
-        turn.tell(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
+        turn.add_event(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
     if gone:
         turn.robots = [robot for robot in turn.robots if robot.points > 0]
-        turn.changed()
+        turn.forget_layout()
     turn.outcome = outcome = _outcome(turn)
     if outcome:
-        winner = next(iter(outcome.winners), None)
-        kind = CommonEvent.WON if winner else CommonEvent.TIE
-        turn.events.append(Event(kind, outcome.reason, winner, rule="winning"))
+        turn.events.append(outcome.event("winning"))
 
 
 def _outcome(turn: _Turn) -> Outcome | None:

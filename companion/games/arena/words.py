@@ -198,8 +198,8 @@ RULES = (
         say("Winning"),
         say(
             "A side that has no robot after a turn loses, even if the next turn would bring new "
-            "ones; if both sides have none, it is a tie. After turn 30 the side with more robots "
-            "wins, then the one with more hit points in all; if these are equal too, it is a tie."
+            "ones; if both sides have none, it is a draw. After turn 30 the side with more robots "
+            "wins, then the one with more hit points in all; if these are equal too, it is a draw."
         ),
     ),
     Rule(

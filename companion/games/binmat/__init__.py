@@ -9,7 +9,7 @@ from typing import Any
 from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import CardGame, Drawn, Outcome, Preset, Step, TimedGame, View
+from companion.games.base import Drawn, Outcome, Preset, Step, View
 from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.full import FullGame
@@ -26,16 +26,11 @@ from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
 
-_COUNTER = CounterGame()
-WAYS: Mapping[str, FullGame | CounterGame] = {
-    "full": FullGame(),
-    "clock": _COUNTER,
-    "referee": _COUNTER,
-}
+WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "referee": CounterGame()}
 """The rules of each way to play. A state knows its way by its options."""
 
 
-class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
+class Binmat(GameWithTools[Any, str]):
     """One game in several ways: every question on a state is answered by the rules of its way.
 
     An action is its notation.
@@ -61,11 +56,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
     help_words = HELP
     presets = (
         Preset(say("Full game"), {"way": "full"}),
-        Preset(say("Clock"), {"way": "clock"}),
-        Preset(say("Referee"), {"way": "referee"}),
+        Preset(say("Real cards"), {"way": "referee"}),
     )
 
-    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: BinmatOptions) -> Kit:
         """Return the kit of 78 cards and six lanes."""
         return KIT
 
@@ -74,7 +68,12 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         return extras_of(options)
 
     def options(self, raw: Mapping[str, Any]) -> BinmatOptions:
-        """Convert the options. Refuse a deal that is no deck, and more players than a way has seats for."""
+        """Convert the options. Refuse a deal that is no deck.
+
+        In older games the clock was a way of its own.
+        """
+        if raw.get("way") == "clock":
+            raw = {**raw, "way": "referee"}
         options: BinmatOptions = super().options(raw)
         check_options(options)
         return options
@@ -105,10 +104,10 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         return options.way == "full"
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
-        """Return whether people deal, as with the clock and the referee."""
+        """Return whether people deal: they play with real cards."""
         return options.way != "full"
 
-    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:  # noqa: ARG002
+    def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
         """Return the deal, and what the hands began with."""
         return frozenset({"deck", "hands"})
 
@@ -154,13 +153,13 @@ class Binmat(CardGame[Any, str], TimedGame[Any, str], GameWithTools[Any, str]):
         return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
 
     def lead(self, state: Any) -> float | None:
-        """Return the lead by turns and cards. The clock and the referee know nothing of cards."""
+        """Return the lead by turns and cards. The referee of real cards knows none of them."""
         return lead(state) if state.options.way == "full" else None
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return what was done, without cards and lanes.
 
-        Nothing for the clock and the referee, who know the ends alone.
+        Nothing with real cards, of which the ends alone are known.
         """
         return () if is_counted(action) else (command_word(action),)
 

@@ -27,9 +27,9 @@ NUMBERS: Mapping[str, int] = {
 }
 """What each number card counts. Modifiers are not in it."""
 
-SHOWN: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
+CARD_TEXTS: Mapping[str, str] = {card: card.replace("a", "10") for card in DECK}
 """How people read each card: `10&` for `a&`."""
-_SPELLINGS: Mapping[str, str] = {text: card for card, text in SHOWN.items()}
+_SPELLINGS: Mapping[str, str] = {text: card for card, text in CARD_TEXTS.items()}
 
 
 def parse_card(text: str) -> str:
@@ -72,19 +72,19 @@ def number_of(card: str) -> int | None:
     return NUMBERS.get(card)
 
 
-def shown(card: str) -> str:
+def card_text(card: str) -> str:
     """Return how people read a card.
 
-    >>> shown("a&"), shown(">+")
+    >>> card_text("a&"), card_text(">+")
     ('10&', '>+')
     """
-    return SHOWN[card]
+    return CARD_TEXTS[card]
 
 
-def listed(cards: Cards) -> str:
+def cards_text(cards: Cards) -> str:
     """Return cards as people read them, blanks between them.
 
-    >>> listed(("a&", "3%"))
+    >>> cards_text(("a&", "3%"))
     '10& 3%'
     """
-    return " ".join([SHOWN[card] for card in cards])
+    return " ".join([CARD_TEXTS[card] for card in cards])

@@ -1,6 +1,6 @@
 """How a combat ends and why: TRAPs, BOUNCEs, sums, WILDs, powers, damage, and where each card goes.
 
-It knows two stacks and nothing else, so that the full game, the referee of real cards, the log reader and the command
+It knows two stacks and nothing else, so that the full game, the referee of real cards and the command
 line all use it: how many cards the lane deck owes is its answer, whether the deck has them is not its business.
 Source: the rulebook's sections "Combat" and "The Wild Modifier". The differences of the hackmud edition as ruled.
 """
@@ -19,13 +19,22 @@ from companion.core.i18n import joined, plain_words, say, say_n
 from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Stage
 from companion.games.binmat import sentences
-from companion.games.binmat.cards import BOUNCE, BREAK, NUMBERS, SHOWN, TRAP, WILD, Cards, listed
+from companion.games.binmat.cards import (
+    BOUNCE,
+    BREAK,
+    CARD_TEXTS,
+    NUMBERS,
+    TRAP,
+    WILD,
+    Cards,
+    cards_text,
+)
 from companion.games.binmat.events import BinmatEvent
 from companion.games.events import CommonEvent
-from companion.games.screen import Tally, Tell
+from companion.games.screen import Headline, Tally
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
-ROLES = {DEFENDER: say("defender"), ATTACKER: say("attacker")}
+ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
 """How a seat is called."""
 
 
@@ -153,16 +162,16 @@ def sum_of(stack: Cards) -> Sum:
         number = NUMBERS.get(card)
         if number is not None:
             total += number
-            parts.append((SHOWN[card], str(number)))
+            parts.append((CARD_TEXTS[card], str(number)))
         elif card[0] == WILD:
             wilds.append(card)
         else:
-            rest.append((SHOWN[card], "0"))
+            rest.append((CARD_TEXTS[card], "0"))
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
-        parts.append((SHOWN[card], "2" if counts_two else sentences.lifted_to(total)))
-        lifts.append((SHOWN[card], total))
+        parts.append((CARD_TEXTS[card], "2" if counts_two else sentences.lifted_to(total)))
+        lifts.append((CARD_TEXTS[card], total))
     return Sum((*parts, *rest), total, power_of(total), tuple(lifts))
 
 
@@ -221,13 +230,18 @@ class _Combat:
         opened = (
             sentences.opens(ROLES[ATTACKER], fight.attacker)
             if fight.attacker
-            else sentences.NO_ATTACKER_STACK
+            else sentences.has_no_stack(ROLES[ATTACKER])
         )
         events = [Event(BinmatEvent.REVEAL, opened, ATTACKER, rule="combat")]
         if not fight.defender:
-            events.append(Event(BinmatEvent.REVEAL, sentences.NO_STACK, DEFENDER, rule="combat"))
+            text = sentences.has_no_stack(ROLES[DEFENDER])
+            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         elif open_before:
-            text = say("Defender’s {cards} lay face up before.", cards=listed(fight.defender))
+            text = say(
+                "{role!c}’s {cards} lay face up before.",
+                role=ROLES[DEFENDER],
+                cards=cards_text(fight.defender),
+            )
             events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
         else:
             text = sentences.opens(ROLES[DEFENDER], fight.defender)
@@ -249,7 +263,7 @@ class _Combat:
             for card in [card for card in mine if card[0] == TRAP]:
                 if self.fight.lay_open(seat, card):
                     text = say(
-                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=SHOWN[card]
+                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=CARD_TEXTS[card]
                     )
                     events.append(
                         Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps")
@@ -264,7 +278,7 @@ class _Combat:
         if not theirs:
             self.traps.append(Trap(seat, card, None))
             why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
-            text = say("{role!c}’s {card} takes nothing.", role=role, card=SHOWN[card])
+            text = say("{role!c}’s {card} takes nothing.", role=role, card=CARD_TEXTS[card])
             return Event(BinmatEvent.TRAP_IDLE, text, seat, why=why, rule="traps")
         taken = theirs.pop()
         self.traps.append(Trap(seat, card, taken))
@@ -289,7 +303,9 @@ class _Combat:
             events.append(_to_attacker_discard(ATTACKER, rest, "bounce"))
         if back:
             events.append(_to_attacker_discard(DEFENDER, back, "bounce"))
-        self.steps.append(CombatStep(sentences.BOUNCE_STEP, (*events, *self._kept("bounce"))))
+        self.steps.append(
+            CombatStep(sentences.BOUNCE_STEP, (*events, *self._stack_stays("bounce")))
+        )
 
     def _compare(self) -> None:
         self.attack, self.defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
@@ -307,18 +323,18 @@ class _Combat:
         )
         self.steps.append(CombatStep(sentences.POWERS, events, tallies))
         if mine < theirs:
-            self._repelled(mine, theirs)
+            self._repel(mine, theirs)
         else:
             self._strike(mine, theirs)
 
-    def _repelled(self, mine: int, theirs: int) -> None:
+    def _repel(self, mine: int, theirs: int) -> None:
         why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
         events = [Event(BinmatEvent.REPELLED, sentences.HOLDS, DEFENDER, why=why, rule="damage")]
         if self.attacker:
             events.append(_to_lane_discard(self.attacker, "damage"))
         self.to_lane_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._stack_stays("damage"))))
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
@@ -339,7 +355,7 @@ class _Combat:
             events.append(_to_attacker_discard(DEFENDER, lost, "damage"))
         self.due = self.damage - hits
         if self.due:
-            why = sentences.DEFENDER_EMPTY
+            why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
             events.append(
                 Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage")
             )
@@ -347,7 +363,7 @@ class _Combat:
             events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
         self.to_attacker_discard += self.attacker
         self.attacker = []
-        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._kept("damage"))))
+        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._stack_stays("damage"))))
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """Return the damage value of an attack that is not weaker, and its formula in words."""
@@ -357,7 +373,9 @@ class _Combat:
         if self.edition is Edition.RULEBOOK:
             if in_attack:
                 return mine, say(
-                    "A BREAK in the attacker stack: damage is its power, {power}.", power=mine
+                    "{role!c} has a BREAK: damage is the power, {power}.",
+                    role=ROLES[ATTACKER],
+                    power=mine,
                 )
         elif mine == 0:
             return 0, sentences.NO_POWER
@@ -366,11 +384,15 @@ class _Combat:
             return max(mine, size), sentences.break_counts_cards(in_attack, mine, size)
         return mine - theirs + 1, sentences.differ(mine, theirs)
 
-    def _kept(self, rule: str) -> tuple[Event, ...]:
+    def _stack_stays(self, rule: str) -> tuple[Event, ...]:
         """Return the sentence on a defender stack that stays."""
         if not self.defender:
             return ()
-        text = say("Defender keeps {cards}, face up.", cards=listed(tuple(self.defender)))
+        text = say(
+            "{role!c} keeps {cards}, face up.",
+            role=ROLES[DEFENDER],
+            cards=cards_text(tuple(self.defender)),
+        )
         return (Event(BinmatEvent.KEPT, text, DEFENDER, rule=rule),)
 
 
@@ -434,10 +456,10 @@ def stages_of(
     traps = next((step for step in combat.steps if step.title == sentences.TRAPS), None)
     if traps:
         place = events.index(traps.events[-1]) + 1
-        tells = tuple(Tell(event.text, "sums") for event in traps.events)
-        taken = frozenset(SHOWN[trap.taken] for trap in combat.traps if trap.taken)
+        headlines = tuple(Headline(event.text, "sums") for event in traps.events)
+        taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
         cards = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
-        stages = [Stage(title, {}, tuple(events[:place]), None, cards, tells=tells)]
+        stages = [Stage(title, {}, tuple(events[:place]), None, cards, headlines=headlines)]
         events = events[place:]
     tallies = next((step.tallies for step in combat.steps if step.tallies), _cards_of(combat.fight))
     lost = {
@@ -445,27 +467,29 @@ def stages_of(
         Seat.NORTH: () if combat.damage else combat.fight.attacker,
     }
     gone = {
-        seat: frozenset(SHOWN[card] for card in cards if card not in combat.defender)
+        seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
     tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in tallies)
-    tell = (
-        Tell(sentences.BOUNCES, "bump") if combat.bounced else Tell(_headline(combat, lane), "sums")
+    headline = (
+        Headline(sentences.BOUNCES, "bump")
+        if combat.bounced
+        else Headline(_headline(combat, lane), "sums")
     )
-    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (tell,)))
+    return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
 
 
 def _cards_of(fight: Fight) -> tuple[Tally, ...]:
     """Return the cards of both stacks for the screen, where they come to no sum."""
     stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
     return tuple(
-        Tally(seat, tuple((SHOWN[card], "") for card in stack), "")
+        Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
         for seat, stack in stacks.items()
     )
 
 
 def _headline(combat: Combat, lane: int | None) -> str:
-    """What came of a combat that was not bounced, for both, in at most 40 letters."""
+    """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
     mine, theirs = combat.attack or Sum((), 0, 0), combat.defence or Sum((), 0, 0)
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
     attacker, defender = ROLES[ATTACKER], ROLES[DEFENDER]

@@ -1,11 +1,10 @@
-"""The clock and the referee: the cards stay on the table, the program counts turns and works
-combats out.
+"""Real cards: they stay on the table, the program counts turns and works combats out.
 
 Anybody at the table may act for the side on turn, as on a chess clock. `.` ends a turn, `c` (or `c3`) calls a combat
-and stops the clock. With the clock alone `.` says that the combat is over. The referee wants the open cards instead:
-the attacker's, a stroke, the defender's, each stack from its oldest card, such as `3: 5& 3% >+ / 4^ 2#`. The lane may
-be left out. `u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none:
-`3: / 4^ ?#`. `!` says that the attacker has won.
+and stops the clock. Then the open cards are wanted: the attacker's, a stroke, the defender's, each stack from its
+oldest card, such as `3: 5& 3% >+ / 4^ 2#`. `.` says that people have worked the combat out. The lane may be left out.
+`u` after a card says that it lay face up before. In the hackmud edition the attacker's may be none: `3: / 4^ ?#`. `!`
+says that the attacker has won.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import CardGame, Event, Outcome, Step, TimedGame, View, plain_outcome
+from companion.games.base import Event, Game, Outcome, Step, View, plain_outcome
 from companion.games.binmat import sentences
-from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, listed, parse_cards
+from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
@@ -37,7 +36,6 @@ from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
-from companion.games.events import CommonEvent
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
@@ -67,11 +65,6 @@ class Counter:
     def seat(self) -> Seat:
         """Return whose turn it is. The defender has the first one."""
         return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
-
-    @property
-    def is_referee(self) -> bool:
-        """Return whether combats are worked out here."""
-        return self.options.way == "referee"
 
 
 class OpenCards(NamedTuple):
@@ -127,7 +120,7 @@ def _without_marks(text: str) -> tuple[Cards, frozenset[str]]:
 
 
 def is_counted(text: str) -> bool:
-    """Return whether only the clock or the referee can mean such a text."""
+    """Return whether such a text is one of a game with real cards."""
     return text in (DONE, CALL, WON) or "/" in text
 
 
@@ -162,26 +155,26 @@ class CounterPad(PadGrammar):
         """Return the key before ready, if there is one."""
         return {CALL: ("a",), WON: ("b",)}.get(text, ())
 
-    def is_at_once(self, draft: tuple[str, ...]) -> bool:
-        """Return whether it is a call of a combat, which is one press."""
-        return draft == ("a",)
+
+_TURN_PAD = CounterPad(
+    (Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL, at_once="a"
+)
+_COMBAT_PAD = CounterPad(
+    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1
+)
 
 
-_TURN_PAD = CounterPad((Key(CALL, say("combat"), "blade", "a"),), length=1, held_ready=CALL)
-_COMBAT_PAD = CounterPad((Key(WON, say("attacker won"), "burst", "b"),), length=1)
-
-
-class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
-    """The ways `clock` and `referee` of the game. An action is its notation."""
+class CounterGame(Game[Counter, str]):
+    """The way `referee` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
 
-    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: BinmatOptions) -> Kit:
         """Return cards and lanes."""
         return KIT
 
-    def setup(self, options: BinmatOptions, rng: Random) -> Counter:  # noqa: ARG002
+    def setup(self, options: BinmatOptions, rng: Random) -> Counter:
         """Return the state with all turns left."""
         return Counter(options, options.turns)
 
@@ -199,11 +192,11 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         if seat in self.to_act(state):
             yield from _legal(state)
 
-    def check(self, state: Counter, seat: Seat, action: str) -> None:  # noqa: ARG002
-        """Open cards are wanted by the referee in a combat, and only there."""
+    def check(self, state: Counter, seat: Seat, action: str) -> None:
+        """Refuse open cards outside a combat, and what is not legal now."""
         if action in _legal(state):
             return
-        if "/" in action and state.called and state.is_referee:
+        if "/" in action and state.called:
             if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
                 return
             raise Illegal(
@@ -213,7 +206,7 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             )
         raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
 
-    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:  # noqa: ARG002
+    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:
         """Count, call, or work the combat out."""
         ((seat, action),) = actions.items()
         if action in _CALLS:
@@ -223,29 +216,25 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             )
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
-            deck_owes = say("The lane deck owes a card and has none.")
-            reason = deck_owes if state.due else say("The attacker has won the combat.")
-            event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
-            return Step(
-                replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,)
-            )
+            reason = say("The lane deck owes a card and has none.")
+            outcome = Outcome(frozenset({ATTACKER}), reason)
+            return Step(replace(_turn_over(state), outcome=outcome), (outcome.event("winning"),))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
         return Step(
             _turn_over(state),
-            (Event(BinmatEvent.DONE, _done(state, seat, action), seat, rule="turns"),),
+            (Event(BinmatEvent.DONE, _done_text(state, seat, action), seat, rule="turns"),),
         )
 
     def outcome(self, state: Counter) -> Outcome | None:
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: Counter, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state. Nothing is hidden: the cards lie on the table."""
-        return self.dump(state)
+    def view(self, state: Counter, seat: Seat | None) -> View:
+        """Return turns left, whose turn, whether a combat is on, outcome.
 
-    def dump(self, state: Counter) -> View:
-        """Return turns left, whose turn, whether a combat is on, outcome."""
+        Nothing is hidden: the cards lie on the table.
+        """
         return {
             "way": state.options.way,
             "edition": state.options.edition,
@@ -265,11 +254,11 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         """Return the seconds of a turn. A combat takes as long as it likes."""
         return None if state.called or state.due else state.options.seconds or None
 
-    def on_timeout(self, state: Counter, seat: Seat) -> str | None:  # noqa: ARG002
+    def on_timeout(self, state: Counter, seat: Seat) -> str | None:
         """Return a pass, or only the alarm."""
         return PASS if state.options.timeout == "pass" else None
 
-    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:  # noqa: ARG002
+    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:
         """Return whether it is a press. Cards that were worked out have been moved by hands."""
         return "/" not in action
 
@@ -286,13 +275,13 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
             sign=sign,
             hint=hint,
             pad_hint=pad_hint,
-            wants_both=state.called and state.is_referee and not state.due and not state.outcome,
+            wants_both=state.called and not state.due and not state.outcome,
         )
 
     def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
         """Return the combat that open cards mean: one lane with open attacker cards, every card of
         it read."""
-        if not state.called or not state.is_referee:
+        if not state.called:
             return None
         changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
         shown = [
@@ -309,19 +298,19 @@ class CounterGame(CardGame[Counter, str], TimedGame[Counter, str]):
         attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
         if not attacker or "X" in (*attacker, *defender):
             return None
-        marked = [_marked(defender, before.get(theirs, ()))]
+        marked = [_mark_open(defender, before.get(theirs, ()))]
         if state.options.edition is Edition.HACKMUD:
-            marked.insert(0, _marked(attacker, before.get(mine, ())))
+            marked.insert(0, _mark_open(attacker, before.get(mine, ())))
         else:
             marked.insert(0, " ".join(attacker))
         return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
 
-    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:  # noqa: ARG002
+    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:
         """Return the same keys for both pads: any hand may press for the side on turn."""
         return _COMBAT_PAD if state.called or state.due else _TURN_PAD
 
 
-def _marked(stack: Cards, lay_open: Cards) -> str:
+def _mark_open(stack: Cards, lay_open: Cards) -> str:
     """Return cards of a stack, those that lay open before with their mark."""
     return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
@@ -334,7 +323,7 @@ def _legal(state: Counter) -> tuple[str, ...]:
     return (DONE, PASS, *_CALLS)
 
 
-def _done(state: Counter, seat: Seat, action: str) -> str:
+def _done_text(state: Counter, seat: Seat, action: str) -> str:
     """Return what has been done, as a sentence."""
     role = ROLES[seat]
     if action == PASS:
@@ -348,9 +337,7 @@ def _why_not(state: Counter, action: str) -> str:
     if state.outcome:
         return say("The game is over")
     if "/" in action:
-        if state.is_referee:
-            return say("Declare combat first")
-        return say("The clock does not work out combats: choose the referee")
+        return say("Declare combat first")
     if state.due:
         return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
     if state.called:
@@ -393,18 +380,12 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say(
-            "{side!c}: {cards} to the attacker discard", side=ROLES[ATTACKER], cards=listed(cards)
-        )
-        number = say(
-            "{side!c}: {count} cards to the attacker discard",
-            side=ROLES[ATTACKER],
-            count=len(cards),
-        )
+        named = say("{side!c}: discard {cards}", side=ROLES[ATTACKER], cards=cards_text(cards))
+        number = say("{side!c}: discard {count} cards", side=ROLES[ATTACKER], count=len(cards))
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
         named = say(
-            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=listed(cards)
+            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=cards_text(cards)
         )
         number = say(
             "{side!c}: {count} cards to the lane discard", side=ROLES[DEFENDER], count=len(cards)
@@ -419,7 +400,7 @@ def _sign(state: Counter) -> tuple[str, str, str]:
     if state.outcome:
         return "", "", ""
     if state.due:
-        hints = [say("Too few cards: the attacker has won.")]
+        hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
         if state.options.edition != "rulebook":
             hints.append(say("An empty deck is first refilled from its discard pile."))
         return (
@@ -427,17 +408,14 @@ def _sign(state: Counter) -> tuple[str, str, str]:
             joined(" ", hints),
             joined(" ", (say("Then press ready."), *hints)),
         )
-    if state.called and state.is_referee:
+    if state.called:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
             sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
-        return sign, say("The oldest at your edge. Or tap them on a phone."), ""
-    if state.called:
-        hint = say("Say how it ended, and the next turn begins.")
         return (
-            say("Combat: the clock is stopped"),
-            hint,
-            say("Press ready when it is over, and the next turn begins."),
+            sign,
+            say("The oldest at your edge. Or tap them on a phone."),
+            say("The oldest at your edge. Or work it out, then press ready."),
         )
     player = player_on_turn(state.options, state.turns_left)
     hint = say("“Turn done” ends it, “Combat” declares combat.")
@@ -452,21 +430,23 @@ def _draw_sign(due: int, lane: int | None) -> str:
     """Return what the attacker draws, from a deck that may not be known."""
     if lane is None:
         return say_n(
-            "Attacker: draw {n} card from the lane deck",
-            "Attacker: draw {n} cards from the lane deck",
+            "{side!c}: draw {n} card from the lane deck",
+            "{side!c}: draw {n} cards from the lane deck",
             due,
+            side=ROLES[ATTACKER],
         )
     return say_n(
-        "Attacker: draw {n} card from lane deck {lane}",
-        "Attacker: draw {n} cards from lane deck {lane}",
+        "{side!c}: draw {n} card from lane deck {lane}",
+        "{side!c}: draw {n} cards from lane deck {lane}",
         due,
+        side=ROLES[ATTACKER],
         lane=lane,
     )
 
 
 _READY = ChoiceKey("done", say("Turn done"), is_main=True)
 _COMBAT = ChoiceKey("combat", say("Combat"))
-_ENDS = ChoiceKey("won", say("Attacker wins the game"), is_final=True)
+_ENDS = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
 
 
 def _acting(state: Counter) -> str:
@@ -482,8 +462,7 @@ def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
     if state.due:
         return (ChoiceKey("done", say("All drawn"), is_main=True), _ENDS)
     if state.called:
-        label = say("Worked out by hand") if state.is_referee else say("Combat over")
-        return (ChoiceKey("done", label, is_main=not state.is_referee), _ENDS)
+        return (ChoiceKey("done", say("Worked out by hand")), _ENDS)
     return (_READY, _COMBAT)
 
 
@@ -494,8 +473,8 @@ def _choices(state: Counter) -> tuple[CardChoice, ...]:
 
 
 def _entry(state: Counter) -> CardEntry | None:
-    """Return the cards of both stacks, where the referee waits for them."""
-    if not state.called or not state.is_referee:
+    """Return the cards of both stacks, where a combat waits for them."""
+    if not state.called:
         return None
     zones: dict[Seat, Any] = {}
     if state.lane is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from companion.core.kit import Kit, Seat
-from companion.games.base import CardGame, Outcome, Step, TimedGame, View
+from companion.games.base import Game, Outcome, Step, View
 from companion.games.binmat.orders import PASS, check_order, legal, parse_order
 from companion.games.binmat.screen import KIT, tableau
 from companion.games.binmat.state import BinmatOptions, State, deal, plain, plain_all
@@ -14,13 +14,13 @@ from companion.games.binmat.turn import is_reversible, play
 from companion.games.screen import CardUi
 
 
-class FullGame(CardGame[State, str], TimedGame[State, str]):
+class FullGame(Game[State, str]):
     """The way `full` of the game. An action is its notation."""
 
     name = "binmat"
     options_type = BinmatOptions
 
-    def kit(self, options: BinmatOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: BinmatOptions) -> Kit:
         """Return cards and lanes, for who wants them on the table."""
         return KIT
 
@@ -64,11 +64,11 @@ class FullGame(CardGame[State, str], TimedGame[State, str]):
         """Return the seconds of a turn. Casual play has none."""
         return state.options.seconds or None
 
-    def on_timeout(self, state: State, seat: Seat) -> str | None:  # noqa: ARG002
+    def on_timeout(self, state: State, seat: Seat) -> str | None:
         """Return a pass, or only the alarm."""
         return PASS if state.options.timeout == "pass" else None
 
-    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
+    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:
         """Return a pass or a card played without anything turned up, unless that ended the game or
         cost a hand."""
         return is_reversible(state, action)

@@ -1,11 +1,11 @@
 """The first game of BINMAT with a guide: lay, stack, combat."""
 
 from companion.core.i18n import say
-from companion.core.kit import Seat
+from companion.games.binmat import sentences
+from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.events import BinmatEvent
 from companion.games.lesson import Lesson, LessonStep
 
-DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 _LAY, _STACK, _COMBAT = say("Lay"), say("Stack"), say("Combat")
 
 LESSON = Lesson(
@@ -20,7 +20,7 @@ LESSON = Lesson(
         LessonStep(
             _LAY,
             {DEFENDER: "p5+2"},
-            say("The defender guards lane 2."),
+            say("{role!c} guards lane 2.", role=sentences.DEFENDER),
             say("A card face down may be a wall, or nothing at all."),
             {DEFENDER: say("Tap your 5, then lane 2: it lies face down.")},
             say("Nobody else knows what lies there."),
@@ -29,7 +29,7 @@ LESSON = Lesson(
         LessonStep(
             _LAY,
             {ATTACKER: "p4&2"},
-            say("The attacker lays a 4 in lane 2."),
+            say("{role!c} lays a 4 in lane 2.", role=sentences.ATTACKER),
             say("A sum of 2, 4, 8, 16 … is strong. Every other sum is worth nothing."),
             {ATTACKER: say("Tap the first 4, then lane 2. Two of them will make 8.")},
             say("Both have a card in lane 2."),
@@ -38,16 +38,16 @@ LESSON = Lesson(
         LessonStep(
             _STACK,
             {DEFENDER: "d3"},
-            say("The defender draws from lane 3."),
+            say("{role!c} draws from lane {lane}.", role=sentences.DEFENDER, lane=3),
             say("Decks 3, 4 and 5 lie open: everybody sees what is drawn there."),
             {DEFENDER: say("Draw, then lane 3. Its top card lies open.")},
-            say("The defender has one more card."),
+            say("{role!c} has one more card.", role=sentences.DEFENDER),
             (BinmatEvent.DRAW,),
         ),
         LessonStep(
             _STACK,
             {ATTACKER: "p4%2"},
-            say("The attacker stacks a second 4."),
+            say("{role!c} stacks a second 4.", role=sentences.ATTACKER),
             say("4 and 4 make 8, the third power of two: power 3."),
             {ATTACKER: say("Put the other 4 on lane 2: 8 in all, power 3.")},
             say("Two cards face down. What could they be?"),
@@ -56,19 +56,22 @@ LESSON = Lesson(
         LessonStep(
             _COMBAT,
             {DEFENDER: "d4"},
-            say("The defender draws from lane 4."),
+            say("{role!c} draws from lane {lane}.", role=sentences.DEFENDER, lane=4),
             say("Every turn is one action. This one might have gone into lane 2."),
             {DEFENDER: say("Draw, then lane 4. In a real game you might guard lane 2 better.")},
-            say("It is the attacker’s turn."),
+            say("{role!c} is next.", role=sentences.ATTACKER),
             (BinmatEvent.DRAW,),
         ),
         LessonStep(
             _COMBAT,
             {ATTACKER: "c2"},
-            say("The attacker declares combat in lane 2."),
+            sentences.declares(sentences.ATTACKER, 2),
             say("Both stacks are turned up. 8 has power 3, 5 has none."),
             {ATTACKER: say("Combat, then lane 2: both stacks are turned up.")},
-            say("Four damage: the 5 is gone, and the attacker draws three. Now it is a real game."),
+            say(
+                "Four damage: the 5 is gone. {role!c} draws three. Now it is a real game.",
+                role=sentences.ATTACKER,
+            ),
             (BinmatEvent.COMBAT, BinmatEvent.DAMAGE),
         ),
     ),

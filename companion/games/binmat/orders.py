@@ -12,7 +12,7 @@ from typing import NamedTuple
 from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
-from companion.games.binmat.cards import BOUNCE, BREAK, DECK, SHOWN
+from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.state import LANES, State, can_draw
 
@@ -226,7 +226,7 @@ def _hand_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
         return None
     return (
         Reason.NOT_IN_HAND,
-        say("{card} is not in your hand", card=SHOWN.get(order.card, order.card)),
+        say("{card} is not in your hand", card=CARD_TEXTS.get(order.card, order.card)),
         f"playing-{'attacker' if seat is ATTACKER else 'defender'}",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
-from companion.games.binmat.cards import DECK, SHOWN, Cards
+from companion.games.binmat.cards import CARD_TEXTS, DECK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, ROLES, Edition
 from companion.games.binmat.orders import (
     ATTACKER_PILE,
@@ -76,7 +76,7 @@ KIT = Kit(
     ),
     deck=Deck(
         tuple(
-            Card(card, SHOWN[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
+            Card(card, CARD_TEXTS[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + place)
             for place, card in enumerate(DECK)
         ),
         zones={DEFENDER: 0, ATTACKER: 1},
@@ -94,12 +94,12 @@ _KEYS = {
 }
 _FACE_UP_HINTS = {
     Edition.RULEBOOK: {
-        ATTACKER: say("Face up: only ? and >"),
-        DEFENDER: say("Face up: on open stacks, and >"),
+        ATTACKER: say("Face up: only BOUNCE (?) and BREAK (>)"),
+        DEFENDER: say("Face up: only on open stacks, or a BREAK (>)"),
     },
     Edition.HACKMUD: {
-        ATTACKER: say("Face up: ? on empty stacks only"),
-        DEFENDER: say("Face up: on open and empty stacks, and >"),
+        ATTACKER: say("Face up: BOUNCE (?) only on empty stacks"),
+        DEFENDER: say("Face up: only on open or empty stacks, or a BREAK (>)"),
     },
 }
 
@@ -134,9 +134,9 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
         },
         hands={each: known_hand(state, each, viewer) for each in SEATS},
         facts={
-            DEFENDER: _held(state.hands[0]),
+            DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(
-                ", ", (_held(state.hands[1]), deck and say("deck {cards}", cards=deck))
+                ", ", (_hand_text(state.hands[1]), deck and say("deck {cards}", cards=deck))
             ),
         },
         keys=() if viewer is None else keys(state, viewer),
@@ -145,7 +145,7 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
     )
 
 
-def _held(hand: Cards) -> str:
+def _hand_text(hand: Cards) -> str:
     """Return how many cards a seat holds."""
     return say("hand {cards}", cards=len(hand))
 
@@ -166,7 +166,7 @@ def sign(state: State) -> str:
         with_play = say("{role!c}: draw, play or declare combat", role=role)
         return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
     if can_play and state.is_hackmud and seat is DEFENDER:
-        return say("Defender: draw, play or discard")
+        return say("{role!c}: draw, play or discard", role=role)
     return (
         say("{role!c}: draw or play", role=role)
         if can_play

@@ -10,27 +10,26 @@ from __future__ import annotations
 from functools import lru_cache
 
 from companion.core.i18n import joined, say, say_n
-from companion.games.binmat.cards import SHOWN, Cards, listed
+from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
 
 _remembered = lru_cache(maxsize=4096)
 
-FROM_ATTACKER_DECK = say("Attacker draws a card from the attacker deck.")
+ATTACKER, DEFENDER = say("attacker"), say("defender")
+"""The roles: where a player's name is known it is said instead. Piles keep their names."""
+FROM_ATTACKER_DECK = say("{role!c} draws a card from the attacker deck.", role=ATTACKER)
 ATTACKER_RESHUFFLE = say("The attacker discard becomes the attacker deck.")
 BREAK_BEGINS = say("A BREAK face up begins combat at once.")
 BOUNCE_BEGINS = say("A BOUNCE face up begins combat at once.")
 LIES_UP = say("The stack lies face up.")
 CARD_LIES_UP = say("It stays face up in the stack.")
 PASSED_AGAIN = say("It is the second pass in a row, or a later one.")
-CANNOT_DRAW = say("The attacker has no card and no lane to draw from: the defender wins.")
-NO_STACK = say("Defender has no stack here.")
-NO_ATTACKER_STACK = say("Attacker has no stack here.")
+CANNOT_DRAW = say("{role!c} has no card, and no lane to draw from.", role=ATTACKER)
 LAY_UP = say("It lay face up before the combat.")
 TOP_CARD = say("It was the top card of the other stack.")
 BOUNCES = say("The combat bounces: no damage.")
-HOLDS = say("Defender holds the lane.")
+HOLDS = say("{role!c} holds the lane.", role=DEFENDER)
 IS_EMPTY = say("The stack is empty.")
-DEFENDER_EMPTY = say("The defender stack is empty.")
-TRAPPED_ALL = say("TRAPs have emptied the attacker stack.")
+TRAPPED_ALL = say("{role!c} has lost all cards to TRAPs.", role=ATTACKER)
 NO_POWER = say("Both powers are 0.")
 
 # Titles of the parts of a combat.
@@ -53,7 +52,9 @@ def draws(role: str, card: str | None, lane: int) -> str:
     """Say that a card is drawn, by name where it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
-    return say("{role!c} draws {card} from lane {lane}.", role=role, card=SHOWN[card], lane=lane)
+    return say(
+        "{role!c} draws {card} from lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
 
 
 @_remembered
@@ -62,30 +63,27 @@ def is_paid(card: str | None, others: int, lane: int) -> str:
     others."""
     if card is None:
         return say_n(
-            "Attacker draws {n} card from lane {lane}.",
-            "Attacker draws {n} cards from lane {lane}.",
+            "{role!c} draws {n} card from lane {lane}.",
+            "{role!c} draws {n} cards from lane {lane}.",
             others,
+            role=ATTACKER,
             lane=lane,
         )
     if not others:
-        return say("Attacker draws {card} from lane {lane}.", card=SHOWN[card], lane=lane)
+        return draws(ATTACKER, card, lane)
     return say_n(
-        "Attacker draws {card} and {n} more card from lane {lane}.",
-        "Attacker draws {card} and {n} more cards from lane {lane}.",
+        "{role!c} draws {card} and {n} more card from lane {lane}.",
+        "{role!c} draws {card} and {n} more cards from lane {lane}.",
         others,
-        card=SHOWN[card],
+        role=ATTACKER,
+        card=CARD_TEXTS[card],
         lane=lane,
     )
 
 
 def lacks(lane: int, due: int, paid: int) -> str:
     """Return why the attacker has won: a lane deck has too few cards."""
-    return say(
-        "Lane {lane} owes {due} and has only {paid}: the attacker wins.",
-        lane=lane,
-        due=due,
-        paid=paid,
-    )
+    return say("Lane {lane} owes {due} and has only {paid}.", lane=lane, due=due, paid=paid)
 
 
 @_remembered
@@ -104,7 +102,7 @@ def plays_down(role: str, lane: int) -> str:
 def plays_up(role: str, card: str, lane: int) -> str:
     """Say that a card is played openly."""
     return say(
-        "{role!c} plays {card} face up in lane {lane}.", role=role, card=SHOWN[card], lane=lane
+        "{role!c} plays {card} face up in lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
     )
 
 
@@ -113,9 +111,13 @@ def discards(role: str, card: str, lane: int) -> str:
     """Say that a card is discarded. The attacker draws for it."""
     if role == "attacker":
         return say(
-            "Attacker discards {card} and draws two from the attacker deck.", card=SHOWN[card]
+            "{role!c} discards {card} and draws two from the attacker deck.",
+            role=role,
+            card=CARD_TEXTS[card],
         )
-    return say("Defender discards {card} to lane {lane}.", card=SHOWN[card], lane=lane)
+    return say(
+        "{role!c} discards {card} to lane {lane}.", role=role, card=CARD_TEXTS[card], lane=lane
+    )
 
 
 @_remembered
@@ -126,12 +128,12 @@ def passes(role: str) -> str:
 
 def loses_hand(role: str, cards: Cards) -> str:
     """Say that passing has cost the hand."""
-    return say("{role!c} loses the hand: {cards}.", role=role, cards=listed(cards))
+    return say("{role!c} loses the hand: {cards}.", role=role, cards=cards_text(cards))
 
 
 def all_turns_over(turns: int) -> str:
     """Return why the defender has won."""
-    return say("All {turns} turns are over: the defender wins.", turns=turns)
+    return say("All {turns} turns are over.", turns=turns)
 
 
 # ---- combats ---------------------------------------------------------------------------------------------------------
@@ -139,7 +141,13 @@ def all_turns_over(turns: int) -> str:
 
 def opens(role: str, cards: Cards) -> str:
     """Say that a stack is turned up."""
-    return say("{role!c} opens {cards}.", role=role, cards=listed(cards))
+    return say("{role!c} opens {cards}.", role=role, cards=cards_text(cards))
+
+
+@_remembered
+def has_no_stack(role: str) -> str:
+    """Say that a side has no card where combat is."""
+    return say("{role!c} has no stack here.", role=role)
 
 
 def to_lane_discard(role: str, cards: Cards) -> str:
@@ -149,7 +157,7 @@ def to_lane_discard(role: str, cards: Cards) -> str:
         "{role!c}’s {cards} go to the lane discard.",
         len(cards),
         role=role,
-        cards=listed(cards),
+        cards=cards_text(cards),
     )
 
 
@@ -160,7 +168,7 @@ def to_attacker_discard(role: str, cards: Cards) -> str:
         "{role!c}’s {cards} go to the attacker discard.",
         len(cards),
         role=role,
-        cards=listed(cards),
+        cards=cards_text(cards),
     )
 
 
@@ -169,12 +177,16 @@ def trap_takes(role: str, card: str, taken: str) -> str:
     """Say that a TRAP acts. It takes to its owner's discard pile."""
     if role == "attacker":
         return say(
-            "Attacker’s {card} takes {taken} to the attacker discard.",
-            card=SHOWN[card],
-            taken=SHOWN[taken],
+            "{role!c}’s {card} takes {taken} to the attacker discard.",
+            role=role,
+            card=CARD_TEXTS[card],
+            taken=CARD_TEXTS[taken],
         )
     return say(
-        "Defender’s {card} takes {taken} to the lane discard.", card=SHOWN[card], taken=SHOWN[taken]
+        "{role!c}’s {card} takes {taken} to the lane discard.",
+        role=role,
+        card=CARD_TEXTS[card],
+        taken=CARD_TEXTS[taken],
     )
 
 
@@ -183,45 +195,34 @@ def bounced_by(in_attack: bool, in_defence: bool) -> str:
     """Return why a combat does no damage."""
     if in_attack and in_defence:
         return say("Both stacks hold a BOUNCE.")
-    return (
-        say("The attacker stack holds a BOUNCE.")
-        if in_attack
-        else say("The defender stack holds a BOUNCE.")
-    )
+    return say("{role!c} has a BOUNCE.", role=ATTACKER if in_attack else DEFENDER)
 
 
 @_remembered
 def does_damage(damage: int) -> str:
     """Return how much it is."""
     return (
-        say("Attacker does {damage} damage.", damage=damage)
+        say("{role!c} does {damage} damage.", role=ATTACKER, damage=damage)
         if damage
-        else say("Attacker does no damage.")
+        else say("{role!c} does no damage.", role=ATTACKER)
     )
 
 
 @_remembered
 def owes(cards: int) -> str:
     """Return damage that no stack takes."""
-    return say_n(
-        "Lane deck owes the attacker {n} card.", "Lane deck owes the attacker {n} cards.", cards
-    )
+    return say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", cards)
 
 
 @_remembered
 def break_counts_cards(in_attack: bool, power: int, cards: int) -> str:
-    """Explain hackmud's damage by a BREAK in the attacker stack, or in the defender stack."""
-    if in_attack:
-        return say_n(
-            "A BREAK in the attacker stack: the larger of power {power} and {n} defender card.",
-            "A BREAK in the attacker stack: the larger of power {power} and {n} defender cards.",
-            cards,
-            power=power,
-        )
+    """Explain hackmud's damage by a BREAK of the attacker, or of the defender."""
     return say_n(
-        "A BREAK in the defender stack: the larger of power {power} and {n} defender card.",
-        "A BREAK in the defender stack: the larger of power {power} and {n} defender cards.",
+        "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
+        "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
         cards,
+        role=ATTACKER if in_attack else DEFENDER,
+        other=DEFENDER,
         power=power,
     )
 
@@ -244,7 +245,7 @@ def is_worth(power: int) -> str:
 
 
 def level(totals: dict[str, object]) -> str:
-    """Two stacks of one power meet."""
+    """Say that two stacks of one power meet."""
     return say("{total} against {other}.", **totals)
 
 

@@ -32,7 +32,7 @@ class BinmatOptions(Options, frozen=True):
     `deck`: all cards, lane 0 from its top card down, then lane 1 …. `seconds` 0: casual.
     """
 
-    way: Literal["full", "clock", "referee"] = "full"
+    way: Literal["full", "referee"] = "full"
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())

@@ -10,7 +10,7 @@ from typing import Any
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.games.binmat.cards import Cards, listed, parse_cards
+from companion.games.binmat.cards import Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
@@ -65,9 +65,9 @@ def explain(combat: Combat) -> Iterator[str]:
             rule = f"  [{RULE_TITLES[event.rule]}]" if event.rule else ""
             yield f"  {event.text}{why}{rule}"
     yield "Afterwards"
-    yield f"  Defender stack      {_named(combat.defender)}"
-    yield f"  Attacker discard    {_named(combat.to_attacker_discard)}"
-    yield f"  Lane discard        {_named(combat.to_lane_discard)}"
+    yield f"  Defender stack      {_cards_or_none(combat.defender)}"
+    yield f"  Attacker discard    {_cards_or_none(combat.to_attacker_discard)}"
+    yield f"  Lane discard        {_cards_or_none(combat.to_lane_discard)}"
     yield f"  Lane deck owes      {combat.due} card{'' if combat.due == 1 else 's'}"
 
 
@@ -114,8 +114,8 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
     }
 
 
-def _named(cards: Cards) -> str:
-    return listed(cards) or "none"
+def _cards_or_none(cards: Cards) -> str:
+    return cards_text(cards) or "none"
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------

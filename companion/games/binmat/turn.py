@@ -35,7 +35,7 @@ from companion.games.binmat.orders import (
     CardAction,
 )
 from companion.games.binmat.state import LANES, State, can_draw
-from companion.games.events import CommonEvent, EventKind
+from companion.games.events import EventKind
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
@@ -105,7 +105,9 @@ class _Turn:
         elif letter == UP:
             self._play_up(order.card, order.lane)
         elif letter == COMBAT:
-            self.tell(BinmatEvent.COMBAT, sentences.declares(self.role, order.lane), rule="combat")
+            self.add_event(
+                BinmatEvent.COMBAT, sentences.declares(self.role, order.lane), rule="combat"
+            )
             self._fight(order.lane)
         elif letter == DISCARD:
             self._discard(order.card, order.lane)
@@ -140,7 +142,7 @@ class _Turn:
             return replace(after, outcome=self.outcome)
         return after
 
-    def tell(
+    def add_event(
         self,
         kind: EventKind,
         text: str,
@@ -153,25 +155,25 @@ class _Turn:
 
     def _end(self, winner: Seat, reason: str) -> None:
         self.outcome = Outcome(frozenset({winner}), reason)
-        self.tell(CommonEvent.WON, reason, winner, rule="winning")
+        self.events.append(self.outcome.event("winning"))
 
     # ---- drawing ----------------------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
-            self.tell(BinmatEvent.DRAW, sentences.FROM_ATTACKER_DECK, rule="drawing")
+            self.add_event(BinmatEvent.DRAW, sentences.FROM_ATTACKER_DECK, rule="drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
-            text = say("Attacker draws from lane {lane}, which is empty.", lane=lane)
-            self.tell(BinmatEvent.DRAW, text, rule="reshuffle")
-            self._end(
-                ATTACKER, say("Lane {lane} has no card left to draw: the attacker wins.", lane=lane)
+            text = say(
+                "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
             )
+            self.add_event(BinmatEvent.DRAW, text, rule="reshuffle")
+            self._end(ATTACKER, say("Lane {lane} has no card left to draw.", lane=lane))
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
-        self.tell(BinmatEvent.DRAW, sentences.draws(self.role, known, lane), rule="drawing")
+        self.add_event(BinmatEvent.DRAW, sentences.draws(self.role, known, lane), rule="drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
         """Return the top card of a lane deck, where it lies open."""
@@ -181,22 +183,22 @@ class _Turn:
     def _draw_from_lane(self, lane: int, hand: int) -> None:
         """Draw one card into a hand. An empty deck takes its discard pile first."""
         if not self.decks[lane]:
-            self.decks[lane], self.discards[lane] = self._shuffled(self.discards[lane]), ()
+            self.decks[lane], self.discards[lane] = self._shuffle(self.discards[lane]), ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
-            self.tell(BinmatEvent.RESHUFFLE, sentences.reshuffles(lane), rule="reshuffle")
+            self.add_event(BinmatEvent.RESHUFFLE, sentences.reshuffles(lane), rule="reshuffle")
         card, *rest = self.decks[lane]
         self.decks[lane] = tuple(rest)
         self.hands[hand] += (card,)
 
     def _draw_from_attacker_deck(self) -> None:
         if not self.attacker_deck:
-            self.attacker_deck, self.attacker_discard = self._shuffled(self.attacker_discard), ()
-            self.tell(BinmatEvent.RESHUFFLE, sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
+            self.attacker_deck, self.attacker_discard = self._shuffle(self.attacker_discard), ()
+            self.add_event(BinmatEvent.RESHUFFLE, sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
         card, *rest = self.attacker_deck
         self.attacker_deck = tuple(rest)
         self.hands[1] += (card,)
 
-    def _shuffled(self, pile: Cards) -> Cards:
+    def _shuffle(self, pile: Cards) -> Cards:
         """Return a shuffled pile. How it lay before does not matter."""
         cards = sorted(pile)
         self.rng.shuffle(cards)
@@ -213,7 +215,7 @@ class _Turn:
         self._take(card)
         stacks = self.attack if self.seat is ATTACKER else self.defence
         stacks[lane] += (card,)
-        self.tell(
+        self.add_event(
             BinmatEvent.PLAY_DOWN, sentences.plays_down(self.role, lane), rule=self._playing()
         )
 
@@ -222,22 +224,24 @@ class _Turn:
         text = sentences.plays_up(self.role, card, lane)
         if card[0] == BREAK:
             (self.attack if self.seat is ATTACKER else self.defence)[lane] += (card,)
-            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.BREAK_BEGINS, rule="break-up")
+            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.BREAK_BEGINS, rule="break-up")
             self._fight(lane)
         elif self.seat is DEFENDER:
             self.defence[lane] += (card,)
             self.is_up[lane] = True
-            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.LIES_UP, rule=self._playing())
+            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.LIES_UP, rule=self._playing())
         elif card[0] != BOUNCE:
             self.attack[lane] += (card,)
             self.attack_up.add(card)
-            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.CARD_LIES_UP, rule=self._playing())
+            self.add_event(
+                BinmatEvent.PLAY_UP, text, why=sentences.CARD_LIES_UP, rule=self._playing()
+            )
         elif self.before.is_hackmud:
             self.attack[lane] = (card,)
-            self.tell(BinmatEvent.PLAY_UP, text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
+            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
             self._fight(lane)
         else:
-            self.tell(BinmatEvent.PLAY_UP, text, rule="bounce-up")
+            self.add_event(BinmatEvent.PLAY_UP, text, rule="bounce-up")
             self._bounce(card, lane)
 
     def _playing(self) -> str:
@@ -247,7 +251,7 @@ class _Turn:
         """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
         stack = self.defence[lane]
         if stack and not self.is_up[lane]:
-            self.tell(
+            self.add_event(
                 BinmatEvent.REVEAL,
                 sentences.opens(ROLES[DEFENDER], stack),
                 DEFENDER,
@@ -257,11 +261,11 @@ class _Turn:
         kept = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
             text = sentences.to_attacker_discard(ROLES[DEFENDER], back)
-            self.tell(BinmatEvent.MOVED, text, DEFENDER, rule="bounce-up")
+            self.add_event(BinmatEvent.MOVED, text, DEFENDER, rule="bounce-up")
         self.attacker_discard += back
         self.defence[lane], self.is_up[lane] = kept, bool(kept)
         self.discards[lane] += (card,)
-        self.tell(
+        self.add_event(
             BinmatEvent.MOVED, sentences.to_lane_discard(self.role, (card,)), rule="bounce-up"
         )
 
@@ -295,7 +299,7 @@ class _Turn:
             paid += 1
         if paid:
             text = sentences.is_paid(known, paid - 1 if known else paid, lane)
-            self.tell(BinmatEvent.DRAW, text, ATTACKER, rule="damage")
+            self.add_event(BinmatEvent.DRAW, text, ATTACKER, rule="damage")
         if paid < due:
             self._end(ATTACKER, sentences.lacks(lane, due, paid))
 
@@ -305,22 +309,24 @@ class _Turn:
         self._take(card)
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
-            self.tell(
+            self.add_event(
                 BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding"
             )
             return
         self.attacker_discard += (card,)
-        self.tell(BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding")
+        self.add_event(
+            BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding"
+        )
         self._draw_from_attacker_deck()
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.tell(BinmatEvent.PASS, sentences.passes(self.role), rule="turns")
+        self.add_event(BinmatEvent.PASS, sentences.passes(self.role), rule="turns")
         if not _costs_hand(self.before):
             return
         lost, self.hands[self.index] = self.hands[self.index][::-1], ()
         text = sentences.loses_hand(self.role, lost)
-        self.tell(BinmatEvent.HAND_LOST, text, why=sentences.PASSED_AGAIN, rule="passing")
+        self.add_event(BinmatEvent.HAND_LOST, text, why=sentences.PASSED_AGAIN, rule="passing")
         if self.seat is ATTACKER:
             self.attacker_discard += lost
             return

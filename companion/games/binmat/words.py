@@ -12,10 +12,10 @@ OPTION_ROWS = (
         "way",
         say("Way to play"),
         say(
-            "Full game: phones hold the hands. Clock: your own cards, with turns and seconds counted "
-            "here. Referee: the clock, and combats with your cards are worked out."
+            "Full game: phones hold the hands. Real cards: your own deck on the table. Turns and "
+            "seconds are counted here, and combats are worked out."
         ),
-        ((say("Full game"), "full"), (say("Clock"), "clock"), (say("Referee"), "referee")),
+        ((say("Full game"), "full"), (say("Real cards"), "referee")),
     ),
     OptionRow(
         "edition",
@@ -233,12 +233,12 @@ RULES = (
     ),
     Rule(
         "clock",
-        say("Clock and referee"),
+        say("Real cards"),
         say(
             "With real cards the program counts the turns. Ready ends a turn, on either pad, the "
             "table’s button, a phone or the table screen. Holding ready, or A, declares combat: the "
-            "clock stops until it is over. The referee then reads both stacks, laid open in fans, "
-            "and says what happens; hands move the cards."
+            "clock stops until it is over. The camera then reads both stacks, laid open in fans, or "
+            "you tap the cards on a phone. The table screen says what happens; hands move the cards."
         ),
     ),
     Rule(

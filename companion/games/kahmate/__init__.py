@@ -21,7 +21,7 @@ from companion.games.kahmate.lesson import HELP, LESSON
 from companion.games.kahmate.state import (
     KahmateOptions,
     State,
-    dump,
+    details,
     expected,
     first_state,
     lead,
@@ -64,15 +64,15 @@ class Kahmate(Game[State, Action]):
     lesson = LESSON
     help_words = HELP
 
-    def kit(self, options: KahmateOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: KahmateOptions) -> Kit:
         """Return twelve pieces with two faces, a ball, a board of 8 x 11 squares."""
         return board.kit()
 
-    def extras(self, options: KahmateOptions) -> Extras:  # noqa: ARG002
+    def extras(self, options: KahmateOptions) -> Extras:
         """Return a player aid for each side, the strength cards."""
         return EXTRAS
 
-    def setup(self, options: KahmateOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: KahmateOptions, rng: Random) -> State:
         """Return the state in which nothing is placed yet, or the chosen start."""
         return first_state(options)
 
@@ -123,8 +123,11 @@ class Kahmate(Game[State, Action]):
 
     def how_it_ended(self, state: State) -> str:
         """Return that it was a try, or why nobody has won."""
-        winners = state.outcome.winners if state.outcome else ()
-        return say("A try.") if winners else super().how_it_ended(state)
+        if state.outcome and state.outcome.winners:
+            return say("A try.")
+        if state.round - 1 == state.options.round_limit:
+            return say("Turn {number} was the last.", number=state.round - 1)
+        return say("{number} turns, no face-off.", number=state.quiet)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""
@@ -138,13 +141,9 @@ class Kahmate(Game[State, Action]):
         """Return how it ended."""
         return state.outcome
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return everything: what is secret never reaches a state."""
-        return dump(state)
-
-    def dump(self, state: State) -> View:
-        """Return phase, pieces, ball, cards, the face-off that waits, outcome."""
-        return dump(state)
+    def view(self, state: State, seat: Seat | None) -> View:
+        """Return phase, pieces, ball, cards, the face-off that waits: what is secret never reaches a state."""
+        return {**self.common_view(state), **details(state)}
 
     def parse(self, text: str) -> Action:
         """Return the action of a notation. Raises `Malformed`."""
@@ -166,7 +165,7 @@ class Kahmate(Game[State, Action]):
         """Return False while pieces are placed or a face-off waits: hands may have gone ahead."""
         return not state.is_placing and state.course is None
 
-    def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:  # noqa: ARG002
+    def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
         """Return a run, pass or kick without a face-off, unless it won: all of it is open."""
         if not isinstance(action, Run | Pass | Kick) or (
             isinstance(action, Run) and action.into_goal
@@ -186,7 +185,7 @@ class Kahmate(Game[State, Action]):
         """Return what can be tapped in a round."""
         return screen.plays(state, SEATS.index(seat))
 
-    def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:  # noqa: ARG002
+    def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:
         """Return the board after a hand's play, as if every face-off were won."""
         return courses.as_laid(state, action)
 

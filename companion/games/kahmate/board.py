@@ -123,7 +123,7 @@ _CROSSED = {
 """By how far a pass goes (files, ranks): the squares whose inside its line crosses, the nearest to the passer first."""
 
 
-def crossed(start: int, end: int) -> tuple[int, ...]:
+def squares_between(start: int, end: int) -> tuple[int, ...]:
     """Return the squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart,
     whose inside it crosses."""
     files, ranks = file_of(end) - file_of(start), rank_of(end) - rank_of(start)

@@ -23,9 +23,9 @@ from companion.games.kahmate.board import (
     SQUARES,
     TEAMS,
     behind,
-    crossed,
     file_of,
     rank_of,
+    squares_between,
 )
 from companion.games.kahmate.state import EMPTY, Course, FaceOff, Kind, State, layout_of
 
@@ -69,7 +69,7 @@ def _run(state: State, run: Run) -> Course:
 def interceptors(state: State, action: Pass) -> list[int]:
     """Return the standing opponents whose squares a pass crosses, the nearest to the passer first."""
     found = []
-    for square in crossed(action.start, action.end):
+    for square in squares_between(action.start, action.end):
         other = state.board[square]
         if other != EMPTY and not state.down[other] and SEAT_OF[other] != state.seat:
             found.append(other)
@@ -114,8 +114,6 @@ def _beside_or_behind(state: State, carrier: int, came_from: int) -> int:
 
 def as_laid(state: State, action: Action) -> Layout | None:
     """Return how the board lies when a hand has made a play as if every face-off were won.
-
-    None: by no hand.
 
     Tacklers lie on top of the carrier, the first one below the second.
     """

@@ -212,7 +212,7 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
     """Return one action, its squares in the order in which they are tapped, and its label of at
     most 40 characters."""
     if course is None:
-        return Play(str(action), (), say("End turn"), "end")
+        return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
     key = ""
     taps: tuple[Square, ...] = ()
     match action:
@@ -302,7 +302,7 @@ class CardPad(PadGrammar):
 class EndPad(PadGrammar):
     """No keys: ready ends the round."""
 
-    def text(self, draft: tuple[str, ...]) -> str | None:  # noqa: ARG002
+    def text(self, draft: tuple[str, ...]) -> str | None:
         """Return the end of the round."""
         return "."
 

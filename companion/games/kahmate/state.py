@@ -14,7 +14,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_groups
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Options, Outcome, plain_layout, plain_outcome
+from companion.games.base import Options, Outcome
 from companion.games.kahmate.board import (
     AREA,
     BALL,
@@ -213,10 +213,9 @@ def to_act(state: State) -> frozenset[Seat]:
     return frozenset({SEATS[state.seat]})
 
 
-def dump(state: State) -> dict[str, Any]:
-    """Return everything in plain JSON. All of it is public."""
+def details(state: State) -> dict[str, Any]:
+    """Return what a view has of Kahmate alone, in plain JSON. All of it is public."""
     return {
-        "to_act": sorted(to_act(state)),
         "phase": _phase(state),
         "turn": state.round,
         "quiet": state.quiet,
@@ -229,8 +228,6 @@ def dump(state: State) -> dict[str, Any]:
         "runs_left": state.runs_left,
         "cards": {seat: list(hand) for seat, hand in zip(SEATS, state.hands, strict=True)},
         "face_off": _plain_face_off(state),
-        "expected": plain_layout(expected(state)),
-        "outcome": plain_outcome(state.outcome),
     }
 
 

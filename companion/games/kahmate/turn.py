@@ -44,7 +44,7 @@ from companion.games.kahmate.board import (
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
-from companion.games.screen import Tally, Tell
+from companion.games.screen import Headline, Tally
 
 STARTERS = ("south", "north")
 _CARD = say("card")
@@ -73,7 +73,7 @@ def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[Stat
         _succeed(turn, course)
     elif isinstance(action, EndRound):
         turn.end_round(_ENDS[state.seat])
-    return turn.step()
+    return turn.result()
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Turn:
     tallies: tuple[Tally, ...] = ()
     """To be shown with the next stage."""
     told: str = ""
-    """What the sign tells of those sums."""
+    """The headline of those sums."""
     changes: dict[str, Any] = field(default_factory=dict)
     """What else of the state is different afterwards."""
     _told: int = 0
@@ -101,7 +101,9 @@ class _Turn:
             self.state.ball,
         )
 
-    def tell(self, kind: EventKind, seat: int | None, text: str, rule: str, **more: Any) -> None:
+    def add_event(
+        self, kind: EventKind, seat: int | None, text: str, rule: str, **more: Any
+    ) -> None:
         """Add an event."""
         self.events.append(
             Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more)
@@ -118,10 +120,15 @@ class _Turn:
         """
         events = tuple(self.events[self._told :])
         self._told = len(self.events)
-        tells = (Tell(self.told, "sums"),) if self.tallies else ()
+        headlines = (Headline(self.told, "sums"),) if self.tallies else ()
         self.stages.append(
             Stage(
-                title, {}, events, self.layout() if is_decided else None, self.tallies, tells=tells
+                title,
+                {},
+                events,
+                self.layout() if is_decided else None,
+                self.tallies,
+                headlines=headlines,
             )
         )
         self.tallies = ()
@@ -143,7 +150,7 @@ class _Turn:
             )
         else:
             text = say("{piece!c} has the ball on {square}.", piece=PIECE_NAMES[piece], square=name)
-        self.tell(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
+        self.add_event(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Have hands turn pieces over: they lie until the end of their owner's next round."""
@@ -153,7 +160,7 @@ class _Turn:
             text = say(
                 "{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name
             )
-            self.tell(
+            self.add_event(
                 KahmateEvent.TURNED_OVER,
                 SEAT_OF[piece],
                 text,
@@ -170,7 +177,7 @@ class _Turn:
         Pieces that have lain through a whole round of their owner stand up.
         """
         seat = self.state.seat
-        self.tell(KahmateEvent.ROUND_END, seat, text, "round")
+        self.add_event(KahmateEvent.ROUND_END, seat, text, "round")
         risen = []
         for piece in TEAMS[seat]:
             if self.down[piece]:
@@ -186,28 +193,33 @@ class _Turn:
                     piece=PIECE_NAMES[piece],
                     square=name,
                 )
-            self.tell(KahmateEvent.STANDS_UP, seat, text, "turned-over", square=name)
+            self.add_event(KahmateEvent.STANDS_UP, seat, text, "turned-over", square=name)
         if risen:
             self.stage(_STAND_UP)
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
-        """End in a tie when the last round is over, or the last one of those that may go by without a face-off."""
+        """End in a draw when the last round is over, or the last one of those that may go by without a face-off."""
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
             reason = say(
-                "Turn {number} was the last one, without a try: a tie.", number=state.round
+                "Turn {number} was the last one, without a try: a draw.", number=state.round
             )
         elif options.quiet_limit and quiet >= options.quiet_limit:
-            reason = say("{number} turns without a face-off: a tie.", number=quiet)
+            reason = say("{number} turns without a face-off: a draw.", number=quiet)
         else:
             return
-        self.tell(CommonEvent.TIE, None, reason, "limits")
-        self.changes["outcome"] = Outcome(frozenset(), reason)
+        self.end(frozenset(), reason, "limits")
 
-    def step(self) -> Step[State]:
+    def end(self, winners: frozenset[Seat], reason: str, rule: str) -> None:
+        """End the game."""
+        outcome = Outcome(winners, reason)
+        self.events.append(outcome.event(rule))
+        self.changes["outcome"] = outcome
+
+    def result(self) -> Step[State]:
         """Return what is answered. What was said after the last stage belongs to it."""
         if self.stages and (rest := tuple(self.events[self._told :])):
             self.stages[-1] = replace(self.stages[-1], events=(*self.stages[-1].events, *rest))
@@ -229,12 +241,12 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
             for role, at in zip(ROLES, placement.squares, strict=True)
         )
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=joined(", ", told))
-        turn.tell(CommonEvent.PLACED, seat, text, "setting-up")
+        turn.add_event(CommonEvent.PLACED, seat, text, "setting-up")
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
-    turn.tell(KahmateEvent.BALL, None, text, "setting-up", square=name)
-    turn.tell(
+    turn.add_event(KahmateEvent.BALL, None, text, "setting-up", square=name)
+    turn.add_event(
         KahmateEvent.BEGINS,
         starter,
         say("{side!c} begins.", side=SIDE_NAMES[starter]),
@@ -242,7 +254,7 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
     )
     turn.stage(say("Put the pieces out"))
     turn.changes = {"seat": starter}
-    return turn.step()
+    return turn.result()
 
 
 # ---- actions -----------------------------------------------------------------------------------------------------
@@ -264,14 +276,14 @@ def _announce(turn: _Turn, course: Course) -> None:
             text = _runs(mover, places[mover], course.end)
         case Kind.TACKLE:
             to, why = NAMES[state.ball], say("Both choose a card.")
-            text = _tackled(course, met[0])
+            text = _tackle_text(course, met[0])
         case Kind.PASS:
             to = NAMES[course.ball]
             text = say("{piece!c} passes from {start} to {end}.", **parts, end=to)
         case Kind.KICK:
             to = NAMES[course.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    turn.tell(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
+    turn.add_event(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
 
 
 @cache
@@ -295,7 +307,7 @@ def _runs(piece: int, start: int, end: int) -> str:
     )
 
 
-def _tackled(course: Course, target: str) -> str:
+def _tackle_text(course: Course, target: str) -> str:
     first, *others = (PIECE_NAMES[piece] for piece in course.movers)
     if others:
         return say(
@@ -316,12 +328,11 @@ def _succeed(turn: _Turn, course: Course) -> None:
     if course.ball != state.ball and mover != state.carrier:
         name = NAMES[state.ball]
         text = say("{piece!c} takes the ball on {square}.", piece=PIECE_NAMES[mover], square=name)
-        turn.tell(KahmateEvent.BALL, state.seat, text, "loose-ball", square=name)
+        turn.add_event(KahmateEvent.BALL, state.seat, text, "loose-ball", square=name)
     turn.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        turn.tell(CommonEvent.WON, state.seat, reason, "try")
-        turn.changes["outcome"] = Outcome(frozenset({SEATS[state.seat]}), reason)
+        turn.end(frozenset({SEATS[state.seat]}), reason, "try")
     turn.stage(_title(turn, course))
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
@@ -368,7 +379,7 @@ def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
         turn.stage(_FACE_OFF)
     else:
         _stop_run(turn, course, face_off)
-    return turn.step()
+    return turn.result()
 
 
 Parts = tuple[tuple[str, int], ...]
@@ -393,7 +404,7 @@ class _Sum:
 
 
 @lru_cache(maxsize=1024)
-def _compared(attack: Parts, defence: Parts) -> str:
+def _comparison(attack: Parts, defence: Parts) -> str:
     """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
     one, other = (
         joined(" + ", (joined(" ", (name, str(number))) for name, number in parts))
@@ -404,11 +415,11 @@ def _compared(attack: Parts, defence: Parts) -> str:
 
 def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     """Say who wins the face-off, and by which sums."""
-    why = _compared(attack.parts, defence.parts)
+    why = _comparison(attack.parts, defence.parts)
     totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
-        turn.tell(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
+        turn.add_event(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = max(attack, defence, key=lambda each: each.total)
     text = say(
@@ -421,11 +432,11 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
         text = say(
             "{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side
         )
-    turn.tell(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
+    turn.add_event(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
-    """What came of a face-off, for both, in at most 40 letters."""
+    """Say what came of a face-off, for both, in at most 40 letters."""
     totals = {"more": max(attack, defence), "less": min(attack, defence)}
     side, other = SIDE_NAMES[state.seat], SIDE_NAMES[1 - state.seat]
     if attack == defence:
@@ -463,7 +474,7 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     )
     if not first:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
-        turn.tell(KahmateEvent.REFILLED, None, text, "face-off")
+        turn.add_event(KahmateEvent.REFILLED, None, text, "face-off")
     turn.changes["hands"] = (first or FULL_HAND, second or FULL_HAND)
 
 
@@ -476,7 +487,7 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     turn.changes["ran"] = (*state.ran, mover)
     name = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", piece=PIECE_NAMES[mover], square=name)
-    turn.tell(
+    turn.add_event(
         KahmateEvent.STOPPED,
         state.seat,
         text,
@@ -505,7 +516,7 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
     if ahead < 0:
         name = NAMES[state.ball]
         text = say("{piece!c} keeps the ball on {square}.", piece=PIECE_NAMES[carrier], square=name)
-        turn.tell(KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=name)
+        turn.add_event(KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=name)
         turn.turn_over(course.movers)
     else:
         if ahead > CLEAR_LEAD:

@@ -24,13 +24,13 @@ OPTION_ROWS = (
     OptionRow(
         "round_limit",
         say("Turn limit"),
-        say("Without a try in this many turns, both sides’ counted together, the game is a tie."),
+        say("Without a try in this many turns, both sides’ counted together, the game is a draw."),
         ((say("None"), 0), ("20", 20), ("40", 40), ("60", 60)),
     ),
     OptionRow(
         "quiet_limit",
         say("Quiet turns"),
-        say("The game is a tie after this many turns in a row without a face-off."),
+        say("The game is a draw after this many turns in a row without a face-off."),
         ((say("No limit"), 0), ("6", 6), ("10", 10), ("20", 20)),
     ),
 )
@@ -197,7 +197,7 @@ RULES = (
         "limits",
         say("Limits"),
         say(
-            "There is no limit of turns unless you agree on one before the game. Then it is a tie when the last turn "
+            "There is no limit of turns unless you agree on one before the game. Then it is a draw when the last turn "
             "is over without a try, or after the agreed number of turns in a row without a face-off. The turns of "
             "both sides are counted together."
         ),
@@ -230,8 +230,8 @@ _POINTS = (
     AidPoint(
         say("Face-off"),
         say(
-            "Each adds one secret card. The higher total wins, and a tie is played again. All six spent: you get them "
-            "back."
+            "Each adds one secret card. The higher total wins; equal totals are played again. All six spent: "
+            "you get them back."
         ),
     ),
 )

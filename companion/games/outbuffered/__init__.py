@@ -13,8 +13,8 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import Game, Outcome, Step, View, plain_layout, plain_outcome
-from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, ground_of, kit_of
+from companion.games.base import Game, Outcome, Step, View
+from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, kit_of, terrain_of
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
@@ -60,20 +60,20 @@ class Outbuffered(Game[State, str]):
         camera reads."""
         return kit_of(options.board, options.tiles)
 
-    def extras(self, options: OutbufferedOptions) -> Extras:  # noqa: ARG002
+    def extras(self, options: OutbufferedOptions) -> Extras:
         """Return a player aid for each side, orders as tiles."""
         return EXTRAS
 
     def options(self, raw: Mapping[str, Any]) -> OutbufferedOptions:
         """Convert the options. Refuse a board that cannot be read."""
         options: OutbufferedOptions = super().options(raw)
-        ground_of(options.board)
+        terrain_of(options.board)
         return options
 
-    def setup(self, options: OutbufferedOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: OutbufferedOptions, rng: Random) -> State:
         """Return robots on their start tiles, flags on their bases."""
-        ground = ground_of(options.board)
-        return State(options, ground, ground.starts, ground.bases)
+        terrain = terrain_of(options.board)
+        return State(options, terrain, terrain.starts, terrain.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""
@@ -84,11 +84,11 @@ class Outbuffered(Game[State, str]):
         if seat in self.to_act(state):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
-    def random_action(self, state: State, seat: Seat, rng: Random) -> str:  # noqa: ARG002
+    def random_action(self, state: State, seat: Seat, rng: Random) -> str:
         """Return any three orders."""
         return "".join(rng.choices("UDLRIS", k=3))
 
-    def examples(self, state: State, seat: Seat) -> tuple[str, ...]:  # noqa: ARG002
+    def examples(self, state: State, seat: Seat) -> tuple[str, ...]:
         """Return buffers towards their flag, with or without a shot."""
         return ("UUR", "URU", "UUS", "URS") if state.turn == 1 else ()
 
@@ -105,7 +105,7 @@ class Outbuffered(Game[State, str]):
         """Return each order."""
         return [key.label for letter in action for key in _PAD.keys if key.letter == letter]
 
-    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
+    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out both buffers, pair by pair."""
         return play(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
@@ -118,22 +118,25 @@ class Outbuffered(Game[State, str]):
         return lead(state)
 
     def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, or that a robot that was hit cannot start again."""
+        """Return that a flag is home, that a robot that was hit cannot start again, or which limit ended it."""
         winner = next(iter(state.outcome.winners), None) if state.outcome else None
-        if winner is None:
-            return super().how_it_ended(state)
-        other = self.sides[winner.other].name
+        options = state.options
+        if winner and state.off_board:
+            return say("{side!c} is shut out.", side=self.sides[winner.other].name)
+        if winner:
+            return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
-            return say("{side!c} cannot start again.", side=other)
-        return say("Home with {other}’s flag.", other=other)
+            return say("Neither can start again.")
+        if state.robots == state.terrain.bases and state.flags == (None, None):
+            return say("Both flags came home.")
+        if state.turn - 1 == options.turn_limit:
+            return say("Turn {number} was the last.", number=options.turn_limit)
+        return say("{number} quiet turns.", number=state.quiet)
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return the whole state: everything on the board is public. Sealed buffers never reach a state."""
-        return self.dump(state)
-
-    def dump(self, state: State) -> View:
+    def view(self, state: State, seat: Seat | None) -> View:
         """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.
 
+        Everything on the board is public. Sealed buffers never reach a state.
         `quiet` turns in a row have brought neither a flag taken nor a robot hit.
         """
         flags = {
@@ -141,20 +144,18 @@ class Outbuffered(Game[State, str]):
             for seat, flag in zip(SEATS, state.flags, strict=True)
         }
         return {
-            "to_act": sorted(self.to_act(state)),
+            **self.common_view(state),
             "turn": state.turn,
             "quiet": state.quiet,
             "robots": {seat: str(square) for seat, square in zip(SEATS, state.robots, strict=True)},
             "flags": flags,
-            "expected": plain_layout(self.expected(state)),
-            "outcome": plain_outcome(state.outcome),
         }
 
     def expected(self, state: State) -> Layout | None:
         """Return the layout, flags under the robots that stand on them or carry them."""
         return None if state.off_board else layout_of(state.robots, state.flags)
 
-    def pad(self, state: State, seat: Seat) -> PadGrammar:  # noqa: ARG002
+    def pad(self, state: State, seat: Seat) -> PadGrammar:
         """Return three keys, each an order."""
         return _PAD
 
@@ -191,7 +192,7 @@ class Outbuffered(Game[State, str]):
                 say("to {square}: you take their flag", square=there),
                 squares,
             )
-        if there == state.ground.bases[index]:
+        if there == state.terrain.bases[index]:
             return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
         return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
 

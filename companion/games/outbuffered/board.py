@@ -40,7 +40,7 @@ OWN = (say("robot"), say("flag"))
 
 
 @dataclass(frozen=True)
-class Ground:
+class Terrain:
     """The board as the rules need it. Seats are indexed 0 (South) and 1 (North)."""
 
     files: int
@@ -95,7 +95,7 @@ class Ground:
 
 
 @lru_cache(maxsize=64)
-def ground_of(board: str) -> Ground:
+def terrain_of(board: str) -> Terrain:
     """Read a board's text map: each of `s S n N` (starts and bases of South and North) exactly once."""
     tiles = parse_map(board, ".#sSnN")
     special = {}
@@ -109,7 +109,7 @@ def ground_of(board: str) -> Ground:
             )
             raise Malformed(text)
         special[character] = found[0]
-    return Ground(
+    return Terrain(
         tiles.files,
         tiles.ranks,
         frozenset(tiles.squares_of("#")),
@@ -135,24 +135,24 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
 
     `has_tiles`: orders lie as tiles that the camera reads.
     """
-    ground = ground_of(board)
+    terrain = terrain_of(board)
     marks = [
-        Mark(ground.starts[0], "start-s", Seat.SOUTH),
-        Mark(ground.bases[0], "base-s", Seat.SOUTH),
-        Mark(ground.starts[1], "start-n", Seat.NORTH),
-        Mark(ground.bases[1], "base-n", Seat.NORTH),
-        *(Mark(wall, "wall") for wall in sorted(ground.walls)),
+        Mark(terrain.starts[0], "start-s", Seat.SOUTH),
+        Mark(terrain.bases[0], "base-s", Seat.SOUTH),
+        Mark(terrain.starts[1], "start-n", Seat.NORTH),
+        Mark(terrain.bases[1], "base-n", Seat.NORTH),
+        *(Mark(wall, "wall") for wall in sorted(terrain.walls)),
     ]
     printed = Board(
-        say("standard") if board == STANDARD_MAP else f"{ground.files} x {ground.ranks}",
-        ground.files,
-        ground.ranks,
+        say("standard") if board == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
+        terrain.files,
+        terrain.ranks,
         square_mm=46,
         gap_mm=3,
         corners=(0, 1, 2, 3),
         marks=tuple(marks),
         labels_in_squares=True,
-        holes=ground.walls,
+        holes=terrain.walls,
     )
     faces = (
         Face(ROBOTS[0], "robot-s", (20,), 10.0, Seat.SOUTH),

@@ -152,13 +152,13 @@ def _who(seat: int, square: Square) -> dict[str, str]:
 
 @cache
 def both_want(square: Square) -> str:
-    """Both bounce off one tile."""
+    """Say that both bounce off one tile."""
     return say("Both want {square}. Nobody gets it.", square=str(square))
 
 
 @cache
 def bumps_into(seat: int, what: str) -> str:
-    """One bounces: off the other `robot`, a `wall`, the `edge` or its own `flag`."""
+    """Say that one bounces: off the other `robot`, a `wall`, the `edge` or its own `flag`."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     match what:
         case "robot":
@@ -171,8 +171,8 @@ def bumps_into(seat: int, what: str) -> str:
 
 
 @cache
-def shot_told(seat: int, *, is_flag_lost: bool) -> str:
-    """One is hit, and perhaps loses the flag."""
+def shot_headline(seat: int, *, is_flag_lost: bool) -> str:
+    """Say that one is hit, and perhaps loses the flag."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_flag_lost:
         return say("{side!c} hits {other}. The flag drops.", **who)
@@ -180,8 +180,8 @@ def shot_told(seat: int, *, is_flag_lost: bool) -> str:
 
 
 @cache
-def flag_told(seat: int, *, is_home: bool) -> str:
-    """A flag is taken, or brought home."""
+def flag_headline(seat: int, *, is_home: bool) -> str:
+    """Say that a flag is taken, or brought home."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_home:
         return say("{side!c} brings {other}’s flag home", **who)
@@ -189,8 +189,8 @@ def flag_told(seat: int, *, is_home: bool) -> str:
 
 
 @cache
-def missed_told(seat: int) -> str:
-    """A shot hits nobody."""
+def miss_headline(seat: int) -> str:
+    """Say that a shot hits nobody."""
     return say("{side!c} hits nobody", side=NAMES[seat])
 
 

@@ -25,10 +25,10 @@ from companion.games.outbuffered.board import (
     SOUTH,
     STANDARD_MAP,
     STEPS,
-    Ground,
+    Terrain,
 )
 from companion.games.outbuffered.events import OutbufferedEvent
-from companion.games.screen import Tell
+from companion.games.screen import Headline
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
 _STAYS_UNDER = say("It stays under the robot and moves with it.")
@@ -65,7 +65,7 @@ class State:
     """
 
     options: OutbufferedOptions
-    ground: Ground
+    terrain: Terrain
     robots: tuple[Square, Square]
     flags: tuple[Square | None, Square | None]
     turn: int = 1
@@ -100,7 +100,13 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
         told = tuple(turn.events)
         stages.append(
-            Stage(sentences.step_title(number), orders, told, turn.layout(), tells=_tells(turn))
+            Stage(
+                sentences.step_title(number),
+                orders,
+                told,
+                turn.layout(),
+                headlines=_headlines(turn),
+            )
         )
         events += turn.events
         if turn.outcome:
@@ -118,12 +124,12 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
-    """End in a tie when the last turn is over, or the last one of those that may go by `quiet`."""
+    """End in a draw when the last turn is over, or the last one of those that may go by `quiet`."""
     options, number = turn.state.options, turn.state.turn
     if number == options.turn_limit:
-        _finish(turn, (), say("Turn {number} was the last one: a tie.", number=number), "ties")
+        _finish(turn, (), say("Turn {number} was the last one: a draw.", number=number), "ties")
     elif options.quiet_limit and quiet >= options.quiet_limit:
-        text = say("{number} turns without a flag taken or a robot hit: a tie.", number=quiet)
+        text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
         _finish(turn, (), text, "ties")
 
 
@@ -135,7 +141,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     places: list[Square] = []
     for command in entered:
         if command in STEPS:
-            target = state.ground.neighbour(turn.robots[index], _direction(state, index, command))
+            target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
             if target is not None and _refusal(turn, index, command, target) is None:
                 turn.robots[index] = target
                 _pick_up(turn, index)
@@ -162,7 +168,7 @@ class _Turn:
     outcome: Outcome | None = None
     off_board: bool = False
 
-    def tell(self, kind: EventKind, seat: int | None, text: str, **more: Any) -> None:
+    def add_event(self, kind: EventKind, seat: int | None, text: str, **more: Any) -> None:
         """Add an event."""
         who = None if seat is None else SEATS[seat]
         places = {k: str(v) for k, v in more.items() if k in ("square", "to") and v is not None}
@@ -198,16 +204,16 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 
 def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tuple[str, str] | None:
-    """Return why a move bounces without the other robot, and off what; None: it does not."""
+    """Return why a move bounces without the other robot, and off what. None: it does not."""
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
-        if tried in state.ground.walls:
+        if tried in state.terrain.walls:
             return sentences.into_wall(command, tried), "wall"
         is_turned = seat == NORTH and state.options.directions == "seat"
         return sentences.off_board(command, is_turned=is_turned), "edge"
     if turn.flags[seat] == target:
-        home = target == state.ground.bases[seat] and turn.flags[1 - seat] is None
+        home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
         if not home or state.options.own_flag_blocks_base:
             return sentences.own_flag(seat, target), "flag"
     return None
@@ -215,13 +221,15 @@ def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tup
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the moves of one step, both at once."""
-    ground, state = turn.state.ground, turn.state
+    terrain, state = turn.state.terrain, turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
     why: dict[int, str] = {}
     turn.bumped = {}
     for seat in movers:
-        targets[seat] = ground.neighbour(turn.robots[seat], _direction(state, seat, commands[seat]))
+        targets[seat] = terrain.neighbour(
+            turn.robots[seat], _direction(state, seat, commands[seat])
+        )
         if reason := _refusal(turn, seat, commands[seat], targets[seat]):
             why[seat], turn.bumped[seat] = reason
     if (tried := targets[0]) is not None and tried == targets[1]:
@@ -246,18 +254,20 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
 def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
     """Say what one seat's command did, and pick up a flag where a move ended on it."""
     if command == "I":
-        turn.tell(CommonEvent.IDLE, seat, sentences.idles(seat, before), square=before)
+        turn.add_event(CommonEvent.IDLE, seat, sentences.idles(seat, before), square=before)
         return
     if command == "S":
         return
     if why:
         edge = _direction(turn.state, seat, command)
         text = sentences.bounces(seat, before)
-        turn.tell(CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why, rule="bounce")
+        turn.add_event(
+            CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why, rule="bounce"
+        )
         return
     here = turn.robots[seat]
     text = sentences.goes(seat, command, before, here)
-    turn.tell(CommonEvent.MOVE, seat, text, square=before, to=here, rule="commands")
+    turn.add_event(CommonEvent.MOVE, seat, text, square=before, to=here, rule="commands")
     _pick_up(turn, seat)
 
 
@@ -266,7 +276,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     other, here = 1 - seat, turn.robots[seat]
     if turn.flags[other] == here:
         turn.flags[other] = None
-        turn.tell(
+        turn.add_event(
             OutbufferedEvent.FLAG_TAKEN,
             seat,
             sentences.takes_flag(seat, here),
@@ -278,10 +288,10 @@ def _pick_up(turn: _Turn, seat: int) -> None:
 
 def _homecoming(turn: _Turn) -> None:
     """Make the win check after the moves."""
-    bases = turn.state.ground.bases
+    bases = turn.state.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        _finish(turn, (), say("Both bring the flag home in the same step: a tie."), "ties")
+        _finish(turn, (), say("Both bring the flag home in the same step: a draw."), "ties")
     elif home:
         seat = home[0]
         _finish(turn, (seat,), sentences.brings_home(seat, bases[seat]), "winning")
@@ -289,17 +299,12 @@ def _homecoming(turn: _Turn) -> None:
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.tell(
-        CommonEvent.WON if winners else CommonEvent.TIE,
-        winners[0] if winners else None,
-        reason,
-        rule=rule,
-    )
+    turn.events.append(turn.outcome.event(rule))
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the shots of one step, both at once, and the way home of whoever is hit."""
-    fire = turn.state.ground.lines_of_fire
+    fire = turn.state.terrain.lines_of_fire
     hit = []
     for seat in (SOUTH, NORTH):
         if commands[seat] != "S":
@@ -307,7 +312,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         here, there = turn.robots[seat], turn.robots[1 - seat]
         if there in fire[here]:
             hit.append(1 - seat)
-            turn.tell(
+            turn.add_event(
                 CommonEvent.SHOT,
                 seat,
                 sentences.hits(seat, there),
@@ -316,7 +321,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
                 rule="shots",
             )
         else:
-            turn.tell(
+            turn.add_event(
                 CommonEvent.MISS,
                 seat,
                 sentences.misses(seat),
@@ -326,12 +331,12 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
             )
     if not hit:
         return
-    starts = turn.state.ground.starts
+    starts = turn.state.terrain.starts
     for seat in hit:
         if turn.flags[1 - seat] is None:
             turn.flags[1 - seat] = turn.robots[seat]
             text = sentences.drops_flag(seat, turn.robots[seat])
-            turn.tell(
+            turn.add_event(
                 OutbufferedEvent.FLAG_DROPPED, seat, text, square=turn.robots[seat], rule="flags"
             )
     left = {seat: turn.robots[seat] for seat in hit}
@@ -339,75 +344,81 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
         turn.robots[seat] = starts[seat]
     shut_out = [s for s in hit if turn.robots[1 - s] == starts[s] or turn.flags[s] == starts[s]]
     if shut_out:
-        _start_blocked(turn, shut_out)
+        _end_by_blocked_start(turn, shut_out)
         return
     for seat in sorted(hit):
         text = sentences.returns(seat, starts[seat])
-        turn.tell(
+        turn.add_event(
             OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots"
         )
         _pick_up(turn, seat)
 
 
-def _tells(turn: _Turn) -> tuple[Tell, ...]:
-    """What the sign tells of a step: bumps, then flags, then shots, then how the game ended."""
-    tells: list[Tell] = []
+def _headlines(turn: _Turn) -> tuple[Headline, ...]:
+    """Return the headlines of a step: bumps, then flags, then shots, then how the game ended."""
+    headlines: list[Headline] = []
     off = set(turn.bumped.values())
     if (
         len(turn.bumped) == 2
         and len(off) == 1
         and off.isdisjoint(("robot", "wall", "edge", "flag"))
     ):
-        tells.append(Tell(sentences.both_want(Square.parse(off.pop())), "bump", ROBOTS))
+        headlines.append(Headline(sentences.both_want(Square.parse(off.pop())), "bump", ROBOTS))
     else:
         for seat, what in sorted(turn.bumped.items()):
             faces = (ROBOTS[seat], ROBOTS[1 - seat]) if what == "robot" else (ROBOTS[seat],)
-            tells.append(Tell(sentences.bumps_into(seat, what), "bump", faces))
+            headlines.append(Headline(sentences.bumps_into(seat, what), "bump", faces))
     of_kind: dict[EventKind, list[int]] = {}
     for event in turn.events:
         if event.seat:
             of_kind.setdefault(event.kind, []).append(SEATS.index(event.seat))
     for seat in of_kind.get(OutbufferedEvent.FLAG_TAKEN, ()):
-        tells.append(
-            Tell(sentences.flag_told(seat, is_home=False), "taken", (ROBOTS[seat], FLAGS[1 - seat]))
+        headlines.append(
+            Headline(
+                sentences.flag_headline(seat, is_home=False),
+                "taken",
+                (ROBOTS[seat], FLAGS[1 - seat]),
+            )
         )
     hits, misses = of_kind.get(CommonEvent.SHOT, []), of_kind.get(CommonEvent.MISS, [])
     if len(hits) == 2:
-        tells.append(Tell(sentences.BOTH_HIT, "hit", ROBOTS))
+        headlines.append(Headline(sentences.BOTH_HIT, "hit", ROBOTS))
     elif hits:
         dropped = OutbufferedEvent.FLAG_DROPPED in of_kind
-        text = sentences.shot_told(hits[0], is_flag_lost=dropped)
-        tells.append(Tell(text, "hit", (ROBOTS[hits[0]], ROBOTS[1 - hits[0]])))
+        text = sentences.shot_headline(hits[0], is_flag_lost=dropped)
+        headlines.append(Headline(text, "hit", (ROBOTS[hits[0]], ROBOTS[1 - hits[0]])))
     elif misses:
-        tells.append(
-            Tell(sentences.missed_told(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS)
+        headlines.append(
+            Headline(
+                sentences.miss_headline(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS
+            )
         )
     if turn.outcome:
-        tells.append(_end_told(turn, turn.outcome))
-    elif not tells and len(of_kind.get(CommonEvent.IDLE, ())) == 2:
-        tells.append(Tell(sentences.BOTH_WAIT))
-    return tuple(tells)
+        headlines.append(_end_headline(turn, turn.outcome))
+    elif not headlines and len(of_kind.get(CommonEvent.IDLE, ())) == 2:
+        headlines.append(Headline(sentences.BOTH_WAIT))
+    return tuple(headlines)
 
 
-def _end_told(turn: _Turn, outcome: Outcome) -> Tell:
+def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
     winner = next((SEATS.index(seat) for seat in outcome.winners), None)
     if winner is None or turn.off_board:
-        return Tell(outcome.reason)
-    return Tell(
-        sentences.flag_told(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner])
+        return Headline(outcome.reason)
+    return Headline(
+        sentences.flag_headline(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner])
     )
 
 
-def _start_blocked(turn: _Turn, shut_out: list[int]) -> None:
-    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a tie."""
+def _end_by_blocked_start(turn: _Turn, shut_out: list[int]) -> None:
+    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a draw."""
     turn.off_board = True
     if len(shut_out) == 2:
         _finish(
-            turn, (), say("Neither robot can return to its start tile: a tie."), "start-blocked"
+            turn, (), say("Neither robot can return to its start tile: a draw."), "start-blocked"
         )
         return
     loser = shut_out[0]
-    start = turn.state.ground.starts[loser]
+    start = turn.state.terrain.starts[loser]
     reason = sentences.shut_out(1 - loser, start, by_robot=turn.robots[1 - loser] == start)
     _finish(turn, (1 - loser,), reason, "start-blocked")
 
@@ -422,7 +433,7 @@ def lead(state: State) -> float:
 
 
 def _steps_home(state: State, seat: int) -> int:
-    robot, home, flag = state.robots[seat], state.ground.bases[seat], state.flags[1 - seat]
+    robot, home, flag = state.robots[seat], state.terrain.bases[seat], state.flags[1 - seat]
     if flag is None:
-        return state.ground.distance(robot, home)
-    return state.ground.distance(robot, flag) + state.ground.distance(flag, home)
+        return state.terrain.distance(robot, home)
+    return state.terrain.distance(robot, flag) + state.terrain.distance(flag, home)

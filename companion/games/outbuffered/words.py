@@ -23,14 +23,14 @@ OPTION_ROWS = (
     OptionRow(
         "turn_limit",
         say("Turn limit"),
-        say("When it is reached, the game is a tie."),
+        say("When it is reached, the game is a draw."),
         ((say("None"), 0), ("20", 20), ("30", 30), ("50", 50)),
     ),
     OptionRow(
         "quiet_limit",
         say("Quiet turns"),
         say(
-            "The game is a tie after this many turns in a row without a flag taken or a robot hit."
+            "The game is a draw after this many turns in a row without a flag taken or a robot hit."
         ),
         ((say("No limit"), 0), ("5", 5), ("10", 10), ("20", 20)),
     ),
@@ -132,10 +132,10 @@ RULES = (
     ),
     Rule(
         "ties",
-        say("Ties"),
+        say("Draws"),
         say(
-            "It is a tie when both flags come home in the same step, when the turn limit is reached, "
-            "or when too many turns in a row pass without a flag taken or a robot hit. A tie is "
+            "It is a draw when both flags come home in the same step, when the turn limit is reached, "
+            "or when too many turns in a row pass without a flag taken or a robot hit. A draw is "
             "played again from the beginning; the match keeps the count."
         ),
     ),
@@ -144,7 +144,7 @@ RULES = (
         say("No way back"),
         say(
             "When a robot that was hit cannot return because the other robot or its own flag is on "
-            "its start tile, its opponent wins. If neither robot can return, it is a tie."
+            "its start tile, its opponent wins. If neither robot can return, it is a draw."
         ),
     ),
     Rule(

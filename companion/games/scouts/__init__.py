@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
-from companion.games.base import ChessClockGame, Outcome, Step, View, plain_layout, plain_outcome
+from companion.games.base import Game, Outcome, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, squares_in
 from companion.games.scouts.events import ScoutsEvent
@@ -23,7 +23,7 @@ from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import eagerness, perft, texts
 from companion.games.scouts.notation import Kind, read
-from companion.games.scouts.screen import END, PAD, plays, standing
+from companion.games.scouts.screen import PAD, plays, standing
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
@@ -40,7 +40,7 @@ _COMMANDS = {
 }
 
 
-class Scouts(ChessClockGame[State, str]):
+class Scouts(Game[State, str]):
     """An action is its notation. All information is open."""
 
     name = "scouts"
@@ -62,15 +62,15 @@ class Scouts(ChessClockGame[State, str]):
     lesson = LESSON
     help_words = HELP
 
-    def kit(self, options: ScoutsOptions) -> Kit:  # noqa: ARG002
+    def kit(self, options: ScoutsOptions) -> Kit:
         """Return ten two-faced scouts, two boulders, two rocks. The same with all options."""
         return KIT
 
-    def extras(self, options: ScoutsOptions) -> Extras:  # noqa: ARG002
+    def extras(self, options: ScoutsOptions) -> Extras:
         """Return a player aid for each side."""
         return EXTRAS
 
-    def setup(self, options: ScoutsOptions, rng: Random) -> State:  # noqa: ARG002
+    def setup(self, options: ScoutsOptions, rng: Random) -> State:
         """Return an empty board and white places first, unless another start was chosen."""
         return first_state(options)
 
@@ -114,7 +114,7 @@ class Scouts(ChessClockGame[State, str]):
         word = _COMMANDS.get(read(action).kind)
         return (word,) if word else ()
 
-    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:  # noqa: ARG002
+    def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out the decision of the seat on turn."""
         return play(state, read(actions[state.seat]))
 
@@ -130,12 +130,8 @@ class Scouts(ChessClockGame[State, str]):
         """Return that intel is home."""
         return say("The intel is home.") if state.outcome else super().how_it_ended(state)
 
-    def view(self, state: State, seat: Seat | None) -> View:  # noqa: ARG002
-        """Return everything: nothing is hidden."""
-        return self.dump(state)
-
-    def dump(self, state: State) -> View:
-        """Return scouts, rocks by their squares, what is due, outcome.
+    def view(self, state: State, seat: Seat | None) -> View:
+        """Return scouts, rocks by their squares, what is due, outcome: nothing is hidden.
 
         `scouts` are the squares of each side: `upper` (or alone), `lower`, `with_intel`. `pieces` the same one by one,
         because two scouts of a side may share a square.
@@ -163,15 +159,13 @@ class Scouts(ChessClockGame[State, str]):
             for seat, (upper, lower) in zip(SEATS, by_seat(position), strict=True)
         }
         return {
-            "to_act": sorted(self.to_act(state)),
+            **self.common_view(state),
             "turn": state.turn,
             "to_place": position.to_place,
             "due": position.due,
             "played": _names(position.played),
             "scouts": scouts,
             "rocks": rocks,
-            "expected": plain_layout(self.expected(state)),
-            "outcome": plain_outcome(state.outcome),
         }
 
     def expected(self, state: State) -> Layout:
@@ -184,7 +178,7 @@ class Scouts(ChessClockGame[State, str]):
             return None
         return ChessClock(state.options.seconds, state.options.increment)
 
-    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:  # noqa: ARG002
+    def is_reversible(self, state: State, seat: Seat, action: str) -> bool:
         """Return whether the game goes on. All is open, so that nobody learns anything."""
         return play(state, read(action)).state.outcome is None
 
@@ -204,10 +198,6 @@ class Scouts(ChessClockGame[State, str]):
         rocks, a key for the end."""
         if seat in self.to_act(state):
             yield from plays(state.position)
-
-    def as_laid(self, state: State, seat: Seat, action: str, step: Step[State]) -> Layout | None:
-        """Return the scout moved but not turned over yet. The end of a turn is done by no hand."""
-        return None if action == END else super().as_laid(state, seat, action, step)
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
         """Return which rule hands have broken. None also when the board shows a legal play."""

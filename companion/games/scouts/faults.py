@@ -25,7 +25,7 @@ from companion.games.scouts.board import (
 from companion.games.scouts.legal import Reason, check, home_rank, no_play
 from companion.games.scouts.moves import chains, dashes
 from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, State, layout_of, moved
+from companion.games.scouts.state import Position, State, layout_of, move_scout
 
 Changes = Mapping[int, tuple[str | None, str | None]]
 """For each square that looks different the face that was on top and the one that is."""
@@ -78,7 +78,7 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
         return None
     if was is None and state.position.to_place:
         return _why_no_placement(state, square, now)
-    return _turned(square, now) if was and _OWNERS.get(was) == _OWNERS[now] else None
+    return _wrong_side(square, now) if was and _OWNERS.get(was) == _OWNERS[now] else None
 
 
 def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
@@ -96,7 +96,7 @@ def _beneath(layout: Layout, square: int) -> str | None:
     return faces[-2] if len(faces) > 1 else None
 
 
-def _refused(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
+def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | None:
     """Return why a decision of the seat on turn is refused, or None."""
     try:
         check(state, state.seat, Decision(kind, squares))
@@ -131,15 +131,15 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
-        return _refused(state, Kind.BOULDER, (covered[0],)) if fits else None
+        return _refusal(state, Kind.BOULDER, (covered[0],)) if fits else None
     fits = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
-    return _refused(state, Kind.ROCK, tuple(covered)) if fits else None
+    return _refusal(state, Kind.ROCK, tuple(covered)) if fits else None
 
 
 # ---- scouts ---------------------------------------------------------------------------------------------------------
 
 
-def _turned(square: int, now: str) -> Illegal:
+def _wrong_side(square: int, now: str) -> Illegal:
     """Return the fault of a scout that shows the wrong side although it may be where it is."""
     name, owner = NAMES[square], _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
@@ -166,9 +166,9 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
             "{square} is not a placement. The scout is {colour}, and {side} places now.", **parts
         )
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
-    if refusal := _refused(state, Kind.PLACE, (square,)):
+    if refusal := _refusal(state, Kind.PLACE, (square,)):
         return refusal
-    return None if now == SCOUT_FACES[position.seat][0] else _turned(square, now)
+    return None if now == SCOUT_FACES[position.seat][0] else _wrong_side(square, now)
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
@@ -198,27 +198,27 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     plain, eyed = SCOUT_FACES[position.seat]
     has_intel = bool(position.intel & 1 << origin)
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
-    return None if now in right else _turned(target, now)
+    return None if now in right else _wrong_side(target, now)
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     """Return why no play leads from a square to another one. None when one does."""
     position, both = state.position, (origin, target)
     if AROUND[origin] & 1 << target:
-        return _refused(state, Kind.DASH, both)
-    jump = _refused(state, Kind.JUMP, both)
+        return _refusal(state, Kind.DASH, both)
+    jump = _refusal(state, Kind.JUMP, both)
     if jump is None or jump.reason in _ABOUT_THE_SCOUT:
         return jump
     ways = sorted(chains(position, origin), key=len)
     if any(way[-1] == target for way in ways):
         return None
     if beyond := next((way for way in chains(position, origin, stop=0) if way[-1] == target), None):
-        return _refused(state, Kind.JUMP, beyond)
-    if mixed := _mixed(position, origin, target):
+        return _refusal(state, Kind.JUMP, beyond)
+    if mixed := _mixed_play(position, origin, target):
         return no_play(Reason.DASH_AND_JUMP, mixed, "dash")
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
-            return _refused(state, Kind.JUMP, (*way, target))
+            return _refusal(state, Kind.JUMP, (*way, target))
     if (
         jump.reason is Reason.DIAGONAL_JUMP
         and (position.own | position.foe) & 1 << (origin + target) // 2
@@ -234,14 +234,14 @@ def _is_straight(origin: int, target: int) -> bool:
     return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}
 
 
-def _mixed(position: Position, origin: int, target: int) -> str:
+def _mixed_play(position: Position, origin: int, target: int) -> str:
     """Return in words whether a dash and jumps together lead there. Empty when they do not."""
     for square in squares_in(dashes(position, origin)):
-        dashed = moved(position, 1 << origin, 1 << square)
+        dashed = move_scout(position, 1 << origin, 1 << square)
         if any(way[-1] == target for way in chains(dashed, square)):
             return say("A piece cannot dash, then jump.")
     for way in chains(position, origin):
-        jumped = moved(position, 1 << origin, 1 << way[-1])
+        jumped = move_scout(position, 1 << origin, 1 << way[-1])
         if dashes(jumped, way[-1]) & 1 << target:
             return say("A piece cannot jump, then dash.")
     return ""

@@ -20,7 +20,7 @@ from companion.games.scouts.board import (
     beside,
     squares_in,
 )
-from companion.games.scouts.moves import has_play, rock_left
+from companion.games.scouts.moves import has_play, has_rock
 from companion.games.scouts.notation import Decision, Kind
 from companion.games.scouts.state import Position, State, is_stack
 
@@ -178,7 +178,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     if not AROUND[start] & bit:
         raise no_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.stone & bit:
-        raise no_play(Reason.ROCK_IN_THE_WAY, _covered(position, target), "rocks", target)
+        raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, target), "rocks", target)
     if not (position.own | position.foe) & bit:
         return
     if not position.may_stack:
@@ -232,7 +232,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
-            raise no_play(Reason.ROCK_IN_THE_WAY, _covered(position, square), "rocks", square)
+            raise no_play(Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square)
     if not scouts & over:
         why = say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between])
         raise no_play(Reason.NOTHING_TO_JUMP, why, "jump", between)
@@ -260,7 +260,7 @@ def _rock_on(position: Position, square: int) -> str:
     )
 
 
-def _covered(position: Position, square: int) -> str:
+def _covered_text(position: Position, square: int) -> str:
     return say("The {rock} covers {square}.", rock=_rock_on(position, square), square=NAMES[square])
 
 
@@ -270,7 +270,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
         [NAMES[each] for each in decision.squares],
     )
     covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": listed(names)}
-    if not rock_left(position, kind):
+    if not has_rock(position, kind):
         side = SEAT_NAMES[position.seat]
         text = say(
             "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
@@ -291,7 +291,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
         raise Illegal(Reason.ROCK_ON_SCOUT, joined(" ", (first, why)), "rocks", name)
     if hit := position.stone & covered:
         square = _first(hit)
-        text = joined(" ", (first, _covered(position, square)))
+        text = joined(" ", (first, _covered_text(position, square)))
         raise Illegal(Reason.ROCK_ON_ROCK, text, "rocks", NAMES[square])
     if hit := position.stone & beside(covered):
         square = _first(hit)

@@ -19,7 +19,14 @@ from companion.games.scouts.board import (
     NOT_LAST_FILE,
     squares_in,
 )
-from companion.games.scouts.state import Position, State, handed_over, moved, placed, with_rock
+from companion.games.scouts.state import (
+    Position,
+    State,
+    lay_rock,
+    move_scout,
+    pass_turn,
+    place_scout,
+)
 
 Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""
@@ -41,7 +48,7 @@ def movers(position: Position) -> int:
     return position.own & ~position.played if position.due and not position.is_won else 0
 
 
-def closed(position: Position) -> int:
+def blocked_mask(position: Position) -> int:
     """Return where no dash may end, as a mask: rocks, and stacks or (without stacking) all scouts.
 
     Ruling, "Stacks".
@@ -53,7 +60,7 @@ def closed(position: Position) -> int:
 
 def dashes(position: Position, square: int) -> int:
     """Return where the scout on this square may dash, as a mask. Rulebook, "Dash"."""
-    return AROUND[square] & ~closed(position)
+    return AROUND[square] & ~blocked_mask(position)
 
 
 def chains(position: Position, square: int, stop: int | None = None) -> Iterator[Chain]:
@@ -103,7 +110,7 @@ def has_play(position: Position) -> bool:
 # ---- rocks --------------------------------------------------------------------------------------------------------
 
 
-def rock_left(position: Position, kind: int) -> bool:
+def has_rock(position: Position, kind: int) -> bool:
     """Return whether the seat on turn may still lay its boulder (0) or its rock (1)."""
     return not (position.to_place or position.is_won or position.rocks[2 * position.seat + kind])
 
@@ -125,13 +132,13 @@ def rock_beginnings(position: Position) -> tuple[int, int]:
     return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
 
 
-def rocks_laid(position: Position) -> Iterator[tuple[int, int]]:
+def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
     """Yield every way to lay a rock now: its kind (0 boulder, 1 rock) and the mask of what it
     covers."""
-    if rock_left(position, 0):
+    if has_rock(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield 0, BOULDERS[corner]
-    if rock_left(position, 1):
+    if has_rock(position, 1):
         for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
             for number in squares_in(beginnings):
                 yield 1, 1 << number | 1 << number + step
@@ -176,10 +183,10 @@ def texts(position: Position) -> Iterator[str]:
 
 def rock_texts(position: Position) -> Iterator[str]:
     """Yield the notation of every way to lay a rock now."""
-    if rock_left(position, 0):
+    if has_rock(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield _BOULDER_TEXTS[corner]
-    if rock_left(position, 1):
+    if has_rock(position, 1):
         across, along = rock_beginnings(position)
         for number in squares_in(across):
             yield _ACROSS_TEXTS[number]
@@ -211,21 +218,21 @@ def successors(position: Position) -> Iterator[Position]:
         return
     if position.to_place:
         for square in squares_in(places(position)):
-            yield placed(position, 1 << square)
+            yield place_scout(position, 1 << square)
         return
     is_due = False
     for square in squares_in(movers(position)):
         origin = 1 << square
         for target in squares_in(dashes(position, square)):
             is_due = True
-            yield moved(position, origin, 1 << target)
+            yield move_scout(position, origin, 1 << target)
         for chain in chains(position, square):
             is_due = True
-            yield moved(position, origin, 1 << chain[-1])
-    for kind, covered in rocks_laid(position):
-        yield with_rock(position, kind, covered)
+            yield move_scout(position, origin, 1 << chain[-1])
+    for kind, covered in rock_placings(position):
+        yield lay_rock(position, kind, covered)
     if not is_due:
-        yield handed_over(position)
+        yield pass_turn(position)
 
 
 def count(position: Position) -> int:
@@ -234,15 +241,15 @@ def count(position: Position) -> int:
         return 0
     if position.to_place:
         return places(position).bit_count()
-    open_squares = ~closed(position)
+    open_squares = ~blocked_mask(position)
     plays = 0
     for square in squares_in(movers(position)):
         plays += (AROUND[square] & open_squares).bit_count()
         plays += sum([1 for _ in chains(position, square)])
     total = plays or 1  # nothing to play: the turn may end
-    if rock_left(position, 0):
+    if has_rock(position, 0):
         total += boulder_corners(position).bit_count()
-    if rock_left(position, 1):
+    if has_rock(position, 1):
         total += sum([beginnings.bit_count() for beginnings in rock_beginnings(position)])
     return total
 

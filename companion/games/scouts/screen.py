@@ -24,10 +24,10 @@ from companion.games.scouts.moves import (
     chain_text,
     dashes,
     has_play,
+    has_rock,
     movers,
     places,
     rock_beginnings,
-    rock_left,
     shortest,
 )
 from companion.games.scouts.state import PLAYS, Position, State
@@ -60,7 +60,7 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
     position, side = state.position, SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
-    kept = {seat: _kept(state, index) for index, seat in enumerate(SEATS)}
+    kept = {seat: _faces_beside(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
         return BoardUi(say("{side!c} wins", side=side), state.outcome.reason, facts=facts)
     if position.to_place:
@@ -93,7 +93,7 @@ def _scouts_left(position: Position, index: int) -> int:
     return (position.to_place + (1 if index == position.seat else 0)) // 2
 
 
-def _kept(state: State, index: int) -> tuple[str, ...]:
+def _faces_beside(state: State, index: int) -> tuple[str, ...]:
     """Return the faces of what a seat has beside the board: scouts to place, boulder, rock."""
     stones = list(zip(ROCK_FACES, state.position.rocks, strict=True))[2 * index : 2 * index + 2]
     scouts = (SCOUT_FACES[index][0],) * _scouts_left(state.position, index)
@@ -118,7 +118,7 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     rocks = [
         ChoiceKey(key, ROCK_NAMES[kind].capitalize())
         for kind, key in enumerate((BOULDER_KEY, ROCK_KEY))
-        if rock_left(position, kind)
+        if has_rock(position, kind)
     ]
     end = say("Press your clock") if state.options.seconds else say("End turn")
     return (ChoiceKey(END_KEY, end, is_main=True), *rocks)
@@ -149,7 +149,7 @@ def plays(position: Position) -> Iterator[Play]:
             )
     yield from _rock_plays(position)
     if not (position.due and has_play(position)):
-        yield Play(END, (), say("End turn"), END_KEY)
+        yield Play(END, (), say("End turn"), END_KEY, is_by_hand=False)
 
 
 @cache
@@ -171,10 +171,10 @@ def jump_label(chain: tuple[int, ...]) -> str:
 
 
 def _rock_plays(position: Position) -> Iterator[Play]:
-    if rock_left(position, 0):
+    if has_rock(position, 0):
         for corner in squares_in(boulder_corners(position)):
             yield _boulder_play(corner)
-    if rock_left(position, 1):
+    if has_rock(position, 1):
         for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
             for one in squares_in(beginnings):
                 yield _rock_play(one, one + step)

@@ -125,7 +125,7 @@ def is_stack(position: Position, square: int) -> bool:
     return bool((position.own_low | position.foe_low) & square)
 
 
-def placed(position: Position, square: int) -> Position:
+def place_scout(position: Position, square: int) -> Position:
     """Return a scout of the seat on turn is put on this square (a mask).
 
     The other seat is on turn.
@@ -177,7 +177,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
     return own, foe, own_low, foe_low, intel, low_intel
 
 
-def moved(position: Position, origin: int, target: int) -> Position:
+def move_scout(position: Position, origin: int, target: int) -> Position:
     """Return the upper scout of one square goes to another one (both masks) and ends its play
     there.
 
@@ -188,7 +188,7 @@ def moved(position: Position, origin: int, target: int) -> Position:
     return Position(*masks, position.seat, position.due - 1, target, *position[9:14], is_won)
 
 
-def with_rock(position: Position, kind: int, covered: int) -> Position:
+def lay_rock(position: Position, kind: int, covered: int) -> Position:
     """Return the seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
@@ -201,7 +201,7 @@ def with_rock(position: Position, kind: int, covered: int) -> Position:
     )
 
 
-def handed_over(position: Position) -> Position:
+def pass_turn(position: Position) -> Position:
     """Return the state after the end of a turn. The other seat is on turn with two plays."""
     (
         own,

@@ -17,13 +17,14 @@ from companion.games.scouts.state import (
     Position,
     State,
     by_seat,
-    handed_over,
     is_stack,
+    lay_rock,
     layout_of,
-    moved,
-    placed,
-    with_rock,
+    move_scout,
+    pass_turn,
+    place_scout,
 )
+from companion.games.screen import Headline
 
 
 def play(state: State, decision: Decision) -> Step[State]:
@@ -38,7 +39,7 @@ def play(state: State, decision: Decision) -> Step[State]:
     return _move(state, decision)
 
 
-def _told(
+def _event(
     state: State,
     kind: EventKind,
     text: str,
@@ -58,11 +59,11 @@ def _side(state: State) -> str:
 
 
 def _place(state: State, square: int) -> Step[State]:
-    after = placed(state.position, 1 << square)
+    after = place_scout(state.position, 1 << square)
     number = SCOUTS - (state.position.to_place - 1) // 2
     text = say("{side!c} places a scout on {square}.", side=_side(state), square=NAMES[square])
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
-    events = [_told(state, CommonEvent.PLACED, text, "setting-up", to=square, why=why)]
+    events = [_event(state, CommonEvent.PLACED, text, "setting-up", to=square, why=why)]
     stage = Stage(say("Place a scout"), {}, tuple(events), layout_of(after))
     if not after.to_place:
         text = say("The set-up is complete. White begins with one move.")
@@ -74,9 +75,9 @@ def _place(state: State, square: int) -> Step[State]:
 
 
 def _end(state: State) -> Step[State]:
-    after = handed_over(state.position)
+    after = pass_turn(state.position)
     why = say("No scout can move.") if state.position.due else None
-    event = _told(
+    event = _event(
         state,
         ScoutsEvent.ENDED,
         say("{side!c} ends the turn.", side=_side(state)),
@@ -88,7 +89,7 @@ def _end(state: State) -> Step[State]:
 
 def _lay(state: State, decision: Decision) -> Step[State]:
     is_boulder = decision.kind is Kind.BOULDER
-    after = with_rock(state.position, 0 if is_boulder else 1, decision.covered)
+    after = lay_rock(state.position, 0 if is_boulder else 1, decision.covered)
     parts = {
         "side": _side(state),
         "squares": listed(NAMES[number] for number in squares_in(decision.covered)),
@@ -101,7 +102,9 @@ def _lay(state: State, decision: Decision) -> Step[State]:
     else:
         title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
     why = say("It costs no move.")
-    event = _told(state, ScoutsEvent(decision.kind), text, "rocks", to=decision.squares[0], why=why)
+    event = _event(
+        state, ScoutsEvent(decision.kind), text, "rocks", to=decision.squares[0], why=why
+    )
     stage = Stage(title, {}, (event,), layout_of(after))
     return Step(replace(state, position=after), (event,), (stage,))
 
@@ -113,33 +116,42 @@ def _move(state: State, decision: Decision) -> Step[State]:
     """Return a dash or jumps: one stage, and another one for a scout that is turned over."""
     before, squares, end = state.position, decision.squares, NAMES[decision.squares[-1]]
     origin, target = 1 << squares[0], 1 << squares[-1]
-    after = moved(before, origin, target)
+    after = move_scout(before, origin, target)
     is_dash = decision.kind is Kind.DASH
-    events = [_dashed(state, *squares)] if is_dash else _jumped(state, squares)
+    events = [_dash_event(state, *squares)] if is_dash else _jump_events(state, squares)
     layout, outcome = layout_of(after), None
+    scout, intel = SCOUT_FACES[before.seat]
+    headlines: tuple[Headline, ...] = ()
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
-        events.append(_told(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
+        events.append(_event(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
         outcome = Outcome(frozenset({state.seat}), reason)
+        home = say("{side!c} brings the intel home", side=_side(state))
+        headlines = (Headline(home, "taken", (intel,)),)
     turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
-    laid = _not_turned(layout, before, squares[-1]) if turns_over else layout
-    stages = [Stage(say("Dash") if is_dash else say("Jump"), {}, tuple(events), laid)]
+    laid = _before_turning(layout, before, squares[-1]) if turns_over else layout
+    title = say("Dash") if is_dash else say("Jump")
+    stages = [Stage(title, {}, tuple(events), laid, headlines=headlines)]
     if turns_over:
         text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
         why = say("A scout on the other home rank is turned over.")
-        turned = _told(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
+        turned = _event(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
         events.append(turned)
-        stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout))
+        gathers = Headline(
+            say("{side!c} gathers intel", side=_side(state)), "taken", (scout, intel)
+        )
+        title = say("Turn the scout over")
+        stages.append(Stage(title, {}, (turned,), layout, headlines=(gathers,)))
     return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
 
 
-def _not_turned(layout: Layout, before: Position, number: int) -> Layout:
+def _before_turning(layout: Layout, before: Position, number: int) -> Layout:
     """Return the layout with the scout that has just come to this square not turned over yet."""
     square = SQUARES[number]
     return {**layout, square: (*layout[square][:-1], SCOUT_FACES[before.seat][0])}
 
 
-def _dashed(state: State, origin: int, target: int) -> Event:
+def _dash_event(state: State, origin: int, target: int) -> Event:
     position, start, end = state.position, 1 << origin, 1 << target
     why = []
     if (position.own | position.foe) & end:
@@ -162,12 +174,12 @@ def _dashed(state: State, origin: int, target: int) -> Event:
         )
     parts = {"side": _side(state), "square": NAMES[origin], "to": NAMES[target]}
     text, rule = say("{side!c} dashes {square} to {to}.", **parts), "stacks" if why else "dash"
-    return _told(
+    return _event(
         state, ScoutsEvent.DASH, text, rule, at=origin, to=target, why=joined(" ", why) or None
     )
 
 
-def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
+def _jump_events(state: State, squares: tuple[int, ...]) -> list[Event]:
     """Return one event for each jump."""
     events = []
     white = by_seat(state.position)[0][0]
@@ -181,5 +193,5 @@ def _jumped(state: State, squares: tuple[int, ...]) -> list[Event]:
             square=NAMES[here],
             to=NAMES[there],
         )
-        events.append(_told(state, ScoutsEvent.JUMP, text, "jump", at=here, to=there, why=why))
+        events.append(_event(state, ScoutsEvent.JUMP, text, "jump", at=here, to=there, why=why))
     return events

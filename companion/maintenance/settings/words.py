@@ -275,9 +275,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "wifi.name": Words(
         say("Network name"),
-        say(
-            "Phones join it with a code on the table screen. Empty: the machine’s own hotspot, if it runs one."
-        ),
+        say("Phones join it with a code on the table screen."),
         at_once=True,
         page=True,
     ),
@@ -323,6 +321,13 @@ WORDS: Mapping[str, Words] = {
             "Addresses of proxies in front of the pages, separated by spaces. "
             "They are believed when they give a guest’s address. "
             "Whoever comes through one is not at this machine’s own screen."
+        ),
+    ),
+    "web.path": Words(
+        say("Path"),
+        say(
+            "What a proxy has before the address of every page, such as /table. "
+            "Empty: the pages have an address of their own."
         ),
     ),
     "web.certificate": Words(

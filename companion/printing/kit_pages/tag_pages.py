@@ -283,9 +283,8 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
             else:
                 pen.outline(0, y, size.outer, size.deep)
             if number:
-                with pen.at(
-                    0, top
-                ):  # over the outlines, so that its lines to fold along stay dashed
+                # over the outlines, so that its lines to fold along stay dashed
+                with pen.at(0, top):
                     _spine(pen, face, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):

@@ -32,7 +32,7 @@ class ChanceKeeper:
         self._journal = store.journal
         with contextlib.suppress(JournalError):  # the next game is not begun without
             self._keep_commitment()
-        store.when_accepted(self._commit_anew)
+        store.on_accept(self._commit_anew)
 
     def beginning(
         self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
@@ -126,9 +126,9 @@ def chance_of(session: Session) -> ChanceView | None:
         is_told = chosen or session.draws is not Drawn.NEVER
         return ChanceView(session.number, chosen=chosen) if is_told else None
     view = ChanceView(session.number, fair.commitment, chosen)
-    return opened(view, fair, fair.seed) if session.is_opened else view
+    return reveal_chance(view, fair, fair.seed) if session.is_opened else view
 
 
-def opened(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
+def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
     """Tell everything, and what does not fit."""
     return replace(view, opened=fair, seed=seed, faults=tuple(fair.faults(seed)))

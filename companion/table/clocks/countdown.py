@@ -30,14 +30,14 @@ class Countdown:
         """Return whether there is no time left, and nobody has acted yet."""
         return self.since_s is None and self.left_s <= 0
 
-    def stopped(self, now_s: float) -> Countdown:
+    def stop(self, now_s: float) -> Countdown:
         """Return the same, standing still from a time on."""
         if self.since_s is None:
             return self
         spent_s = min(self.left_s, max(0.0, now_s - self.since_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
-    def started(self, now_s: float) -> Countdown:
+    def start(self, now_s: float) -> Countdown:
         """Return the same clock, running from a time on. One that has run out stays as it is."""
         return self if self.left_s <= 0 else Countdown(self.limit_s, self.left_s, now_s)
 
@@ -49,7 +49,7 @@ class Bank:
     left_s: Mapping[Seat, float]
     seat: Seat
 
-    def counted(self, countdown: Countdown | None) -> Mapping[Seat, float]:
+    def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
         """Return what each seat has left, with the time of the decision that is due taken off."""
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
@@ -63,7 +63,7 @@ def next_bank(
     """
     if bank is None:
         return Bank(dict.fromkeys(SEATS, clock.seconds), seat)
-    left_s = dict(bank.counted(countdown))
+    left_s = dict(bank.left_by_seat(countdown))
     if bank.seat is not seat:
         left_s[bank.seat] += clock.increment_s
     return Bank(left_s, seat)

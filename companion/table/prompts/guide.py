@@ -13,7 +13,7 @@ from typing import Any
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
-from companion.games.spelling import SpeltOrder, Way, spelt, ways_of
+from companion.games.spelling import SpelledOrder, Way, spell_action, ways_of
 from companion.table.session import Phase, Session, chance
 
 
@@ -29,7 +29,7 @@ class GuideView:
     number: int
     part: int
     is_over: bool
-    orders: Mapping[Seat, tuple[SpeltOrder, ...]]
+    orders: Mapping[Seat, tuple[SpelledOrder, ...]]
     ways: Mapping[Seat, tuple[Way, ...]]
 
 
@@ -42,7 +42,7 @@ def guide_of(session: Session) -> GuideView | None:
     game = session.playing
     before = session.before if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
-    orders = {seat: spelt(game, state, seat, text) for seat, text in step.orders.items()}
+    orders = {seat: spell_action(game, state, seat, text) for seat, text in step.orders.items()}
     return GuideView(
         lesson,
         step,
@@ -64,9 +64,9 @@ _TURNED = {
 
 
 def _as_on_board(
-    session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpeltOrder, ...]]
-) -> Mapping[Seat, tuple[SpeltOrder, ...]]:
-    """Orders that are keys, drawn as they lead on a picture with South below."""
+    session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
+) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
+    """Return orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
     if game.standing(state, None) or game.tableau(state, None):
         north = tuple(

@@ -13,7 +13,7 @@ from companion.table.board_check import Problem, tops
 from companion.table.prompts.guide import lesson_words
 from companion.table.remote.words import remote_words
 from companion.table.session import ABANDONED, BOTH, Phase, Session
-from companion.table.state import Instruction, TableState, instructions, tell_of
+from companion.table.state import Instruction, TableState, headline_of, instructions
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Sign:
     """How many orders it says are to go: the page of the seat counts them down as they are entered."""
     is_elsewhere: bool = False
     """Is there nothing to do for hands here until the other table, or the hub, has done its part?"""
-    tells: bool = False
+    is_headline: bool = False
     """Does it tell what happened, while nobody has to do anything?"""
 
 
@@ -70,7 +70,7 @@ def strange_words(live: TableState) -> str:
     if (
         reading is None
         or not reading.quiet
-        or not live.watched
+        or not live.sees_board
         or session.kit is None
         or not reading.strangers
     ):
@@ -250,14 +250,14 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
     When all is done, what the camera or the table still waits for.
     """
     session = live.session
-    if tell := tell_of(live):
-        return Sign(tell.text, tells=True)
+    if headline := headline_of(live):
+        return Sign(headline.text, is_headline=True)
     asked = instructions(live)
     if todo := sorted((i for i in asked if not i.move.done), key=lambda i: i.seat is not viewer):
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_still = live.watched and live.reading is not None and live.reading.quiet
+    is_still = live.sees_board and live.reading is not None and live.reading.quiet
     if is_still and asked and not (live.has_cards or live.agrees or live.problems):
         look = say(
             "Check that the pieces are where they should be."
@@ -281,7 +281,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     if live.session.phase is Phase.SETUP:
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
-        is_still = live.watched and live.reading is not None and live.reading.quiet
+        is_still = live.sees_board and live.reading is not None and live.reading.quiet
         lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
         others = (
             [] if viewer and _is_by_phone(live, viewer) else todo[1:]
@@ -289,7 +289,7 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
         small = next(filter(None, lost), "") or joined(
             " ", [joined("", (i.text, ".")) for i in others]
         )
-    if not live.watched:
+    if not live.sees_board:
         small = joined(" ", (small, _then(live, viewer)))
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
 
@@ -303,7 +303,7 @@ def _then(live: TableState, viewer: Seat | None) -> str:
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
     """Return the squares that matter and are hidden from the camera, as words."""
-    if not live.watched or live.reading is None or not live.reading.quiet:
+    if not live.sees_board or live.reading is None or not live.reading.quiet:
         return ""
     squares = {
         square
@@ -324,7 +324,7 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
         return Sign(
-            *lesson_words(session, step, viewer, is_watched=live.watched and not live.has_cards),
+            *lesson_words(session, step, viewer, is_watched=live.sees_board and not live.has_cards),
             awaited,
         )
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
@@ -419,7 +419,7 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
     if isinstance(shown, BoardUi):
-        return Sign(shown.sign, offer or _unseen(live) or shown.hint, session.awaited)
+        return Sign(shown.sign, offer or _unseen_text(live) or shown.hint, session.awaited)
     hint = shown.hint if _is_by_phone(live, viewer) else shown.pad_hint or shown.hint
     # Whoever says what lies there, both lay their stacks open.
     return Sign(shown.sign, offer or hint, BOTH if shown.wants_both else session.awaited)
@@ -450,22 +450,22 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
     """Return how the clock is started.
 
-    Where anybody may press it, the table screen has the key as well.
+    Where anybody may press it, the table screen's sign is the key.
     """
     is_start = live.session.paused == "start"
     if not _is_by_phone(live, viewer):
         return say("Press ready to start the clock") if is_start else say("Press ready to resume")
     key = say("Start the clock") if is_start else say("Resume")
-    return say("Tap “{key}”", key=key) if live.session.is_open else _tap(key, viewer)
+    return key if viewer or live.session.is_open else _tap(key, viewer)
 
 
-def _unseen(live: TableState) -> str:
+def _unseen_text(live: TableState) -> str:
     """Return what the camera does not see of a board on which the seat on turn may play by hand.
 
     Empty: nothing.
     """
     session, reading = live.session, live.reading
-    if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.watched:
+    if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.sees_board:
         return ""
     if reading is None or not reading.quiet or not reading.unknown:
         return ""

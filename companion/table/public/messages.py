@@ -111,7 +111,7 @@ class PublicView(_Plain, frozen=True):
     winners: tuple[Seat, ...] = ()
     result: Any = ""
     is_void: bool = False
-    """Is it over without a result that counts: a lesson, ended by the host, or a tie that is played again?"""
+    """Is it over without a result that counts: a lesson, ended by the host, or a draw that is played again?"""
     score: tuple[_Count, _Count, _Count] = (0, 0, 0)
 
 
@@ -170,7 +170,7 @@ _record = msgspec.json.Decoder(PublicRecord)
 _state = msgspec.json.Decoder(PublicState)
 
 
-def encoded(told: PublicRecord | PublicState) -> bytes:
+def encode_public(told: PublicRecord | PublicState) -> bytes:
     """Return a message as it is sent: the same bytes for the same value."""
     return _encoder.encode(told)
 
@@ -262,14 +262,14 @@ def _length_of_pattern(pattern: object, lengths: Mapping[str, int]) -> int | Non
 
     None: it is none, or names a part that is not there.
     """
-    named = _named(pattern) if isinstance(pattern, str) else None
+    named = _part_counts(pattern) if isinstance(pattern, str) else None
     if named is None or not named.keys() <= lengths.keys():
         return None
     return len(str(pattern)) + sum(times * lengths[name] for name, times in named.items())
 
 
 @lru_cache(maxsize=512)
-def _named(pattern: str) -> Mapping[str, int] | None:
+def _part_counts(pattern: str) -> Mapping[str, int] | None:
     """Return how often a pattern names each part. None: it is none.
 
     Tables tell the same few hundred patterns again and again.

@@ -88,20 +88,20 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
         case TimeOut():
             _require_own_turn(session, remote)
             after, signals = fold(session, record)
-            return _tell(after, TimeIsOver(session.tick)), signals
+            return _send(after, TimeIsOver(session.tick)), signals
         case Pause() | Resume():
             if record.by != "restart":  # which asks nobody
                 _require_own_turn(session, remote)
             after, signals = fold(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
-            return _tell(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
+            return _send(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
         case OfferDraw() if record.seat is remote.own and session.draw_offer is not remote.seat:
             _require_answer(remote)
             after, signals = fold(session, record)
-            return _tell(after, DrawOffered(session.tick, session.phase is Phase.STAGES)), signals
+            return _send(after, DrawOffered(session.tick, session.phase is Phase.STAGES)), signals
         case Abandon() if remote.asked and session.phase is not Phase.OVER:
             after, signals = fold(session, record)
-            return _tell(after, GameLeft()), signals
+            return _send(after, GameLeft()), signals
         case Resign() | OfferDraw() | Abandon():
             return _ask(session, remote, record, fold)
         case TakeBack():
@@ -129,7 +129,7 @@ def _show_step(
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
-    told = _tell(
+    told = _send(
         with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage)
     )
     return _after_step(told, record, fold)
@@ -149,13 +149,13 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -
         raise _elsewhere(record.seat)
     after, signals = fold(session, record)
     if remote.own in after.sealed:
-        bound = _tell(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
+        bound = _send(after, OrderSealed(session.tick, after.sealed[remote.own].receipt, record.at))
         return _open_own(bound), signals
     sealed = after.turns[-1].sealed[remote.own]
     order = OrderOpened(
         session.tick, sealed.action, sealed.salt, _spent_s(session, record.now_s), sealed.at
     )
-    return _tell(after, order), signals
+    return _send(after, order), signals
 
 
 def _open_own(session: Session) -> Session:
@@ -165,7 +165,7 @@ def _open_own(session: Session) -> Session:
     if sealed is None or remote.bound is None or remote.is_opened or remote.asked:
         return session
     order = OrderOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
-    return with_remote(_tell(session, order), is_opened=True)
+    return with_remote(_send(session, order), is_opened=True)
 
 
 def _spent_s(session: Session, now_s: float) -> float:
@@ -193,7 +193,7 @@ def _ask(
             question = Asked("draw")
         case Abandon():
             question = Asked("end")
-    return with_remote(_tell(session, question), asked=question.what), ()
+    return with_remote(_send(session, question), asked=question.what), ()
 
 
 def _require_answer(remote: RemoteGame) -> None:
@@ -204,7 +204,7 @@ def _require_answer(remote: RemoteGame) -> None:
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
-    """Clocks run where their owner sits."""
+    """Let clocks run where their owner sits."""
     _require_answer(remote)
     if session.awaited != {remote.own}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))
@@ -317,9 +317,7 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
         return replace(session, countdown=stopped, paused=str(remote.seat)), (
             Signal(Cue.PAUSED, BOTH),
         )
-    return replace(session, countdown=stopped.started(now_s), paused=""), (
-        Signal(Cue.RESUMED, BOTH),
-    )
+    return replace(session, countdown=stopped.start(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
 def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
@@ -334,8 +332,8 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: 
         case "draw" if session.draw_offer is remote.own:
             after, signals = fold(session, OfferDraw(remote.seat))
         case _:
-            return _open_own(_tell(session, Answered(False))), ()
-    return _tell(after, Answered(True)), signals
+            return _open_own(_send(session, Answered(False))), ()
+    return _send(after, Answered(True)), signals
 
 
 def _hear_answer(
@@ -392,5 +390,5 @@ def unfitting() -> Malformed:
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 
-def _tell(session: Session, message: RemoteMessage) -> Session:
+def _send(session: Session, message: RemoteMessage) -> Session:
     return with_remote(session, sent=(*remote_of(session).sent, message))

@@ -167,7 +167,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(_Envelope).decode
 
 
-def encoded_message(game: str, number: int, message: RemoteMessage) -> bytes:
+def encode_message(game: str, number: int, message: RemoteMessage) -> bytes:
     """Return a message as it is sent: the same bytes for the same message."""
     return _encode(_Envelope(game, number, message))
 

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
-from companion.table.remote.messages import RemoteSeat, encoded_message, read_message
+from companion.table.remote.messages import RemoteSeat, encode_message, read_message
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
 from companion.table.store import TableStore
@@ -134,7 +134,7 @@ class RemoteTable:
             remote=remote,
         )
 
-        with self._store.alone():
+        with self._store.hold():
             if moves := _change_of_sides(self._store.session, beginning.seat):
                 self._store.accept(*moves)
             self._store.accept(record)
@@ -148,7 +148,7 @@ class RemoteTable:
         """
         message = read_message(game, number, payload)
 
-        with self._store.alone():
+        with self._store.hold():
             remote = self._store.session.remote
             if remote is not None and remote.at.id == game and number > remote.heard:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
@@ -176,7 +176,7 @@ class RemoteTable:
 
         Empty: nothing.
         """
-        with self._store.heeding():
+        with self._store.hold_for_device():
             self._store.notices({"remote": sentence})
 
 
@@ -187,8 +187,7 @@ def progress_of_remote(session: Session) -> RemoteProgress | None:
         return None
     game = remote.at.id
     sent = tuple(
-        encoded_message(game, number, message)
-        for number, message in enumerate(remote.sent, start=1)
+        encode_message(game, number, message) for number, message in enumerate(remote.sent, start=1)
     )
     return RemoteProgress(game, sent, remote.heard, session.outcome is not None)
 

@@ -16,11 +16,11 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
 from companion.games.help import possibilities
 from companion.games.screen import Play, Possible
-from companion.games.spelling import SpeltOrder, spelt
+from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.records import AskCoach
-from companion.table.seats.machine_seats import MachineTurn, state_before, turn_acted, turn_of
+from companion.table.seats.machine_seats import MachineTurn, last_own_turn, state_before, turn_of
 from companion.table.session import Phase, Sealed, Session
-from companion.table.state import About, TableState, last_explained, no_reasons, open_reasons
+from companion.table.state import About, TableState, explaining_machine, no_reasons, open_reasons
 from companion.table.store import TableStore
 
 MAX_ENTERED = 64
@@ -45,7 +45,7 @@ class MachineReasons:
     name: str
     turn: int
     action: str
-    orders: tuple[SpeltOrder, ...]
+    orders: tuple[SpelledOrder, ...]
     why: tuple[str, ...]
 
     @property
@@ -88,7 +88,7 @@ def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
     about: list[About] = []
     if seat in session.awaited:
         about.append("now")
-    if any(_is_own(session, turn.sealed, seat) for turn in session.opened):
+    if any(_is_own(session, turn.sealed, seat) for turn in session.opened_turns):
         about.append("last")
     return CoachView(tuple(about))
 
@@ -103,9 +103,9 @@ def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, 
     return (*coach_view(live.session, seat, allowed).about, *(("theirs",) if has_reasons else ()))
 
 
-def reasons_shown(live: TableState) -> MachineReasons | None:
+def asked_reasons(live: TableState) -> MachineReasons | None:
     """Return why the machine did what it did last, once somebody at the table has asked."""
-    machine = last_explained(live) if live.asked == "reasons" else None
+    machine = explaining_machine(live) if live.asked == "reasons" else None
     return reasons_of(live, machine) if machine is not None else None
 
 
@@ -121,7 +121,7 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
     turns = {place: session.turns[place] for place in told}
     actions = {place: turn.sealed[machine].action for place, turn in turns.items()}
     orders = (
-        spelt(session.playing, state_before(session, place), machine, actions[place])
+        spell_action(session.playing, state_before(session, place), machine, actions[place])
         for place in told
     )
     why = dict.fromkeys(chain.from_iterable(told.values()))
@@ -158,15 +158,15 @@ class Coaching:
             raise Stale(say("That turn is over: look at the page again"))
         if about == "theirs" or about not in self.of(seat).about:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
-        acted = turn_acted(session, seat) if about == "last" else (turn_of(session, seat), "")
+        acted = last_own_turn(session, seat) if about == "last" else (turn_of(session, seat), "")
         if acted is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
         if seat not in session.coached and session.phase is not Phase.OVER:
-            with self._store.alone():
+            with self._store.hold():
                 self._store.accept(AskCoach(seat))
         return acted
 
-    def spelt(self, seat: Seat, moment: str, action: str) -> tuple[SpeltOrder, ...]:
+    def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return an action of a seat for the turn that is due, or for one before, in words and drawings.
 
         Raises a `CompanionError` for one that is not legal there, and `Stale` where there is no such turn any more.
@@ -178,7 +178,7 @@ class Coaching:
         number = moments.index(moment)
         state = state_before(session, number) if number < len(session.turns) else session.state
         session.game.check(state, seat, session.game.parse(action))
-        return spelt(session.game, state, seat, action)
+        return spell_action(session.game, state, seat, action)
 
     def reasons(self, seat: Seat, moment: str) -> MachineReasons:
         """Return why the machine opposite a seat did what it did last. It marks nothing.
@@ -195,7 +195,7 @@ class Coaching:
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return where the orders that a seat has entered so far would lead."""
         session = self._due(seat, moment, entered)
-        return session.playing.plan(session.state, seat, entered) if session else ()
+        return session.playing.plan(session.state, seat, entered) or () if session else ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after what it has entered."""

@@ -55,12 +55,12 @@ class MachineSeats:
 
     def seat(self, seat: Seat, name: str) -> None:
         """Let a program of this name play a seat. Raises `Illegal` when the seat is taken."""
-        with self._store.alone():
+        with self._store.hold():
             self._store.accept(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat(self, seat: Seat) -> None:
         """Make a seat free that a program plays. Raises `Illegal` where none does."""
-        with self._store.alone():
+        with self._store.hold():
             sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
                 raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
@@ -81,7 +81,7 @@ class MachineSeats:
 
         It is kept in memory alone: after a restart nobody knows it any more.
         """
-        with self._store.alone():
+        with self._store.hold():
             live = self._store.live
             kept = {key: told for key, told in live.reasons.items() if key != (seat, moment)}
             newest = [*kept.items(), ((seat, moment), reasons)][-MOST_REASONS:]
@@ -92,7 +92,7 @@ class MachineSeats:
 
         Raises `Stale` when it is not to act any more.
         """
-        with self._store.alone():
+        with self._store.hold():
             session = self._store.session
             if (
                 moment != session.moment
@@ -108,17 +108,17 @@ class MachineSeats:
 
 def turn_of(session: Session, seat: Seat) -> MachineTurn:
     """Return the turn that is on, as a program at this seat may know it."""
-    return _told(session, seat, session.state, len(session.turns))
+    return _machine_turn(session, seat, session.state, len(session.turns))
 
 
-def turn_acted(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
+def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | None:
     """Return the last turn that is wholly open in which whoever sits there acted, as he knew it."""
     sitter = session.seats.get(seat)
-    for number in range(len(session.opened), 0, -1):
-        turn = session.opened[number - 1]
+    for number in range(len(session.opened_turns), 0, -1):
+        turn = session.opened_turns[number - 1]
         sealed = turn.sealed.get(seat)
         if sealed and sitter and sealed.owner == sitter.nonce and not turn.by_time:
-            told = _told(session, seat, state_before(session, number - 1), number - 1)
+            told = _machine_turn(session, seat, state_before(session, number - 1), number - 1)
             return replace(told, moment=turn.moment, is_due=False, due_s=None), sealed.action
     return None
 
@@ -140,9 +140,9 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(_encode(value))
 
 
-def _told(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
+def _machine_turn(session: Session, seat: Seat, state: Any, turns: int) -> MachineTurn:
     game = session.playing
-    hidden = game.hidden_options(session.options)
+    hidden = game.hidden_options(session.options) or ()
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
     return MachineTurn(

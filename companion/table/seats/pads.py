@@ -18,7 +18,7 @@ from companion.table.seats.draw_keys import DrawKeys
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import Seating
 from companion.table.session import BOTH, Phase, Session
-from companion.table.state import NO_DRAFT, Draft, tell_of
+from companion.table.state import NO_DRAFT, Draft, headline_of
 from companion.table.store import TableStore
 from companion.table.turns import TileOrders, Turns
 
@@ -169,8 +169,8 @@ class Pads:
         """
         by, session = press.seat or "table", self._store.session
         place = (session.moment, session.stage)
-        if tell_of(self._store.live):
-            self._turns.read(by, *place, self._store.live.told)
+        if headline_of(self._store.live):
+            self._turns.read(by, *place, self._store.live.headlines_read)
             return
         self._refused_ready[by] = place
         self._turns.confirm(by, *place, force=False)

@@ -13,7 +13,7 @@ from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.base import Game, Step
-from companion.games.outside import outside_games
+from companion.games.plugins import plugin_games
 
 MAX_SUMMARY, MAX_CAPTION = 41, 34
 """Letters of `summary`, and of a caption of `how_to_win`: two lines of 17."""
@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 def faults_of(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that keeps a game from being played, or makes it wrong."""
-    left_out = [each.trouble for each in outside_games() if each.name == name and each.trouble]
+    left_out = [game.trouble for game in plugin_games() if game.name == name and game.trouble]
     if name not in GAMES:
         return tuple(left_out) or (
             f"There is no game “{name}”: install its package, then look at its entry point.",

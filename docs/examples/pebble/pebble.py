@@ -1,19 +1,8 @@
 """Pebble: one pebble on a row of seven. By turns each moves it one or two squares. Who reaches the last one wins."""
 
-from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Seat, Side
-from companion.games.base import (
-    Event,
-    Game,
-    Options,
-    Outcome,
-    Rule,
-    Stage,
-    Step,
-    plain_layout,
-    plain_outcome,
-)
+from companion.games.base import Event, Game, Outcome, Rule, Stage, Step
 from companion.games.events import CommonEvent
 
 LAST = 6
@@ -25,11 +14,11 @@ BOARD = Board("a row", 7, 1, square_mm=40, gap_mm=2, corners=(24, 25, 26, 27))
 KIT = Kit("pebble", "Pebble", BOARD, SIDES, (Face("pebble", "disc", (28,), 8.0),), (("pebble",),))
 
 
-class Pebble(Game[tuple[int, Seat], int]):
+class Pebble(Game[tuple[int, Seat], str]):
     """A state is where the pebble lies and who is on turn. An action is a number of squares."""
 
     name, title, summary = "pebble", "Pebble", "Move one pebble to the end"
-    sides, options_type, option_rows = SIDES, Options, ()
+    sides = SIDES
     rules = (Rule("moving", "Moving", "Move the pebble one or two squares. Who reaches g1 wins."),)
     turn_rule = end_rule = "moving"
 
@@ -43,44 +32,23 @@ class Pebble(Game[tuple[int, Seat], int]):
         return frozenset() if state[0] == LAST else frozenset({state[1]})
 
     def legal_actions(self, state, seat):
-        return [step for step in (1, 2) if state[0] + step <= LAST]
-
-    def check(self, state, seat, action):
-        if action not in self.legal_actions(state, seat):
-            raise Illegal(Refusal.GAME_OVER, "That is beyond the row", "moving")
+        return [steps for steps in ("1", "2") if state[0] + int(steps) <= LAST]
 
     def apply(self, state, actions, rng):
-        ((seat, step),) = actions.items()
-        after = state[0] + step, seat.other
-        text = f"{SIDES[seat].name.capitalize()} moves {step}."
-        event = Event(
-            CommonEvent.MOVE,
-            text,
-            seat,
-            str(Square(state[0], 0)),
-            str(Square(after[0], 0)),
-            rule="moving",
-        )
-        return Step(after, (event,), (Stage("Move", {}, (event,), self.expected(after)),))
+        ((seat, steps),) = actions.items()
+        after = state[0] + int(steps), seat.other
+        here, there = str(Square(state[0], 0)), str(Square(after[0], 0))
+        text = f"{SIDES[seat].name.capitalize()} moves {steps}."
+        move = Event(CommonEvent.MOVE, text, seat, here, there, rule="moving")
+        return Step(after, (move,), (Stage("Move", {}, (move,), self.expected(after)),))
 
     def outcome(self, state):
-        return (
-            Outcome(frozenset({state[1].other}), "The pebble lies on g1.")
-            if state[0] == LAST
-            else None
-        )
+        if state[0] < LAST:
+            return None
+        return Outcome(frozenset({state[1].other}), "The pebble lies on g1.")
+
+    def view(self, state, seat):
+        return self.common_view(state)
 
     def expected(self, state):
         return {Square(state[0], 0): ("pebble",)}
-
-    def view(self, state, seat):
-        return self.dump(state)
-
-    def dump(self, state):
-        expected, outcome = plain_layout(self.expected(state)), plain_outcome(self.outcome(state))
-        return {"expected": expected, "turn": state[1], "outcome": outcome}
-
-    def parse(self, text):
-        if text not in ("1", "2"):
-            raise Malformed("A move is 1 or 2")
-        return int(text)

@@ -1,14 +1,16 @@
 #!/bin/sh
-# A phone beside the machine: the second of two simulated radios, in a network of its own.
-#   phone.sh on              both radios are there
+# A phone and a router beside the machine: two of three simulated radios, each in a network of its own.
+#   phone.sh on              all radios are there
+#   phone.sh home NAME PASSWORD   the router's Wi-Fi is there
 #   phone.sh join NAME PASSWORD   it looks for that Wi-Fi from now on, and asks for an address once it is in it
-#   phone.sh fetch ADDRESS   a page, asked for over the air
-#   phone.sh off             both radios are gone
+#   phone.sh leave           it is in no Wi-Fi any more
+#   phone.sh fetch ADDRESS [FORM]   a page, asked for over the air; with a form, sent to it
+#   phone.sh off             all radios are gone
 set -e
 inside="ip netns exec phone"
 case $1 in
 on)
-	modprobe mac80211_hwsim radios=2
+	modprobe mac80211_hwsim radios=3
 	chmod +x /opt/appliance/address.sh
 	ip netns add phone
 	mkdir -p /etc/netns/phone
@@ -16,6 +18,23 @@ on)
 	for device in /sys/class/net/wlan*; do radio=$device; done
 	iw phy "$(cat "$radio/phy80211/name")" set netns name phone
 	$inside ip link set lo up
+	;;
+home)
+	ip netns add home
+	for device in /sys/class/net/wlan*; do radio=$device; done
+	iw phy "$(cat "$radio/phy80211/name")" set netns name home
+	device=$(ip netns exec home ls /sys/class/net | grep wlan)
+	printf 'network={\nssid="%s"\npsk="%s"\nmode=2\nfrequency=2412\nkey_mgmt=WPA-PSK\nproto=RSN\npairwise=CCMP\n}\n' \
+		"$2" "$3" >/run/home.conf
+	ip -n home link set lo up
+	ip netns exec home wpa_supplicant -B -P /run/home.pid -i "$device" -c /run/home.conf >/dev/null
+	ip -n home address add 192.168.77.1/24 dev "$device"
+	ip netns exec home dnsmasq --interface="$device" --bind-interfaces --port=0 --user=root --leasefile-ro \
+		--pid-file=/run/home-addresses.pid --dhcp-range=192.168.77.10,192.168.77.50
+	;;
+leave)
+	for pid in /run/phone-address.pid /run/phone.pid; do [ ! -e $pid ] || kill "$(cat $pid)" || true; done
+	rm -f /run/phone-address.pid
 	;;
 join)
 	device=$($inside ls /sys/class/net | grep wlan)
@@ -25,11 +44,12 @@ join)
 	$inside udhcpc -b -t 3 -T 2 -A 2 -S -i "$device" -p /run/phone-address.pid -s /opt/appliance/address.sh >/dev/null 2>&1
 	;;
 fetch)
-	$inside python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=20).read().decode())' "$2"
+	$inside python3 -c 'import sys, urllib.request as u; form = "".join(sys.argv[2:]).encode() or None
+print(u.urlopen(sys.argv[1], form, timeout=20).read().decode())' "$2" ${3:+"$3"}
 	;;
 off)
-	for pid in /run/phone.pid /run/phone-address.pid; do [ ! -e $pid ] || kill "$(cat $pid)" || true; done
-	ip netns delete phone 2>/dev/null || true
+	for pid in /run/phone.pid /run/phone-address.pid /run/home.pid /run/home-addresses.pid; do [ ! -e $pid ] || kill "$(cat $pid)" || true; done
+	for each in phone home; do ip netns delete $each 2>/dev/null || true; done
 	modprobe -r mac80211_hwsim
 	;;
 esac

@@ -45,7 +45,7 @@ from companion.hub_server.folder import public_key
 from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text
 from companion.hub_server.store import KEPT_EACH
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import PublicRecord, encoded
+from companion.table.public.messages import PublicRecord, encode_public
 
 TABLES, EVENTS_A_SECOND = 200, 5
 FOLLOWED, SPECTATORS = 50, 1000
@@ -244,7 +244,7 @@ async def _tell(
     record = records[number % len(records)]
     view = msgspec.structs.replace(record.view, title=f"No {number:06d}.")
     event = msgspec.structs.replace(record, entry=number + 1, mark=f"{number:012x}", view=view)
-    await stream.publish(record_subject(member.table), encoded(event))
+    await stream.publish(record_subject(member.table), encode_public(event))
 
 
 # ---- the spectators' process -----------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import spare_collections
-from vision.cameras.source import Source
-from vision.detection.markers import Luma
+from vision.cameras.source import Source, Taken
 from vision.simulation.table import SimulatedTable
 
 HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
@@ -47,18 +46,15 @@ class PaintedCamera(Source):
     def __init__(self, path: Path, size: tuple[int, int], clock: Clock) -> None:
         super().__init__(clock)
         self._head, self._pictures = shared_pictures(path, size, "r")
-        self._at_s, self._number = 0.0, 0
+        self._number = 0
 
-    def _luma(self) -> Luma:
+    def _take(self) -> Taken:
         end_s = time.monotonic() + _WAIT_S
         while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
             time.sleep(_LOOK_S)
         self._number = int(self._head["number"][0])
-        self._at_s = float(self._head["at_s"][0])
-        return np.array(self._pictures[int(self._head["number"][0]) % 2])
-
-    def _age_s(self) -> float:
-        return self._clock.monotonic_s() - self._at_s
+        luma = np.array(self._pictures[self._number % 2])
+        return Taken(luma, age_s=self._clock.monotonic_s() - float(self._head["at_s"][0]))
 
 
 class Guest(Companion):

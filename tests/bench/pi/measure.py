@@ -356,7 +356,7 @@ def _named_s(
 def _buzzer_ms(guest: Guest, painter: Painter, turn_s: float) -> list[float]:
     """How far from its due time each alarm of a game on the clock sounds."""
     began_s = time.monotonic()
-    _begin(guest, painter, "binmat", {"way": "clock", "seconds": turn_s, "turns": TURNS})
+    _begin(guest, painter, "binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS})
     time.sleep(3)
     guest.do(do="resume")
     time.sleep(turn_s * TURNS + 3)

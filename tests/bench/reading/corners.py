@@ -16,6 +16,7 @@ from random import Random
 import cv2
 import numpy as np
 
+from bench.reading.ground_truth import Print, prints_of
 from bench.reading.peers import Luma, Peer, aruco, squares_found
 from bench.reading.pictures import Verdict, is_readable, tops_of, wrong_entries
 from bench.reading.scenes import (
@@ -29,7 +30,6 @@ from bench.reading.scenes import (
 from companion.core.kit import Kit
 from vision.pose.pose import Pose, flat, square_corners_mm
 from vision.reading.board_reader import board_reader
-from vision.simulation.ground_truth import Print
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -141,7 +141,7 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     if len(inside) != 2:
         return None
     table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
-    prints = table.prints()
+    prints = prints_of(table)
     if sum(p.face is None and p.shown == 1 and p.marker not in covered for p in prints) != 2:
         return None
     luma = table.render_luma()

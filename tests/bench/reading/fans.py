@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bench.bars import FIRST_RATIO
 from bench.reading.card_scenes import share_outside, views
+from bench.reading.ground_truth import prints_of
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
@@ -30,7 +31,7 @@ from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.printing.printed_kit import printed_table
-from vision.cards.fans import UNREAD, Lying, marker_places, on_cards
+from vision.cards.fans import UNREAD, OpenCard, marker_places, on_cards
 from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
@@ -214,7 +215,7 @@ def _told(table: SimulatedTable, deck: Deck, fans: Layout, habits: dict[Square, 
     whole = set[str]()
     for number, piece in enumerate(pieces):
         above = outlines[number + 1 :]
-        card = Lying(
+        card = OpenCard(
             piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number]
         )
         marks = on_cards([card], marker_places(deck))[0]
@@ -233,7 +234,7 @@ def _shown_corners(table: SimulatedTable, outlines: Sequence[Points]) -> int:
     """How many corner markers of the board are in the picture with no card on them."""
     board = table.kit.board
     side = board.corner_mm + 2 * _WHITE_MM
-    in_picture = {print_.marker for print_ in table.prints() if print_.shown == 1}
+    in_picture = {print_.marker for print_ in prints_of(table) if print_.shown == 1}
     places = {
         marker: board.corner_centres_mm[marker] for marker in board.corners if marker in in_picture
     }

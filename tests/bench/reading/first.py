@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from bench.bars import FIRST_RATIO
 from bench.reading.corners import cover_corner
+from bench.reading.ground_truth import prints_of
 from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits, layout_of
@@ -177,7 +178,7 @@ def _table(kit: Kit, size: tuple[int, int], number: int) -> SimulatedTable:
                 table.nudge(piece.id, _FAR_MM, 0.0)
         if all(
             print_.shown >= 1.0
-            for print_ in table.prints()
+            for print_ in prints_of(table)
             if print_.face is None or print_.squares
         ):
             break

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.reading.ground_truth import Print
 from vision.pose.pose import Points
-from vision.simulation.ground_truth import Print
 
 _STEP_PX = 16
 """Between the places for which the bend is worked out; between them it is as good as straight."""

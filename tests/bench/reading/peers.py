@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.reading.ground_truth import Print
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from vision.detection.markers import Sighting, dictionary_of
 from vision.pose.pose import Points, square_corners_mm
-from vision.simulation.ground_truth import Print
 
 Luma = NDArray[np.uint8]
 

@@ -23,6 +23,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.reading.ground_truth import Print
 from bench.reading.peers import Peer, aruco, squares_found
 from bench.reading.scenes import (
     CONDITIONS,
@@ -38,7 +39,6 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Reading
 from vision.reading.board_reader import board_reader
-from vision.simulation.ground_truth import Print
 
 READER = "reader"
 BOUNDS = {

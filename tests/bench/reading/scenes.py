@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.reading.foreign_lens import FOREIGN_LENSES, ForeignLens
+from bench.reading.ground_truth import Print, prints_of
+from bench.reading.scenery import TABLES, changed_view
 from companion.core.grid import Square
 from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
-from vision.simulation.degradations import TABLES
-from vision.simulation.ground_truth import Print
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View
 
@@ -69,7 +69,7 @@ class Scene:
     def picture(self) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
         """Return what the camera sees, (height, width), and every marker in it."""
         table = self.table()
-        luma, prints = table.render_luma(), table.prints()
+        luma, prints = table.render_luma(), prints_of(table)
         return (
             (luma, prints)
             if self.lens is None
@@ -109,7 +109,7 @@ def scene(name: str) -> Scene:
             face: (x, y, rng.uniform(0, 360)) if kit.face(face).size == (1, 1) else (x, y, turn)
             for face, (x, y, turn) in nudges.items()
         }
-    view = replace(view, **changes)
+    view = changed_view(view, changes)
     if module_px is not None:
         view = _far_away(kit, layout, view, module_px)
     found = Scene(name, kit, layout, view, nudges, lens=lens)
@@ -120,7 +120,7 @@ def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
     """The first place of a hand at which two of the board's corner markers can be seen; the last one if none is."""
     for place in places:
         table.hold_hand(place)
-        if sum(print_.shown == 1 for print_ in table.prints() if print_.face is None) >= _CORNERS:
+        if sum(print_.shown == 1 for print_ in prints_of(table) if print_.face is None) >= _CORNERS:
             return place
     return places[-1]
 
@@ -196,22 +196,23 @@ def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
 
 def ordinary_view(rng: Random) -> View:
     """A camera above a table as there are many: nothing of it is trouble."""
-    return View(
-        width=1920,
-        height=1080,
-        focal_ratio=rng.uniform(0.62, 0.98),
-        k1=rng.choice((0.0, 0.0, rng.uniform(-0.05, 0.0))),
-        tilt_deg=rng.uniform(8, 30),
-        turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-12, 12),
-        board_turn_deg=rng.uniform(-5, 5),
-        fill=rng.uniform(0.88, 0.94),
-        gradient=rng.uniform(0.0, 0.2),
-        vignette=rng.uniform(0.0, 0.3),
-        light=rng.uniform(0.75, 1.0),
-        table=rng.choice(sorted(TABLES)),
-        curl_mm=rng.choice((0.0, 0.0, rng.uniform(0.0, 1.5))),
-        seed=rng.randrange(1000),
-    )
+    changes = {
+        "width": 1920,
+        "height": 1080,
+        "focal_ratio": rng.uniform(0.62, 0.98),
+        "k1": rng.choice((0.0, 0.0, rng.uniform(-0.05, 0.0))),
+        "tilt_deg": rng.uniform(8, 30),
+        "turn_deg": rng.choice((0.0, 180.0)) + rng.uniform(-12, 12),
+        "board_turn_deg": rng.uniform(-5, 5),
+        "fill": rng.uniform(0.88, 0.94),
+        "gradient": rng.uniform(0.0, 0.2),
+        "vignette": rng.uniform(0.0, 0.3),
+        "light": rng.uniform(0.75, 1.0),
+        "kind": rng.choice(sorted(("wood", *TABLES))),
+        "curl_mm": rng.choice((0.0, 0.0, rng.uniform(0.0, 1.5))),
+        "seed": rng.randrange(1000),
+    }
+    return changed_view(View(), changes)
 
 
 def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
@@ -219,7 +220,7 @@ def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
     table = printed_table(kit, view)
     table.set_up(layout)
     for _ in range(2):
-        sizes = sorted(print_.module_px for print_ in table.prints() if print_.squares)
+        sizes = sorted(print_.module_px for print_ in prints_of(table) if print_.squares)
         view = replace(view, fill=view.fill * module_px / sizes[len(sizes) // 2])
         table.look(view)
     return view
@@ -241,7 +242,7 @@ def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
         if severity == 4
         else {}
     )
-    return {"table": table, **wide}
+    return {"kind": table, **wide}
 
 
 def _defocus(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:

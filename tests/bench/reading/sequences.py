@@ -13,7 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench.reading.ground_truth import prints_of
 from bench.reading.pictures import Verdict, is_readable, keep_picture, tops_of, wrong_entries
+from bench.reading.scenery import changed_view
 from bench.reading.scenes import (
     CONDITIONS,
     Scene,
@@ -140,7 +142,7 @@ class Played:
         self._rng = Random(f"{rough}game-{number}")
         self._kit = kits()[number % len(kits())]
         trouble: Mapping[str, Any] = {} if rough else _TROUBLE[number % len(_TROUBLE)]
-        view = replace(ordinary_view(self._rng), **trouble)
+        view = changed_view(ordinary_view(self._rng), trouble)
         self._sensor: Sensor | None = None
         if rough:
             view, room = _rough_view(rough, number, self._kit, view, self._rng)
@@ -273,7 +275,7 @@ class Played:
 
     def _free_square(self) -> Square | None:
         taken = {
-            square for print_ in self.table.prints() for square in print_.squares
+            square for print_ in prints_of(self.table) for square in print_.squares
         } | self._kit.board.holes
         return self._rng.choice(
             [square for square in self._kit.board.squares if square not in taken] or [None]
@@ -304,7 +306,7 @@ class Played:
         luma = self._sensor.frame(luma) if self._sensor else luma
         frame = Frame(luma, self._frames * _FRAME_S, self._frames)
         reading = self._reader.read(frame)
-        prints = self.table.prints()
+        prints = prints_of(self.table)
         self._last = frame, reading, prints
         self._tally.frames += 1
         for print_ in prints:
@@ -332,7 +334,7 @@ class Played:
 
     def _missing(self, reading: Reading) -> str:
         """What of the layout is not told as it is: readable pieces, and the squares that were touched."""
-        prints = self.table.prints()
+        prints = prints_of(self.table)
         tops = tops_of(prints)
         wanted = {square: p.face for square, p in tops.items() if is_readable(p)}
         strange = {
@@ -352,7 +354,7 @@ def _rough_view(rough: str, number: int, kit: Kit, view: View, rng: Random) -> t
     """What stays the same from frame to frame, and what does not; `mixed` in all of its severities."""
     if rough == "jpeg":
         return replace(view, noise=0.0), Room(noise=rng.uniform(1.0, 4.0), quality=_JPEG_3)
-    view = replace(view, **CONDITIONS[rough](1 + number % 4, kit, rng))
+    view = changed_view(view, CONDITIONS[rough](1 + number % 4, kit, rng))
     room = Room(
         noise=view.noise,
         quality=view.jpeg_quality,

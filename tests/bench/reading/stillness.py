@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from bench.reading.ground_truth import prints_of
 from bench.reading.pictures import Verdict, wrong_entries
 from bench.reading.scenes import default_kits, layout_of, ordinary_view
 from bench.reading.sensors import RANGES, Room, Sensor
@@ -113,7 +114,7 @@ class StillTable:
     def is_wrong(self, reading: Reading) -> list[str]:
         """A sentence for each square of which something false is said; of cards too."""
         if self.case.kit.deck is None:
-            return wrong_entries(reading, self.table.prints(), self.case.kit)
+            return wrong_entries(reading, prints_of(self.table), self.case.kit)
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.table.pieces():
             if piece.square is not None:

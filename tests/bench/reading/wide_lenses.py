@@ -11,6 +11,7 @@ from random import Random
 import cv2
 import numpy as np
 
+from bench.reading.ground_truth import Print
 from bench.reading.peers import Luma, Peer, aruco, squares_found
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import Scene, default_kits, kits, layout_of, ordinary_view
@@ -19,7 +20,6 @@ from companion.core.kit import Kit, Layout
 from companion.printing.printed_kit import printed_table
 from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
-from vision.simulation.ground_truth import Print
 from vision.simulation.view import View
 
 VIEWS = 2

@@ -23,18 +23,18 @@ def test_the_standard_arena() -> None:
     }
     assert places == {SOUTH: ["b1", "e1", "h1"], NORTH: ["b9", "e9", "h9"]}
     assert (dumped["turn"], dumped["turns"], dumped["outcome"]) == (1, 30, None)
-    ground = start().ground
-    assert [[ground.texts[place] for place in spawns] for spawns in ground.spawns] == [
+    terrain = start().terrain
+    assert [[terrain.texts[place] for place in spawns] for spawns in terrain.spawns] == [
         ["c1", "g1"],
         ["c9", "g9"],
     ]
-    assert (ground.files, ground.ranks, ground.walls) == (9, 9, frozenset())
+    assert (terrain.files, terrain.ranks, terrain.walls) == (9, 9, frozenset())
 
 
 def test_starts_are_numbered_and_spawn_points_listed_by_file_then_rank() -> None:
     state = start(board="nN.\n.Ss\nS.s\ns..")
-    assert [state.ground.texts[robot.place] for robot in state.robots[0]] == ["a1", "c2", "c3"]
-    assert [state.ground.texts[place] for place in state.ground.spawns[0]] == ["a2", "b3"]
+    assert [state.terrain.texts[robot.place] for robot in state.robots[0]] == ["a1", "c2", "c3"]
+    assert [state.terrain.texts[place] for place in state.terrain.spawns[0]] == ["a2", "b3"]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_a_standing_tells_points_and_sums() -> None:
 )
 def test_the_hint_says_when_robots_appear(turn: int, options: dict[str, object], hint: str) -> None:
     state = start(**options)
-    assert GAME.standing(State(state.options, state.ground, state.robots, turn), None).hint == hint
+    assert GAME.standing(State(state.options, state.terrain, state.robots, turn), None).hint == hint
 
 
 def test_each_seat_has_the_sheet_of_its_own_robots() -> None:
@@ -100,20 +100,20 @@ def test_what_a_sheet_spells_is_legal() -> None:
     """Every kind and direction on a sheet gives an order that the game reads."""
     sheet = GAME.standing(start(), SOUTH).sheet
     assert sheet is not None
-    spelt = {
+    spell_action = {
         f"{kind.letter}{letter}"
         for kind in sheet.kinds
         for letter in ([each.letter for each in sheet.directions] if kind.has_direction else [""])
     }
-    assert spelt | {sheet.nothing} == set(CODES)
-    for code in spelt:
+    assert spell_action | {sheet.nothing} == set(CODES)
+    for code in spell_action:
         GAME.check(
             start(), SOUTH, GAME.parse(" ".join(f"{unit.name}:{code}" for unit in sheet.units))
         )
 
 
 def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
-    for orders, sign in ((("1:aN", "1:-"), "Petrol wins"), (("1:X", "1:X"), "A tie")):
+    for orders, sign in ((("1:aN", "1:-"), "Petrol wins"), (("1:X", "1:X"), "A draw")):
         state = play(at({1: "c3"}, {1: ("c4", 5)}), *orders).state
         standing = GAME.standing(state, SOUTH)
         assert state.outcome is not None
@@ -249,11 +249,11 @@ def test_every_order_can_be_spelt_at_both_pads(codes: list[str]) -> None:
     )
     for seat, away in ((SOUTH, "NSWE"), (NORTH, "SNEW")):
         pads = dict(zip(away, KEYS, strict=False))
-        spelt = {"": ["ready"], "D": ["b"], "X": ["a", "a"]}
+        spell_action = {"": ["ready"], "D": ["b"], "X": ["a", "a"]}
         keys = [
             key
             for code in codes
-            for key in (spelt.get(code) or [*"a" * (len(code) - 1), pads[code[-1]]])
+            for key in (spell_action.get(code) or [*"a" * (len(code) - 1), pads[code[-1]]])
         ]
         assert pad(start(), seat).text(tuple(keys)) == text
         assert pad(start(), seat).count(tuple(keys)) == 3
@@ -358,7 +358,7 @@ def test_properties_of_random_games(seed: int) -> None:
         on_board = [face for stack in layout.values() for face in stack]
         assert len(on_board) == len(set(on_board)) == len(layout)
         assert set(on_board) <= faces
-        assert set(layout).isdisjoint(state.ground.walls)
+        assert set(layout).isdisjoint(state.terrain.walls)
         kinds = Counter(event.kind for event in step.events)
         before = sum(map(len, state.robots))
         assert sum(map(len, step.state.robots)) == before + kinds["spawn"] - kinds["leave"]
@@ -383,12 +383,12 @@ def test_the_arena_is_fair(seed: int) -> None:
         one = GAME.apply(one, {SOUTH: south, NORTH: north}, rng).state
         other = GAME.apply(other, {SOUTH: turned(north), NORTH: turned(south)}, rng).state
         places = [
-            [str(one.ground.squares[robot.place]) for robot in robots] for robots in one.robots
+            [str(one.terrain.squares[robot.place]) for robot in robots] for robots in one.robots
         ]
         opposite = [
             [
                 str(Square(square.file, 8 - square.rank))
-                for square in (other.ground.squares[r.place] for r in robots)
+                for square in (other.terrain.squares[r.place] for r in robots)
             ]
             for robots in other.robots
         ]

@@ -202,14 +202,14 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
             }
             if number == 2:  # nobody blows up: crowds meet
                 orders = {name: "D" if code == "X" else code for name, code in orders.items()}
-                actions = {seat: GAME.parse(spelt(orders, str(seat))) for seat in SEATS}
+                actions = {seat: GAME.parse(spell_action(orders, str(seat))) for seat in SEATS}
             state, slow = GAME.apply(state, actions, rng).state, slow_turn(slow, orders)
             turns += 1
             assert plain(GAME.dump(state)) == plain_slow(slow)
     assert turns > 25
 
 
-def spelt(orders: dict[Name, str], side: str) -> str:
+def spell_action(orders: dict[Name, str], side: str) -> str:
     return " ".join(
         f"{number}:{code}" for (owner, number), code in sorted(orders.items()) if owner == side
     )

@@ -290,7 +290,7 @@ def test_win_conditions_the_defender_when_all_turns_have_elapsed() -> None:
     step = play(start(turns=2), "--", "--")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
-    assert texts(step)[-1] == "All 2 turns are over: the defender wins."
+    assert texts(step)[-1] == "All 2 turns are over."
     assert GAME.to_act(step.state) == frozenset()
     assert GAME.legal_actions(step.state, DEFENDER) == []
     with pytest.raises(Illegal, match="game is over"):
@@ -309,10 +309,7 @@ def test_win_conditions_the_defender_when_the_attacker_is_out_of_cards() -> None
     step = play(state, "p2#5")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
-    assert (
-        step.state.outcome.reason
-        == "The attacker has no card and no lane to draw from: the defender wins."
-    )
+    assert step.state.outcome.reason == "Attacker has no card, and no lane to draw from."
     for still in (
         at(state, north="5&"),
         at(state, attack="5&"),
@@ -328,7 +325,7 @@ def test_win_conditions_the_attacker_with_more_damage_than_the_lane_deck_has_car
     step = play(at(start(), 2, attack="8^", deck="2& 3& 4&", discard="9&"), "c2")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
-    assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3: the attacker wins."
+    assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3."
     assert step.state.discards[2] == ("9&",), "damage never reshuffles a lane deck"
 
 
@@ -372,7 +369,7 @@ GOLDEN_EVENTS = {
     27: ["The combat bounces: no damage.", "Defender’s ?# goes to the attacker discard."],
     30: [
         "Attacker draws 10+ and 2 more cards from lane 3.",
-        "Lane 3 owes 4 and has only 3: the attacker wins.",
+        "Lane 3 owes 4 and has only 3.",
     ],
 }
 

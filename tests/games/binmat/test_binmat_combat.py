@@ -13,11 +13,11 @@ from companion.games.binmat.cards import (
     DECK,
     SUITS,
     VALUES,
-    listed,
+    card_text,
+    cards_text,
     number_of,
     parse_card,
     parse_cards,
-    shown,
 )
 from companion.games.binmat.combat import (
     ATTACKER,
@@ -100,7 +100,7 @@ def test_cards_of_a_stack_are_parsed_with_blanks_between_and_each_once() -> None
 
 
 def test_people_read_10_and_notation_reads_a() -> None:
-    assert (shown("a&"), shown("9#"), listed(("a&", ">+"))) == ("10&", "9#", "10& >+")
+    assert (card_text("a&"), card_text("9#"), cards_text(("a&", ">+"))) == ("10&", "9#", "10& >+")
 
 
 # ---- Combat: reveal and TRAPs ---------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def test_combat_each_damage_sends_the_most_recently_played_card_to_the_attacker_
 def test_combat_damage_beyond_the_stack_is_owed_by_the_lane_deck() -> None:
     combat = fought("a& 6&", "3^")
     assert (combat.damage, combat.due, combat.defender) == (5, 4, ())
-    assert said(combat, "Damage")[2] == "Lane deck owes the attacker 4 cards."
+    assert said(combat, "Damage")[2] == "The lane deck owes 4 cards."
 
 
 def test_combat_the_attacker_stack_is_then_sent_to_the_attacker_discard() -> None:
@@ -295,7 +295,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
         combat = fought("8&", "@^ 3^", edition)
         assert powers(combat) == (0, 0)
         assert (combat.damage, combat.due) == (0, 0)
-        assert events_of(combat, "Damage")[0].why == "TRAPs have emptied the attacker stack."
+        assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
         assert combat.defender == ("@^", "3^")
 
 
@@ -347,7 +347,7 @@ def test_combat_a_card_of_a_face_up_lane_deck_is_named_and_none_below_it() -> No
 def test_combat_comes_in_stages_that_tell_everything() -> None:
     step = play(at(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
-    assert [stage.tells[0].text for stage in step.stages] == [
+    assert [stage.headlines[0].text for stage in step.stages] == [
         "Attacker’s @^ takes 3& to the attacker discard.",
         "8 beats 4. Defender loses the stack.",
     ]
@@ -390,13 +390,10 @@ def test_the_worked_example_of_the_rulings() -> None:
     assert said(combat, "Damage") == [
         "Attacker does 3 damage.",
         "Defender’s 2# 4^ go to the attacker discard.",
-        "Lane deck owes the attacker 1 card.",
+        "The lane deck owes 1 card.",
         "Attacker’s 5& 3% >+ go to the attacker discard.",
     ]
-    assert (
-        events_of(combat, "Damage")[0].why
-        == "A BREAK in the attacker stack: damage is its power, 3."
-    )
+    assert events_of(combat, "Damage")[0].why == "Attacker has a BREAK: damage is the power, 3."
 
 
 def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:

@@ -1,4 +1,4 @@
-"""The clock and the referee of BINMAT: counting, calling combats, and cards laid open."""
+"""BINMAT with real cards: counting, calling combats, and cards laid open."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
-def begun(way: str = "clock", **options: Any) -> Counter:
-    state: Counter = GAME.setup(GAME.options({"way": way, **options}), Random(0))
+def begun(**options: Any) -> Counter:
+    state: Counter = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
     return state
 
 
@@ -79,30 +79,24 @@ def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: 
 
 
 def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
-    ways = ("full", "clock", "referee")
-    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [
-        False,
-        True,
-        True,
-    ]
+    ways = ("full", "referee")
+    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True]
+
+
+def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:
+    assert GAME.options({"way": "clock", "seconds": 9}) == begun(seconds=9).options
 
 
 @pytest.mark.parametrize(
     ("call", "sign"),
     [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")],
 )
-def test_the_referee_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
-    state = press(begun("referee"), call)
+def test_a_combat_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
+    state = press(begun(), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
     tableau = GAME.tableau(state, None)
     assert tableau is not None
     assert tableau.sign == sign
-
-
-def test_the_clock_asks_only_how_a_combat_ended() -> None:
-    tableau = GAME.tableau(press(begun(), "c"), None)
-    assert tableau is not None
-    assert tableau.sign == "Combat: the clock is stopped"
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:
@@ -133,19 +127,22 @@ def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
     ]  # fmt: skip
 
 
-def test_cards_are_not_played_in_the_clock() -> None:
+def test_real_cards_are_played_on_the_table() -> None:
     for text in ("p8&3", "d0", "x8&3"):
         with pytest.raises(Illegal, match="played on the table"):
             step(begun(), text)
-    with pytest.raises(Illegal, match="choose the referee"):
-        step(press(begun(), "c"), "5& / 4^")
+    with pytest.raises(Illegal, match="Declare combat first"):
+        step(begun(), "5& / 4^")
 
 
-def test_the_referee_works_the_worked_example_out() -> None:
-    state = press(begun("referee"), ".", "c3")
+def test_the_worked_example_is_worked_out() -> None:
+    state = press(begun(), ".", "c3")
     done = step(state, "3: 5& 3% >+ / 4^ 2#")
     (shown,) = done.stages
-    assert (shown.title, shown.tells[0].text) == ("Lane 3", "8 beats 6. Defender loses the stack.")
+    assert (shown.title, shown.headlines[0].text) == (
+        "Lane 3",
+        "8 beats 6. Defender loses the stack.",
+    )
     powers = shown.tallies
     assert [sorted(tally.lost) for tally in powers] == [[], ["2#", "4^"]]
     assert [(tally.seat, tally.total, tally.reached, tally.is_greater) for tally in powers] == [
@@ -154,7 +151,7 @@ def test_the_referee_works_the_worked_example_out() -> None:
     ]
     last = done.stages[-1]
     assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
-    assert last.todo == ((NORTH, "Attacker: 5 cards to the attacker discard"),)
+    assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one
@@ -167,19 +164,19 @@ def test_the_referee_works_the_worked_example_out() -> None:
 
 
 def test_a_stack_that_stays_is_expected_on_the_table() -> None:
-    done = step(press(begun("referee"), ".", "c2"), "2& / 4^")
+    done = step(press(begun(), ".", "c2"), "2& / 4^")
     assert done.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     assert done.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
     assert done.state.turns_left == 108
 
 
 def test_without_a_lane_nothing_is_expected_on_the_table() -> None:
-    assert step(press(begun("referee"), ".", "c"), "2& / 4^").stages[-1].expected is None
+    assert step(press(begun(), ".", "c"), "2& / 4^").stages[-1].expected is None
 
 
 def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
-    hidden = step(press(begun("referee"), ".", "c"), "8& / @^ 2#").stages
-    lay_open = step(press(begun("referee"), ".", "c"), "8& / @^u 2#u").stages
+    hidden = step(press(begun(), ".", "c"), "8& / @^ 2#").stages
+    lay_open = step(press(begun(), ".", "c"), "8& / @^u 2#u").stages
     assert "takes 8&" in hidden[0].events[-1].text
     assert lay_open[0].events[-1].why == "It lay face up before the combat."
 
@@ -187,17 +184,17 @@ def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
 def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> (
     None
 ):
-    hackmud = press(begun("referee", edition="hackmud"), ".", "c2")
+    hackmud = press(begun(edition="hackmud"), ".", "c2")
     rested = step(hackmud, "@&u 8& / 4^").stages
-    assert [tell.text for tell in rested[0].tells] == ["Attacker’s @& does nothing."]
+    assert [tell.text for tell in rested[0].headlines] == ["Attacker’s @& does nothing."]
     bounced = step(hackmud, "2: / 4^ ?^")
     assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):
-        step(press(begun("referee"), ".", "c2"), "2: / 4^ ?^")
+        step(press(begun(), ".", "c2"), "2: / 4^ ?^")
 
 
 def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_open() -> None:
-    state = press(begun("referee", edition="hackmud"), ".", "c")
+    state = press(begun(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
     assert GAME.laid_open(state, before, before) is None, "nothing was turned up yet"
     fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
@@ -248,7 +245,7 @@ def test_wrong_notation_says_what_was_expected(text: str, words: str) -> None:
 
 
 def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open() -> None:
-    state = press(begun("referee"), ".", "c")
+    state = press(begun(), ".", "c")
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
@@ -260,13 +257,13 @@ def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open
 
 
 def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() -> None:
-    state = begun("referee")
+    state = begun()
     assert all(GAME.is_reversible(state, SOUTH, text) for text in (".", "c", "--", "!"))
     assert not GAME.is_reversible(state, SOUTH, "5& / 4^")
 
 
 def test_a_press_says_what_was_done() -> None:
-    owing = press(begun("referee"), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
+    owing = press(begun(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
     assert owing.due
     said = [
         step(state, text).events[0].text
@@ -276,9 +273,9 @@ def test_a_press_says_what_was_done() -> None:
 
 
 def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
-    tableaus = [GAME.tableau(begun("referee"), seat) for seat in (SOUTH, None, NORTH)]
+    tableaus = [GAME.tableau(begun(), seat) for seat in (SOUTH, None, NORTH)]
     assert [bool(each and each.choices) for each in tableaus] == [True, True, False]
-    called = press(begun("referee"), "c")
+    called = press(begun(), "c")
     tableaus = [GAME.tableau(called, seat) for seat in (SOUTH, None, NORTH)]
     assert [bool(each and each.entry) for each in tableaus] == [True, True, False]
 

@@ -39,7 +39,7 @@ def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_win
     assert step.state.outcome.winners == {ATTACKER}
     assert texts(step) == [
         "Attacker draws from lane 1, which is empty.",
-        "Lane 1 has no card left to draw: the attacker wins.",
+        "Lane 1 has no card left to draw.",
     ]
     assert step.state.turns_left == 108
 
@@ -220,7 +220,7 @@ def test_damage_wins_only_when_a_card_is_due_and_deck_and_discard_pile_are_empty
     step = play(state, "c2")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
-    assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3: the attacker wins."
+    assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3."
     assert len(step.state.hands[1]) == 3
     assert play(at(state, 2, discard="9& 3& 4&"), "c2").state.outcome is None
 

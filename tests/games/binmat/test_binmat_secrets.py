@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import packed
+from companion.core.i18n import naming, packed, translate
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK, Cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER
@@ -287,6 +288,19 @@ def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int
             assert state.seat is (DEFENDER if number % 2 == 0 else ATTACKER)
 
 
+@settings(max_examples=20)
+@given(EDITIONS, SEEDS)
+def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:
+    """Piles keep their names."""
+    with naming({"attacker": "Ann", "defender": "Ben"}):
+        for state, action in random_game(edition, seed):
+            for event in (
+                GAME.apply(state, {state.seat: action}, Random(0)).events if action else ()
+            ):
+                told = f"{translate(event.text)} {translate(event.why or '')}"
+                assert not re.search(r"attacker(?! d)|defender", told, re.IGNORECASE), told
+
+
 @settings(max_examples=40)
 @given(EDITIONS, SEEDS)
 def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed: int) -> None:
@@ -300,7 +314,7 @@ def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed:
 
 @pytest.mark.parametrize("edition", ["rulebook", "hackmud"])
 def test_random_games_end_by_a_win_condition_of_each_kind(edition: str) -> None:
-    words = ("turns are over", "no card and no lane", "owes", "left to draw")
+    words = ("turns are over", "no card, and no lane", "owes", "left to draw")
     ends = set()
     for seed in range(250):
         *_, (state, _) = random_game(edition, seed)

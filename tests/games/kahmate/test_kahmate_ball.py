@@ -6,7 +6,7 @@ import pytest
 from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, refusal, shown, told
 
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.board import NAMES, NUMBERS, crossed
+from companion.games.kahmate.board import NAMES, NUMBERS, squares_between
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.kahmate.legal import Reason
 
@@ -52,7 +52,9 @@ def test_the_line_of_a_pass_crosses_the_inside_of_squares() -> None:
                     passed.append(f"{'abcdefgh'[int(x)]}{int(y) + 1}")
             start, end = "d6", f"{'abcdefgh'[3 + files]}{6 + ranks}"
             between = [square for square in dict.fromkeys(passed) if square not in (start, end)]
-            assert [NAMES[square] for square in crossed(NUMBERS[start], NUMBERS[end])] == between
+            assert [
+                NAMES[square] for square in squares_between(NUMBERS[start], NUMBERS[end])
+            ] == between
 
 
 def test_standing_opponents_on_the_line_intercept_the_nearest_first() -> None:

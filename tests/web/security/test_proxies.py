@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from flask import Flask, request
+from inside import app_of
 from mqtt_tools import until
 from proxy_tools import needs_nginx, nginx
+from werkzeug.test import Client
 
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.service.app import Companion
-from web.security.proxies import SOMEWHERE, Proxies
+from web.security.proxies import SOMEWHERE, Caller, Front, Proxies
 
 
 @pytest.mark.parametrize(
@@ -53,22 +56,66 @@ from web.security.proxies import SOMEWHERE, Proxies
             {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "gopher"},
             ("192.0.2.7", "", ""),
         ),
+        (
+            "10.0.0.2",
+            {"HTTP_X_INGRESS_PATH": "/api/ingress/x_1"},
+            (SOMEWHERE, "", "", "/api/ingress/x_1"),
+        ),
+        ("10.0.0.2", {"HTTP_X_FORWARDED_PREFIX": "/table/"}, (SOMEWHERE, "", "", "/table")),
+        ("10.0.0.2", {"HTTP_X_INGRESS_PATH": "//evil.example"}, (SOMEWHERE, "", "", "")),
+        ("10.0.0.2", {"HTTP_X_INGRESS_PATH": '/"><script>'}, (SOMEWHERE, "", "", "")),
+        ("192.0.2.9", {"HTTP_X_INGRESS_PATH": "/table"}, ("192.0.2.9", "", "", "")),
         ("127.0.0.1", {}, ("127.0.0.1", "", "")),
         ("127.0.0.1", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, (SOMEWHERE, "", "")),
         ("::1", {"HTTP_VIA": "1.1 somebody"}, (SOMEWHERE, "", "")),
         ("no address", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, ("no address", "", "")),
     ],
 )
-def test_whose_headers_count(
-    address: str, headers: dict[str, str], told: tuple[str, str, str]
-) -> None:
-    assert Proxies(["10.0.0.1/24"]).caller(address, headers) == told
+def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, ...]) -> None:
+    assert Proxies(["10.0.0.1/24"]).caller(address, headers) == Caller(*told)
 
 
 @pytest.mark.parametrize("proxies", ['["proxy.local"]', '["10.0.0.0/99"]', '[""]', '"10.0.0.1"'])
 def test_what_is_no_address_is_refused(proxies: str) -> None:
     with pytest.raises(ConfigError, match="proxies"):
         read_settings(f"[web]\nproxies = {proxies}")
+
+
+@pytest.mark.parametrize("path", ["table", "/table/", "/", "//table", "/a/../b", "/ta ble", "/t?x"])
+def test_what_is_no_path_is_refused(path: str) -> None:
+    with pytest.raises(ConfigError, match=r"“.*” in \[web\] path is not a path such as /table"):
+        read_settings(f'[web]\npath = "{path}"')
+
+
+@pytest.mark.parametrize(
+    ("asked", "header", "root", "path"),
+    [
+        ("/table/join", "", "/table", "/join"),
+        ("/table", "", "/table", "/"),
+        ("/join", "", "/table", "/join"),
+        ("/tables", "", "/table", "/tables"),
+        ("/join", "/ingress/7", "/ingress/7", "/join"),
+    ],
+)
+def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
+    asked: str, header: str, root: str, path: str
+) -> None:
+    app = Flask(__name__)
+    app.before_request(lambda: f"{request.script_root} {request.path}")
+    browser = Client(Front(app, Proxies(["10.0.0.2"]), "http", "/table"))
+    asks = {"REMOTE_ADDR": "10.0.0.2", "HTTP_X_INGRESS_PATH": header}
+    assert browser.get(asked, environ_base=asks).text == f"{root} {path}"
+
+
+def test_under_a_path_redirects_and_cookies_have_it(tmp_path: Path) -> None:
+    with Companion(Settings(state_dir=str(tmp_path)), simulate=True, threads=False) as companion:
+        browser = app_of(companion.server).test_client()
+        form = {"name": "Mara"}
+        answer = browser.post("/join/south", data=form, environ_overrides={"SCRIPT_NAME": "/table"})
+    assert answer.location == "/table/seat/south"
+    cookies = answer.headers.getlist("Set-Cookie")
+    assert cookies
+    assert all("; Path=/table;" in cookie for cookie in cookies)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ SEAT = "<any(south, north):seat>"
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every request's body; this one is empty."""
+    """Base of every request's body. This one is empty."""
 
 
 class Moment(Body, frozen=True):
@@ -24,7 +24,7 @@ class Moment(Body, frozen=True):
 
 
 class Confirm(Body, frozen=True):
-    """The board is as it should be; `force` overrules the camera."""
+    """The board is as it should be. `force` overrules the camera."""
 
     moment: Text
     stage: int
@@ -46,7 +46,14 @@ class Entered(Body, frozen=True):
     entered: Text
 
 
+class Laid(Body, frozen=True):
+    """Whether a seat’s order tiles are down, and in which moment."""
+
+    moment: Text
+    is_ready: bool
+
+
 class Rematch(Body, frozen=True):
-    """Once more; `swap`: with sides changed, where no pad is in the way."""
+    """Once more, with `swap` the other way round where no pad is in the way."""
 
     swap: bool = False

@@ -24,14 +24,14 @@ class NewGame(Body, frozen=True):
 
 
 class FreeSeat(Body, frozen=True):
-    """Make a seat free; `sitting`, where it is given, says who is meant, as the host’s page names it."""
+    """Make a seat free. `sitting` says who is meant, as the owner’s page names it."""
 
     seat: Seat
     sitting: Text | None = None
 
 
 class SwapSeats(Body, frozen=True):
-    """Let both sides change places; `sittings`, where it is given, says who is meant, seat by seat."""
+    """Let both sides change places. `sittings` says who is meant, seat by seat."""
 
     sittings: dict[Seat, Text] = msgspec.field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class HostDoors:
 
     @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
     def preview(self, body: NewGame) -> Response:
-        """How the board of a game looks at the start with these options; raises `Malformed` for those it refuses."""
+        """Draw the board of a game at the start with these options. Raises `Malformed`."""
         game = self._page_context.games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
@@ -69,7 +69,7 @@ class HostDoors:
 
     @post("/api/host/confirm", body=Confirm, guard=host_only)
     def host_confirm(self, body: Confirm) -> None:
-        """The board is as it should be, says the host."""
+        """Say as the owner that the board is as it should be."""
         self._table.confirm("host", body.moment, body.stage, body.force)
 
     @post("/api/host/pause", guard=host_only)
@@ -89,12 +89,12 @@ class HostDoors:
 
     @post("/api/host/rematch", body=Rematch, guard=host_only)
     def host_rematch(self, body: Rematch) -> None:
-        """The same once more, says the host."""
+        """Start the same game once more."""
         self._table.rematch(body.swap)
 
     @post("/api/host/disclose", guard=host_only)
     def host_disclose(self) -> None:
-        """Open what was hidden in a game that is over, says the host."""
+        """Open what was hidden in a game that is over."""
         self._table.disclose("host")
 
     @post("/api/host/swap-seats", body=SwapSeats, guard=host_only)
@@ -104,7 +104,7 @@ class HostDoors:
 
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
-        """Another host key: every other host's browser must enter it again."""
+        """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
         self._guard.host_cookie(answer)
         self._page_context.streams.renew()

@@ -14,20 +14,31 @@ from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Read, Rematch, Text
+from web.routes.api.body import (
+    SEAT,
+    Body,
+    Confirm,
+    Entered,
+    Laid,
+    Long,
+    Moment,
+    Read,
+    Rematch,
+    Text,
+)
 from web.routes.api.table import Choose
 from web.routes.route import get, own_seat, post, sitting
 
 
 class Take(Body, frozen=True):
-    """Sit down; `code` is what the table's own screen shows, where one is asked for."""
+    """Sit down. `code` is what the table's own screen shows, where one is asked for."""
 
     name: Text = ""
     code: Text = ""
 
 
 class HandIn(Body, frozen=True):
-    """An order; `salt` keeps its receipt from being guessed."""
+    """An order. `salt` keeps its receipt from being guessed."""
 
     moment: Text
     action: Long
@@ -53,18 +64,18 @@ class SeatDoors:
 
     @get(f"/api/seat/{SEAT}/view", asks=own_seat, answer=ViewJson)
     def seat_view(self, seat: str) -> Response:
-        """What a seat may know; its own order is behind `mine`."""
+        """Return what a seat may know. Its own order is behind `mine`."""
         return jsonify(plain_view(self._table.view(self._guard.require_seat(request, seat))))
 
     @get(f"/api/seat/{SEAT}/plays", guard=own_seat, answer=PlaysJson)
     def plays(self, seat: Seat) -> Response:
-        """What a seat can tap on its board now: notation, squares, words and key of each; nothing unless it is due."""
+        """Return what a seat can tap on its board now. Nothing unless it is due."""
         moment = self._table.view(seat).moment
         return jsonify(moment=moment, plays=plain_plays(self._table.coaching.plays(seat, moment)))
 
     @post(f"/api/seat/{SEAT}/take", body=Take, answer=Seated)
     def take(self, seat: str, body: Take) -> Response:
-        """Sit down; the cookie is the seat's token."""
+        """Sit down. The cookie is the seat's token."""
         self._page_context.let_in(request, body.code)
         nonce = self._table.take_seat(Seat(seat), body.name)
         answer = jsonify(seat=seat)
@@ -81,7 +92,7 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
     def by_pad(self, seat: Seat) -> None:
-        """Go on by the pad; this phone may come back."""
+        """Go on by the pad. This phone may come back."""
         if not self._page_context.features.welcome.has_pads:
             raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
         self._table.play_by(seat, "pad", self._guard.sitting(request, seat))
@@ -100,7 +111,7 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/take-back", body=Moment, guard=own_seat, answer=TakenBack)
     def take_back(self, seat: Seat, body: Moment) -> Response:
-        """Get an order back, as it was: null where this browser has not handed it in."""
+        """Take an order back and return it. Null: this browser has not handed it in."""
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, body.moment, at_s=g.at_s)
         return jsonify(action=sealed.action if sealed else None)
@@ -117,7 +128,7 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
     def plan(self, seat: Seat, body: Entered) -> Response:
-        """Where the orders entered so far would lead, as a drawing for the board; nothing of it is kept."""
+        """Draw where the orders entered so far would lead. Nothing of it is kept."""
         squares = self._table.coaching.plan(seat, body.moment, body.entered)
         view = self._table.view(seat)
         drawing = plan_svg(view, squares, own_square(view, seat), 2 if seat is Seat.NORTH else 0)
@@ -125,7 +136,7 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/mine", guard=own_seat, answer=OwnOrder)
     def mine(self, seat: Seat) -> Response:
-        """The own sealed order, asked for only while its owner looks."""
+        """Return the own sealed order, asked for only while its owner looks."""
         view = self._table.view(seat)
         if view.own.sealed is None:
             return jsonify(action=None, orders=[])
@@ -134,17 +145,24 @@ class SeatDoors:
             if view.own.pad and not view.board.standing
             else {}
         )
-        spelt = [keys.get(letter) for letter in view.own.sealed.action]
-        return jsonify(action=view.own.sealed.action, orders=[_order(key) for key in spelt if key])
+        spell_action = [keys.get(letter) for letter in view.own.sealed.action]
+        return jsonify(
+            action=view.own.sealed.action, orders=[_order(key) for key in spell_action if key]
+        )
+
+    @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
+    def tiles(self, seat: Seat, body: Laid) -> None:
+        """Say that the seat's tiles are down behind its wall, or no longer."""
+        self._table.lay_tiles(seat, body.moment, body.is_ready)
 
     @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting)
     def confirm(self, seat: Seat, body: Confirm) -> None:
-        """The board is as it should be, says a seat."""
+        """Say as a seat that the board is as it should be."""
         self._table.confirm(seat, body.moment, body.stage, body.force)
 
     @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting)
     def read(self, seat: Seat, body: Read) -> None:
-        """What is told has been read, says a seat."""
+        """Say as a seat that what is told has been read."""
         self._table.read(seat, body.moment, body.stage, body.told)
 
     @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
@@ -159,17 +177,17 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/ask-back", body=Moment, guard=own_seat)
     def ask_back(self, seat: Seat, body: Moment) -> None:
-        """Want the last turn back, or say yes to the other who wants it."""
+        """Ask for the last turn back, or agree with the other who asks for it."""
         self._table.ask_back(seat, body.moment)
 
     @post(f"/api/seat/{SEAT}/decline", guard=own_seat)
     def decline(self, seat: Seat) -> None:
-        """Say no to what the other wants, or want it no longer: a draw, the last turn back."""
+        """Decline what the other wants, or withdraw the own wish."""
         self._table.decline(seat)
 
     @post(f"/api/seat/{SEAT}/disclose", guard=sitting)
     def disclose(self, seat: Seat) -> None:
-        """Open what was hidden in a game that is over: it cannot be taken back any more."""
+        """Open what was hidden in a game that is over. It cannot be taken back."""
         self._table.disclose(seat)
 
     @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
@@ -190,17 +208,17 @@ class SeatDoors:
 
     @post(f"/api/seat/{SEAT}/choose", body=Choose, guard=sitting)
     def choose(self, seat: Seat, body: Choose) -> None:
-        """Choose a game in the lobby: every page shows it, and nothing begins."""
+        """Choose a game in the lobby. Every page shows it, and nothing begins."""
         self._table.choose(body.game)
 
     @post(f"/api/seat/{SEAT}/home", guard=sitting)
     def home(self, seat: Seat) -> None:
-        """Offer all games: instead of the one that was chosen, or after a game."""
+        """Offer all games instead of the one that was chosen, or after a game."""
         self._table.go_home()
 
     @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting)
     def rematch(self, seat: Seat, body: Rematch) -> None:
-        """The same once more."""
+        """Start the same game once more."""
         self._table.rematch(body.swap)
 
 

@@ -50,13 +50,13 @@ _CUES_OF_THE_END: tuple[tuple[Cue, str], ...] = (
     (Cue.PAUSED, say("Paused")),
     (Cue.RESUMED, say("Resumed")),
     (Cue.WON, say("Won")),
-    (Cue.TIE, say("A tie")),
+    (Cue.TIE, say("A draw")),
     (Cue.TROUBLE, say("Trouble")),
 )
 
 
 def cues() -> Mapping[Cue | EventCue, str]:
-    """What the table can sound, in words: its own cues, and those of games' events that have words."""
+    """Return the cues of the table and of its games' events, with their words."""
     of_events = ((cue, cue.words) for cue in event_cues() if cue.words)
     return dict((*_CUES_OF_PLAY, *of_events, *_CUES_OF_THE_END))
 
@@ -75,7 +75,7 @@ class PlayCue(Body, frozen=True):
 
 
 class PanelTrials:
-    """The routes by which the panel is tried out; for the host alone, because keys may be secrets."""
+    """The routes by which the panel is tried out. They are the owner's, as keys may be secrets."""
 
     name = "check"
 
@@ -86,7 +86,7 @@ class PanelTrials:
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
-        """What is pressed and lit, as it changes; while somebody follows it the check goes on."""
+        """Stream what is pressed and lit. The check goes on while somebody follows it."""
         panel = self._panel()
         shown: dict[str, Any] = {}
         renewed_s = time.monotonic()
@@ -120,12 +120,12 @@ class PanelTrials:
 
     @post("/api/check/begin", guard=host_only, answer=TrialJson)
     def begin(self) -> Response:
-        """Begin; raises `Illegal` while a game is on: its keys are its players' own."""
+        """Begin the check. Raises `Illegal` while a game is on."""
         return self._do(lambda panel: panel.begin())
 
     @post("/api/check/end", guard=host_only)
     def end(self) -> None:
-        """The table has its keys and lamps back."""
+        """Give the table its keys and lamps back."""
         self._panel().end()
 
     @post("/api/check/light", body=Light, guard=host_only, answer=TrialJson)

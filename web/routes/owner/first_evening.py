@@ -30,7 +30,7 @@ from web.server.sse import Audience, message
 
 PAGES = ("language", "camera", "print", "seats")
 LOOK_S = 1.0
-"""How often a stream looks at what the camera sees, in seconds."""
+"""Seconds between two looks of a stream at what the camera sees."""
 
 
 class FirstEvening:
@@ -49,7 +49,7 @@ class FirstEvening:
 
     @get("/host/first/<int:number>", asks=host_only)
     def page(self, number: int) -> Any:
-        """One of the four pages."""
+        """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):
             raise NotFound
         is_new = is_own_screen(request) and self._page_context.is_first_evening
@@ -76,7 +76,7 @@ class FirstEvening:
 
     @get("/live/first", guard=host_only)
     def live(self) -> Response:
-        """What of the camera's page changes, at most once a second."""
+        """Stream what of the camera's page changes."""
         draw: Callable[[], str] = copy_current_request_context(
             lambda: render_template(
                 "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
@@ -117,7 +117,7 @@ class FirstEvening:
 
     @form("/host/first/done", guard=host_only)
     def done(self) -> Response:
-        """Never ask again."""
+        """End the questions for good."""
         self._upkeep.welcome()
         return make_response(redirect("/", 303))
 
@@ -126,7 +126,12 @@ class FirstEvening:
 
     def _camera(self) -> dict[str, Any]:
         look = self._looks.now()
-        return {"look": look, "size": FRAME_PX, "has_camera": look.state is not CameraState.NONE}
+        return {
+            "look": look,
+            "size": FRAME_PX,
+            "has_camera": look.state is not CameraState.NONE,
+            "has_phone": bool(self._looks.room and self._looks.room.phone),
+        }
 
     def _print(self) -> dict[str, Any]:
         games = self._page_context.games

@@ -40,7 +40,7 @@ from web.server.server import MAX_UPLOAD_BYTES
 UPLOAD_CHUNK_BYTES = 1_000_000
 """Maximum bytes of an upload that are in memory at once."""
 SOFT = 0.6
-"""The voice is soft up to this volume."""
+"""Volume up to which the voice counts as soft."""
 _PINS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
@@ -69,7 +69,7 @@ class Change(Body, frozen=True):
 
 
 class Reset(Body, frozen=True):
-    """Everything as delivered; `games`: they go, too."""
+    """Everything as delivered. With `games` all games are deleted."""
 
     games: bool = False
 
@@ -94,7 +94,7 @@ class SettingField:
 
 
 class SettingsPage:
-    """The routes under `/settings`; for the host alone."""
+    """The routes under `/settings`, for the owner alone."""
 
     name = "settings"
 
@@ -108,14 +108,14 @@ class SettingsPage:
 
     @get("/settings", asks=host_only)
     def page(self) -> Response:
-        """The page with what the file says."""
+        """Show the page with what the file says."""
         if not self._guard.is_host(request):
             return ask_for_key("/settings")
         return self._page()
 
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
     def change(self, body: Change) -> Response:
-        """Write some settings; nothing is written unless all are right."""
+        """Write some settings. Nothing is written unless all are right."""
         on_file, seen = self._upkeep.on_file()
         self._upkeep.change(typed_values(flat(on_file), body.values), seen)
         return jsonify(note=self._waiting_words())
@@ -153,11 +153,12 @@ class SettingsPage:
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
+            changes_wifi=self._page_context.features.own_wifi is not None,
         )
         return make_response(page, status)
 
     def _waiting_words(self) -> str:
-        """When settings work that need a restart. Empty: all work now."""
+        """Return when settings work that need a restart. Empty: all work now."""
         if not self._upkeep.waiting():
             return ""
         if not self._upkeep.can_restart:
@@ -170,7 +171,7 @@ class SettingsPage:
 
     @get("/settings/backup.zip", guard=host_only)
     def backup(self) -> Response:
-        """One file to be kept elsewhere."""
+        """Return a backup as one file."""
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
@@ -187,7 +188,7 @@ class SettingsPage:
 
     @form("/settings/restore", file="backup", guard=host_only)
     def restore(self) -> Response:
-        """A backup taken back: checked wholly now, done at the next start."""
+        """Take a backup back. It is checked now and used at the next start."""
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self._upkeep.running().journal_path.parent
@@ -209,7 +210,7 @@ class SettingsPage:
         return self._page(told=joined(" ", (say("The backup is in order."), told)))
 
     def _most_bytes(self) -> int:
-        """How large a backup may be: it is here twice while it is checked."""
+        """Return how large a backup may be, which is here twice while it is checked."""
         folders = Path(tempfile.gettempdir()), self._upkeep.running().journal_path.parent
         return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
@@ -225,13 +226,13 @@ class SettingsPage:
 
     @post("/api/settings/unstage", guard=host_only)
     def unstage(self) -> Response:
-        """What waits for the next start is not done."""
+        """Drop what waits for the next start."""
         self._upkeep.unstage()
         return make_response({})
 
     @post("/api/settings/reset", body=Reset, guard=host_only)
     def reset(self, body: Reset) -> Response:
-        """Everything as delivered."""
+        """Reset all settings, and delete the games if that is asked for."""
         self._upkeep.reset(body.games)
         return make_response({})
 
@@ -240,7 +241,7 @@ class SettingsPage:
 
 
 def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
-    """The choices of the rows that have some, by the row's name."""
+    """Return the choices of the rows that have some, by the row's name."""
     language = said["table.language"] if said["table.language"] != "auto" else spoken()
     return {
         "language": tuple(
@@ -281,7 +282,10 @@ def _of_values(
 
 
 def _sound(said: Mapping[str, Any]) -> tuple[RowChoice, ...]:
-    """Off is neither tone nor voice; where there is one of them, the voice's volume says how loud."""
+    """Return the choices of sound.
+
+    Off is neither tone nor voice, the others set the voice's volume.
+    """
     is_off = said["panel.silent"] and said["voice.by"] == "off"
     is_soft = said["voice.volume"] <= SOFT
     by = "auto" if is_off else str(said["voice.by"])
@@ -294,7 +298,7 @@ def _sound(said: Mapping[str, Any]) -> tuple[RowChoice, ...]:
 
 
 def _reading(time_s: float) -> tuple[RowChoice, ...]:
-    """Four times to read; any other value counts as the nearest of them."""
+    """Return four times to read. Any other value counts as the nearest of them."""
     times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
     nearest = min(times, key=lambda each: abs(each - time_s))
     return tuple(
@@ -315,7 +319,7 @@ class _Fields:
         self._ordered = upkeep.ordered()
 
     def of(self, row: SettingRow) -> SettingField:
-        """One row with what the file says."""
+        """Return one row with what the file says."""
         return SettingField(row, row.typed(self._said.get(row.key)), self._remark(row))
 
     def _remark(self, row: SettingRow) -> str:
@@ -328,7 +332,7 @@ class _Fields:
 
 
 def _in_words(row: SettingRow, value: Any) -> str:
-    """A value as the page names it."""
+    """Return a value as the page names it."""
     word = next((words for each, words in row.choices if each == value), None)
     return word if word is not None else row.typed(value) or say("empty")
 

@@ -15,13 +15,13 @@ from companion.games.base import Game
 def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Random) -> str:
     """Every robot for itself: hit the weakest neighbour, blow up when that pays, otherwise go to the nearest enemy."""
     side = SEATS.index(seat)
-    ground, taken = state.ground, {robot.place for robot in state.robots[side]}
+    terrain, taken = state.terrain, {robot.place for robot in state.robots[side]}
     enemies = {robot.place: robot.points for robot in state.robots[1 - side]}
     orders = []
     for robot in state.robots[side]:
-        ahead = ground.ahead[robot.place]
+        ahead = terrain.ahead[robot.place]
         near = [(enemies[place], way) for way, place in enumerate(ahead) if place in enemies]
-        around = [place for place in ground.around[robot.place] if place in enemies]
+        around = [place for place in terrain.around[robot.place] if place in enemies]
         if robot.points <= state.options.attack * len(near) and len(around) > 1:
             orders.append(f"{robot.number}:X")
         elif near:
@@ -42,7 +42,7 @@ def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Rando
 
 
 def _arena_way(state: ArenaState, place: int, enemies: Mapping[int, int]) -> int:
-    squares = state.ground.squares
+    squares = state.terrain.squares
     here = squares[place]
     return min(
         abs(squares[enemy].file - here.file) + abs(squares[enemy].rank - here.rank)

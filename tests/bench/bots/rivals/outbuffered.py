@@ -38,7 +38,7 @@ def _outbuffered_value(state: OutbufferedState, seat: Seat) -> float:
     value = 0.0
     for side, sign in ((SEATS.index(seat), 1.0), (1 - SEATS.index(seat), -1.0)):
         robot, flag = state.robots[side], state.flags[1 - side]
-        goal = flag or state.ground.bases[side]
+        goal = flag or state.terrain.bases[side]
         way = abs(robot.file - goal.file) + abs(robot.rank - goal.rank)
         value += sign * (-way + (0 if flag else 10))
     return value

@@ -4,16 +4,19 @@ be seen."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
 from companion.core.grid import Square
+from companion.core.kit import Kit
 from vision.pose.pose import Points, corner_points_mm, flat, square_corners_mm
 from vision.simulation.objects import RenderedBlock, fill_outline
+from vision.simulation.pieces import Piece
 from vision.simulation.render import LitTable
+from vision.simulation.table import SimulatedTable
 
 _MODULES = 7
 """Of a side of a marker, its black rim included."""
@@ -53,25 +56,11 @@ class Print:
         return np.asarray((a + across * (c - a) + b + along * (d - b)) / 2)
 
 
-@dataclass(frozen=True)
-class Label:
-    """What stands on top of a block: its marker, the name of the face, and the squares on which it
-    lies."""
-
-    marker: int
-    face: str
-    squares: tuple[Square, ...]
-
-
-def prints_of(
-    stage: LitTable, blocks: Sequence[tuple[RenderedBlock, Label]], hand: Points | None
-) -> tuple[Print, ...]:
-    """The markers of a scene: the board's corners, then the blocks', which are in the order of
-    drawing.
-
-    `hand` is the outline of a hand in the picture, (N, 2) px.
-    """
+def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
+    """The markers of a table's picture: the board's corners, then the pieces' in the order of drawing."""
+    stage, hand = table.staged(), table.hand_px()
     kit, pose = stage.kit, stage.pose
+    blocks = [(block, piece) for block, piece in table.standing() if piece.top.marker is not None]
     hulls = [_hull(stage, block) for block, _ in blocks]
     over = [hand] if hand is not None else []
     found = []
@@ -79,25 +68,26 @@ def prints_of(
         x, y = kit.board.corner_centres_mm[marker]
         quiet = pose.to_px(flat(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
         corners = pose.to_px(corner_points_mm(kit.board, marker))
-        found.append(
-            Print(
-                marker,
-                None,
-                (),
-                corners,
-                _shown(stage, quiet, [*hulls, *over]),
-                _veil(stage, corners),
-            )
-        )
-    for number, (block, label) in enumerate(blocks):
-        corners, quiet = (
-            _marker_px(stage, block, side) for side in (kit.tag_mm, kit.tag_mm * _QUIET)
-        )
+        shown = _shown(stage, quiet, [*hulls, *over])
+        found.append(Print(marker, None, (), corners, shown, _veil(stage, corners)))
+    for number, (block, piece) in enumerate(blocks):
+        assert piece.top.marker is not None
+        corners = _marker_px(stage, block, kit.tag_mm)
+        quiet = _marker_px(stage, block, kit.tag_mm * _QUIET)
         shown = _shown(stage, quiet, [*hulls[number + 1 :], *over])
-        found.append(
-            Print(label.marker, label.face, label.squares, corners, shown, _veil(stage, corners))
-        )
+        squares = _squares_of(kit, piece)
+        veil = _veil(stage, corners)
+        found.append(Print(piece.top.marker, piece.top.name, squares, corners, shown, veil))
     return tuple(found)
+
+
+def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
+    """All squares that a piece covers; none beside the board."""
+    board, size = kit.board, kit.face(piece.top.name).turned_size(piece.turn_deg)
+    if board.square_at(piece.x_mm, piece.y_mm) is None:
+        return ()
+    first = board.nearest_first(size, piece.x_mm, piece.y_mm)[0]
+    return Square(max(0, first.file), max(0, first.rank)).area(size)
 
 
 def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:

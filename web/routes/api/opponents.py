@@ -16,14 +16,14 @@ from web.routes.route import at_table, own_seat, post, sitting
 
 
 class Ask(Body, frozen=True):
-    """One of the characters is to play; `code` as for sitting down."""
+    """One of the characters is to play. `code` is as for sitting down."""
 
     name: Text
     code: Text = ""
 
 
 class Leave(Body, frozen=True):
-    """The machine is to leave; `code` as for sitting down."""
+    """The machine is to leave. `code` is as for sitting down."""
 
     code: Text = ""
 
@@ -44,7 +44,7 @@ class Learn(Body, frozen=True):
 
 
 class Opponents:
-    """The doors under `/api/seat`; whoever may sit down may ask the machine to."""
+    """The doors under `/api/seat` for whoever may sit down."""
 
     name = "opponents"
 
@@ -79,7 +79,7 @@ class Opponents:
 
     @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
     def coach(self, seat: Seat, body: Question) -> Response:
-        """What the coach would do here, or thinks of the last action, or why the machine did what it did."""
+        """Ask the coach what to do, what the last action was worth, or why the machine acted."""
         coach = self._page_context.features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
@@ -105,7 +105,7 @@ class Opponents:
 
 
 class Lessons:
-    """The doors under `/api`; whoever sits at the table or stands before its screen may use them."""
+    """The doors of lessons, for those who sit at the table or stand before its screen."""
 
     name = "lessons"
 
@@ -115,24 +115,27 @@ class Lessons:
 
     @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
     def begin(self, seat: Seat, body: Learn) -> None:
-        """Begin the lesson of a game; the machine plays a seat that is free."""
+        """Begin the lesson of a game. The machine plays a seat that is free."""
         begin_lesson(self._page_context, body.game)
 
     @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
     def skip(self, seat: Seat) -> None:
-        """The guide leaves, says a seat."""
+        """End the lesson's guide, as a seat."""
         self._table.skip_lesson(seat)
 
     @post("/api/table/lesson", body=Learn, guard=at_table)
     def table_begin(self, body: Learn) -> None:
-        """Begin the lesson of a game for those who sit here; the machine plays a seat that is free."""
+        """Begin the lesson of a game for those who sit here.
+
+        The machine plays a seat that is free.
+        """
         if not self._page_context.has_sitters:
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
 
     @post("/api/table/skip-lesson", guard=at_table)
     def table_skip(self) -> None:
-        """The guide leaves, says somebody before the table's screen."""
+        """End the lesson's guide, at the table screen."""
         self._table.skip_lesson("table")
 
 

@@ -1,5 +1,4 @@
-"""What makes a rendered table hard to read: table cloths and newspapers, worn and curled tags,
-window light, flicker.
+"""What makes a rendered table hard to read: cloths and newspapers, window light, worn and curled tags.
 
 Everything comes from a seed, so that a scene looks the same whenever it is drawn.
 """
@@ -8,38 +7,135 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.lettering import write
-from vision.pose.pose import Points
+from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
+from vision.simulation.render import from_above
+from vision.simulation.scenery import TABLE_SEEDS, Scenery, Shade
 from vision.simulation.view import View
 
 Rng = np.random.Generator
 _TABLE_MM = 350
 """Side of what is drawn of a table: it repeats itself."""
-TABLE_SEEDS = 4
-"""So many tables of each kind there are."""
 _FINE = 4
 """Pixels per mm of a table that is printed or woven."""
 _LIGHT_MM = 800
 """Side of the square round the board's origin on which lights are drawn, 1 px per mm."""
+_TO_LIGHT = np.array([[1.0, 0, 200], [0, -1.0, _LIGHT_MM - 200], [0, 0, 1]])
+"""(3, 3): board mm to pixels of what is drawn of the light."""
+
+
+@dataclass(frozen=True)
+class HardScenery(Scenery):
+    """A scenery with trouble, all of it off at first."""
+
+    kind: str = "wood"
+    """One of `TABLES`."""
+    vignette: float = 0.0
+    """How much darker the picture's corners are."""
+    window: tuple[float, float, float, float] | None = None
+    """The edge of a hard shadow: x mm, y mm, degrees, strength. The shadow lies where the angle points."""
+    blind: tuple[float, float, float] | None = None
+    """Its stripes: degrees, mm wide, strength."""
+    shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """The tint of the light where the window's does not fall."""
+    spots: int = 0
+    """Number of small reflections."""
+    wear: float = 0.0
+    """Fades and scratches tags, 0 to 1."""
+    curl_mm: float = 0.0
+    """How far the sides of tags have come up."""
+
+    def table(self, seed: int) -> tuple[Bgr, Points, int]:
+        """Draw the table. Raises KeyError for an unknown kind."""
+        if self.kind == "wood":
+            return super().table(seed)
+        picture, to_texture = table_texture(self.kind, seed % TABLE_SEEDS)
+        return picture, to_texture, cv2.BORDER_WRAP
+
+    def light(self, pose: Pose) -> Shade | None:
+        """Draw a window's light, and the lens's vignette."""
+        light = None
+        if self.vignette:
+            light = _vignette(pose.size, self.vignette)[..., None]
+        if self.window is None and self.blind is None:
+            return light
+        dark = from_above(pose, (0, 0, *pose.size), 1)(
+            self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE
+        )
+        tones = np.arange(256, dtype=np.float32)[:, None] / 255
+        tint = 1 - np.array(self.shade_bgr, dtype=np.float32)
+        passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32)
+        shaded = cv2.LUT(cv2.merge([dark] * 3), passing.reshape(256, 1, 3))
+        return np.asarray(shaded if light is None else shaded * light, np.float32)
+
+    def _shade_texture(self) -> NDArray[np.uint8]:
+        """(800, 800): where the window's light does not fall, as 255."""
+        row, column = np.mgrid[0:_LIGHT_MM, 0:_LIGHT_MM].astype(np.float32)
+        x, y = column - 200, _LIGHT_MM - 200 - row
+        shade = np.zeros((_LIGHT_MM, _LIGHT_MM), np.float32)
+        if self.window is not None:
+            x_mm, y_mm, degrees, strength = self.window
+            angle = math.radians(degrees)
+            beyond = (x - x_mm) * math.cos(angle) + (y - y_mm) * math.sin(angle)
+            shade = strength * (beyond + 0.5).clip(0, 1)
+        if self.blind is not None:
+            degrees, wide_mm, strength = self.blind
+            angle = math.radians(degrees)
+            along = (x * math.cos(angle) + y * math.sin(angle)) % (2 * wide_mm)
+            stripes = (np.minimum(along, 2 * wide_mm - along) - wide_mm / 2 + 0.5).clip(0, 1)
+            shade = 1 - (1 - shade) * (1 - strength * stripes)
+        return np.asarray(255 * shade, np.uint8)
+
+    def veil(self, pose: Pose, seed: int) -> Shade | None:
+        """Draw small reflections of a lamp in varnish and plastic."""
+        if not self.spots:
+            return None
+        rng, glow = np.random.default_rng(seed), np.zeros((_LIGHT_MM, _LIGHT_MM), np.uint8)
+        for _ in range(self.spots):
+            x, y = int(rng.integers(200, 500)), int(rng.integers(_LIGHT_MM - 600, _LIGHT_MM - 200))
+            axes = int(rng.integers(2, 5)), int(rng.integers(4, 12))
+            cv2.ellipse(glow, (x, y), axes, float(rng.uniform(0, 180)), 0, 360, (255,), -1)
+        texture = np.asarray(cv2.GaussianBlur(glow, (0, 0), 1.5), np.uint8)
+        spots = from_above(pose, (0, 0, *pose.size), 1)(texture, _TO_LIGHT, cv2.BORDER_CONSTANT)
+        return spots.astype(np.float32)[..., None]
+
+    def top(self, printed: Bgr, seed: int) -> Bgr:
+        """Return the top of a piece after years."""
+        return worn(printed, self.wear, seed) if self.wear else printed
+
+    def strips_mm(self, corners_mm: Points) -> list[tuple[Points, float, float]]:
+        """Return the narrow planes of a tag whose two sides have come up."""
+        if not self.curl_mm:
+            return super().strips_mm(corners_mm)
+        return curled_strips(corners_mm, self.curl_mm)
+
+
+def changed_view(view: View, changes: Mapping[str, Any]) -> View:
+    """Return the view with other values of its own fields, and of those of `HardScenery`."""
+    own = {field.name for field in fields(View)}
+    plain = {name: value for name, value in changes.items() if name in own}
+    hard = {name: value for name, value in changes.items() if name not in own}
+    if hard:
+        scenery = view.scenery if isinstance(view.scenery, HardScenery) else HardScenery()
+        plain["scenery"] = replace(scenery, **hard)
+    return replace(view, **plain)
 
 
 # ---- tables --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=3 * TABLE_SEEDS)
-def table_texture(name: str, seed: int) -> tuple[Bgr, Points]:
-    """A picture of a table, one of `TABLES`, and the (3, 3) matrix from board mm to its pixels.
-    Raises KeyError."""
-    picture, angle = TABLES[name](np.random.default_rng(seed)), 0.0
-    if name == "wood":
-        return picture, np.array([[1.0, 0, 300], [0, -1.0, 400], [0, 0, 1]])
+def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
+    """A picture of a table, and the (3, 3) matrix from board mm to its pixels. Raises KeyError."""
+    picture = TABLES[kind](np.random.default_rng(seed))
     angle = math.radians((seed * 37) % 90)
     turn = _FINE * np.array(
         [[math.cos(angle), -math.sin(angle)], [-math.sin(angle), -math.cos(angle)]]
@@ -48,19 +144,6 @@ def table_texture(name: str, seed: int) -> tuple[Bgr, Points]:
     to_texture[:2, :2] = turn
     to_texture[:2, 2] = 1e4 * picture.shape[0]  # far from any edge: no coordinate is negative
     return picture, to_texture
-
-
-def _wood(rng: Rng) -> Bgr:
-    """A dark wooden texture, 1 px per mm, 700 x 700."""
-    grain = cv2.resize(
-        rng.normal(0, 1, (350, 12)).astype(np.float32), (700, 700), interpolation=cv2.INTER_CUBIC
-    )
-    fine = cv2.GaussianBlur(
-        rng.normal(0, 1, (700, 700)).astype(np.float32), (0, 0), sigmaX=9, sigmaY=0.7
-    )
-    tone = 1 + 0.09 * grain + 0.35 * fine
-    wood = tone[..., None] * np.array([52, 84, 124], dtype=np.float32)
-    return np.asarray(wood.clip(0, 255), dtype=np.uint8)
 
 
 def _pale(rng: Rng) -> Bgr:
@@ -132,8 +215,15 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
         letters = "".join(
             chr(97 + int(code)) if code < 26 else " " for code in rng.integers(0, 30, 60)
         )
-        write(
-            part, letters, (0, row), scale, (40, 38, 36), thick=thick, font=cv2.FONT_HERSHEY_DUPLEX
+        cv2.putText(
+            part,
+            letters,
+            (0, row),
+            cv2.FONT_HERSHEY_DUPLEX,
+            scale,
+            (40, 38, 36),
+            thick,
+            cv2.LINE_AA,
         )
 
 
@@ -168,68 +258,15 @@ def _square_code(part: Bgr, rng: Rng) -> None:
 
 
 TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
-    "wood": _wood,
     "pale": _pale,
     "cloth": _cloth,
     "chequered": _chequered,
     "newspaper": _newspaper,
 }
-"""What a board may lie on."""
+"""What a board may lie on beside wood."""
 
 
-# ---- lights --------------------------------------------------------------------------------------
-
-
-def light_to_texture() -> Points:
-    """(3, 3): board mm to pixels of what `shade_texture` and `spots_texture` draw."""
-    return np.array([[1.0, 0, 200], [0, -1.0, _LIGHT_MM - 200], [0, 0, 1]])
-
-
-def shade_texture(view: View) -> NDArray[np.uint8] | None:
-    """(800, 800): where the window's light does not fall, as 255; None when nothing is in its way.
-
-    `view.window` is the straight edge of a shadow, `view.blind` its stripes.
-    """
-    if view.window is None and view.blind is None:
-        return None
-    row, column = np.mgrid[0:_LIGHT_MM, 0:_LIGHT_MM].astype(np.float32)
-    x, y = column - 200, _LIGHT_MM - 200 - row
-    shade = np.zeros((_LIGHT_MM, _LIGHT_MM), np.float32)
-    if view.window is not None:
-        x_mm, y_mm, degrees, strength = view.window
-        angle = math.radians(degrees)
-        beyond = (x - x_mm) * math.cos(angle) + (y - y_mm) * math.sin(angle)
-        shade = strength * (beyond + 0.5).clip(0, 1)
-    if view.blind is not None:
-        degrees, wide_mm, strength = view.blind
-        angle = math.radians(degrees)
-        along = (x * math.cos(angle) + y * math.sin(angle)) % (2 * wide_mm)
-        stripes = (np.minimum(along, 2 * wide_mm - along) - wide_mm / 2 + 0.5).clip(0, 1)
-        shade = 1 - (1 - shade) * (1 - strength * stripes)
-    return np.asarray(255 * shade, np.uint8)
-
-
-def spots_texture(view: View) -> NDArray[np.uint8]:
-    """(800, 800): small reflections of a lamp in varnish and plastic, `view.spots` of them, their
-    middles 255."""
-    rng, glow = np.random.default_rng(view.seed), np.zeros((_LIGHT_MM, _LIGHT_MM), np.uint8)
-    for _ in range(view.spots):
-        x, y = int(rng.integers(200, 500)), int(rng.integers(_LIGHT_MM - 600, _LIGHT_MM - 200))
-        axes = int(rng.integers(2, 5)), int(rng.integers(4, 12))
-        cv2.ellipse(glow, (x, y), axes, float(rng.uniform(0, 180)), 0, 360, (255,), -1)
-    return np.asarray(cv2.GaussianBlur(glow, (0, 0), 1.5), np.uint8)
-
-
-def flickering(picture: Bgr, depth: float, period_px: float, phase: float) -> Bgr:
-    """A picture (h, w) or (h, w, 3) with the dark bands of a lamp that flickers while rows are
-    exposed in turn."""
-    rows = np.arange(len(picture), dtype=np.float32)
-    bands = 1 - depth * (0.5 + 0.5 * np.sin(2 * math.pi * (rows / period_px + phase)))
-    bands = bands.reshape(-1, *(1,) * (picture.ndim - 1))
-    return np.asarray(picture * bands, np.uint8)
-
-
-def vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
+def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
     """(h, w): how much light comes through a lens to each pixel, `depth` less at the corners."""
     across, down = (np.linspace(-1, 1, length, dtype=np.float32) ** 2 for length in size)
     return np.asarray(1 - depth / 2 * (across[None, :] + down[:, None]), np.float32)

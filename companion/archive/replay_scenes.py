@@ -15,7 +15,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
 from companion.games.base import Event, Game, Outcome, Stage, Step
 from companion.games.screen import CardUi, UnitOrder
-from companion.games.spelling import SpeltOrder, spelt
+from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
 from companion.table.session import chance
@@ -33,7 +33,7 @@ class _Played:
     turn: PastTurn
 
 
-class Retelling:
+class Replay:
     """A game that is over. Scenes are made when they are asked for, and any thread may ask.
 
     `trouble` says where file, rules or receipts disagree (empty: all fits). `photographs` are the moments of which
@@ -105,14 +105,14 @@ class Retelling:
         """
         states = [self._first, *(played.step.state for played in self._turns)]
         counted = [self._game.lead(state) for state in states]
-        known = [lead for lead in counted if lead is not None]
-        if len(known) < len(counted):
+        known_leads = [lead for lead in counted if lead is not None]
+        if len(known_leads) < len(counted):
             return ()
         outcome = self.outcome()
         if outcome and len(outcome.winners) == 1:
-            most = max(1.0, *map(abs, known)) if len(known) > 1 else 1.0
-            known[-1] = most if Seat.SOUTH in outcome.winners else -most
-        return tuple(known)
+            most = max(1.0, *map(abs, known_leads)) if len(known_leads) > 1 else 1.0
+            known_leads[-1] = most if Seat.SOUTH in outcome.winners else -most
+        return tuple(known_leads)
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
@@ -138,7 +138,7 @@ class Retelling:
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
             return None
-        hidden = self._game.hidden_options(self._options)
+        hidden = self._game.hidden_options(self._options) or ()
         told = MachineTurn(
             seat=seat,
             name="",
@@ -155,14 +155,14 @@ class Retelling:
         )
         return told, done
 
-    def spelt(self, turn: int, seat: Seat, action: str) -> tuple[SpeltOrder, ...]:
+    def spell_action(self, turn: int, seat: Seat, action: str) -> tuple[SpelledOrder, ...]:
         """Return a legal action for a turn in words and drawings.
 
         Raises a `CompanionError` for any other.
         """
         state = self._turns[turn - 1].state
         self._game.check(state, seat, self._game.parse(action))
-        return spelt(self._game, state, seat, action)
+        return spell_action(self._game, state, seat, action)
 
     @property
     def proofs(self) -> int:
@@ -221,7 +221,7 @@ class Retelling:
 
     def _sheets(self, played: _Played, index: int) -> Mapping[Seat, tuple[UnitOrder, ...]]:
         actions = {proof.seat: self._game.parse(proof.action) for proof in played.turn.proofs}
-        return self._game.opened(played.state, actions, played.step.stages, index)
+        return self._game.opened(played.state, actions, played.step.stages, index) or {}
 
     def _before(self, played: _Played, index: int) -> Layout:
         """Return how the board lay before a stage."""

@@ -87,7 +87,7 @@ SHOWN = """
 import re
 from pathlib import Path
 from tempfile import mkdtemp
-from companion.games.outside import load_games
+from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES, event_cues
@@ -112,7 +112,7 @@ with open_place(Path(mkdtemp())) as place:
         assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
     page = browser.get("/").get_data(as_text=True)
     print("drawn", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
-    print("told", page.count("Both choose 2: nobody runs."))
+    print("told", page.count("Both choose 2: nobody runs."), browser.get("/api/view").get_json()["sign"]["text"])
     place.clock.advance(2.0)
     place.table.step()
     (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
@@ -125,7 +125,7 @@ with open_place(Path(mkdtemp())) as place:
 def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
     assert python(clash, SHOWN).splitlines() == [
         "drawn 4 1",
-        "told 1",
+        "told 1 Both choose 2: nobody runs.",
         "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
         "offered A clash True",
     ]
@@ -182,7 +182,7 @@ def test_broken_games_are_named_with_their_fault_and_leave_the_others_alone(clas
         install(clash, name, code, {name: value})
     told = python(
         clash,
-        "from companion.games.outside import load_games\n"
+        "from companion.games.plugins import load_games\n"
         "from companion.games import GAMES\n"
         "for each in load_games(): print(f'{each.name}|{each.package}|{each.trouble}')\n"
         "load_games()\n"
@@ -238,7 +238,7 @@ def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
 GONE = """
 import sys
 from pathlib import Path
-from companion.games.outside import load_games
+from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES

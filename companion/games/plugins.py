@@ -1,5 +1,4 @@
-"""Games that other packages bring: found by the entry points of the group
-`tabletop_companion.games`.
+"""Games that other packages bring, found by the entry points of the group `tabletop_companion.games`.
 
 Each is looked at once, when the program starts. One that cannot be used is left out, and said by the doctor and in the
 log. It never keeps the others from being played. docs/a-new-game.md walks through a whole one.
@@ -33,7 +32,7 @@ class UnusableGameError(ValueError):
 
 
 @dataclass(frozen=True)
-class OutsideGame:
+class PluginGame:
     """An entry point that was found: its name, the package that it comes from, and why it is left out (empty: it is
     not)."""
 
@@ -42,10 +41,10 @@ class OutsideGame:
     trouble: str = ""
 
 
-_found: dict[tuple[str, str, str], OutsideGame] = {}
+_found: dict[tuple[str, str, str], PluginGame] = {}
 
 
-def load_games() -> tuple[OutsideGame, ...]:
+def load_games() -> tuple[PluginGame, ...]:
     """Add the games of other packages to `GAMES`.
 
     What was looked at before is not looked at again. Never raises.
@@ -54,11 +53,11 @@ def load_games() -> tuple[OutsideGame, ...]:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
         key = (point.name, point.value, package)
         if key not in _found:
-            _found[key] = OutsideGame(point.name, package, _load(point))
-    return outside_games()
+            _found[key] = PluginGame(point.name, package, _load(point))
+    return plugin_games()
 
 
-def outside_games() -> tuple[OutsideGame, ...]:
+def plugin_games() -> tuple[PluginGame, ...]:
     """Return what `load_games` has found."""
     return tuple(_found.values())
 

@@ -1,0 +1,203 @@
+"""`companion wifi`: root's part of the table's own Wi-Fi. It carries out one wish of the service, and answers.
+
+Passwords go to NetworkManager in files that only root may read, never on a command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from companion.cli.hotspot import NAME, Run, profile_text, run_command, write_profile
+from companion.cli.lamp import RUN
+from companion.core.errors import CompanionError, Malformed
+from companion.core.files import open_file, replace_file
+from companion.core.network import Wifi
+from companion.maintenance.own_wifi import (
+    ANSWER,
+    MAX_WISH_BYTES,
+    WISH_FILE,
+    Trouble,
+    WifiAnswer,
+    WifiWish,
+    require_valid,
+)
+
+OWN = "tabletop-companion-setup"
+OWN_PROFILE = Path(f"run/NetworkManager/system-connections/{OWN}.nmconnection")
+"""In memory: after a restart the machine looks for the Wi-Fi that it knows."""
+JOINED = "tabletop-companion-wifi"
+JOINED_PROFILE = Path(f"etc/NetworkManager/system-connections/{JOINED}.nmconnection")
+PAGE_S = 2.0
+"""Pause in seconds before the own Wi-Fi is left: the phone has its answer by then."""
+ATTEMPTS, AGAIN_S = 3, 5.0
+"""Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes late."""
+JOIN_S = "45"
+"""Timeout in seconds for joining a Wi-Fi, address included; NetworkManager's own for the password is 25."""
+
+
+def add_wifi(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `companion wifi`."""
+    command = commands.add_parser("wifi", help="change the Wi-Fi as a page asks. Its unit runs it")
+    command.set_defaults(run=lambda _: run_wifi(RUN / WISH_FILE, ANSWER, WifiHands()))
+
+
+def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
+    """Carry out the wish of a file, which is used up, and return the exit status."""
+    wish = take_wish(wish_path)
+    try:
+        answer = hands.carry_out(wish)
+    except CompanionError as error:  # a profile that cannot be written
+        print(error.message)
+        answer = WifiAnswer(wish.number, trouble="refused")
+    replace_file(answer_path, msgspec.json.encode(answer), 0o640)
+    return 1 if answer.trouble else 0
+
+
+def take_wish(path: Path) -> WifiWish:
+    """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating it."""
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(path.unlink, missing_ok=True)
+            content = stack.enter_context(open_file(path, follow_link=False)).read(MAX_WISH_BYTES)
+        wish = msgspec.json.decode(content, type=WifiWish)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        raise Malformed("The wish cannot be read.") from None
+    if wish.wifi:
+        require_valid(wish.wifi)
+    if wish.hotspot:
+        require_valid(wish.hotspot)
+        if not NAME.fullmatch(wish.hotspot.name):
+            raise Malformed("The wish names no hotspot.")
+    if (wish.wifi is None) is (wish.task == "join") or (wish.task != "join" and not wish.hotspot):
+        raise Malformed("The wish is incomplete.")
+    return wish
+
+
+@dataclass
+class WifiHands:
+    """NetworkManager of one machine. `root`, `run` and `pause` are others in tests."""
+
+    root: Path = Path("/")
+    run: Run = run_command
+    pause: Callable[[float], None] = time.sleep
+
+    def carry_out(self, wish: WifiWish) -> WifiAnswer:
+        """Do what is wished, and return what has become of it."""
+        own = wish.hotspot
+        if wish.wifi is not None:
+            self.pause(PAGE_S)
+            trouble = self._readiness() or self._join(wish.wifi)
+            if not trouble:
+                self._forget_own()
+            is_back = bool(trouble and own) and not self._open(own)
+            return WifiAnswer(wish.number, own if is_back else None, trouble)
+        if wish.task == "close":
+            if not self._knows_wifi():
+                return WifiAnswer(wish.number, own)
+            self._forget_own()
+            return WifiAnswer(wish.number)
+        trouble = self._open(own)
+        return WifiAnswer(wish.number, None if trouble else own, trouble)
+
+    def _readiness(self) -> Trouble:
+        """Switch the radio on, and return why there is none."""
+        status, _ = self.run(["nmcli", "radio", "wifi", "on"])
+        if status == 127:
+            return "no_manager"
+        if not any(self.root.glob("sys/class/net/*/phy80211")):
+            return "no_radio"
+        switches = self.root.glob("sys/class/rfkill/*")
+        is_off = any(
+            _text(each / "type") == "wlan" and _text(each / "hard") == "1" for each in switches
+        )
+        return "blocked" if is_off else ""
+
+    def _open(self, own: Wifi | None) -> Trouble:
+        if own is None:
+            return "refused"
+        trouble: Trouble = ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self.pause(AGAIN_S)
+            trouble = self._readiness() or self._open_once(own)
+            if not trouble:
+                break
+        return trouble
+
+    def _open_once(self, own: Wifi) -> Trouble:
+        text = profile_text(OWN, own.name, own.password, is_permanent=False)
+        write_profile(self.root / OWN_PROFILE, text)
+        self.run(["nmcli", "connection", "load", str(self.root / OWN_PROFILE)])
+        status, _ = self.run(["nmcli", "connection", "up", OWN])
+        if status:
+            self._forget_own()
+        return "refused" if status else ""
+
+    def _join(self, wifi: Wifi) -> Trouble:
+        """Join a Wi-Fi and keep it; the one that was kept before comes back when this one fails."""
+        path = self.root / JOINED_PROFILE
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        write_profile(path, joined_text(wifi))
+        self.run(["nmcli", "connection", "load", str(path)])
+        status, said = self.run(["nmcli", "--wait", JOIN_S, "connection", "up", JOINED])
+        if not status:
+            return ""
+        if before:
+            write_profile(path, before)
+            self.run(["nmcli", "connection", "load", str(path)])
+        else:
+            self.run(["nmcli", "connection", "delete", JOINED])
+            path.unlink(missing_ok=True)
+        return trouble_of(said)
+
+    def _forget_own(self) -> None:
+        self.run(["nmcli", "connection", "delete", OWN])
+        (self.root / OWN_PROFILE).unlink(missing_ok=True)
+
+    def _knows_wifi(self) -> bool:
+        """Return whether NetworkManager joins another Wi-Fi by itself once the radio is free."""
+        _, said = self.run(["nmcli", "-t", "-f", "TYPE,AUTOCONNECT", "connection", "show"])
+        return "802-11-wireless:yes" in said.splitlines()
+
+
+def trouble_of(said: str) -> Trouble:
+    """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of nmcli)."""
+    if "Secrets were required" in said:
+        return "password"
+    return "not_found" if "network could not be found" in said else "refused"
+
+
+def joined_text(wifi: Wifi) -> str:
+    r"""Return NetworkManager's file for a Wi-Fi (nm-settings-keyfile(5)).
+
+    The name is written as bytes, so that any name will do.
+
+    >>> print(joined_text(Wifi("a;b", "back\\slash 1")).split("\n\n")[1])
+    [wifi]
+    ssid=97;59;98;
+    hidden=false
+    """
+    ssid = "".join(f"{byte};" for byte in wifi.name.encode())
+    password = wifi.password.replace("\\", "\\\\").replace(" ", "\\s")
+    security = f"[wifi-security]\nkey-mgmt=wpa-psk\npsk={password}\n\n" if password else ""
+    return (
+        f"[connection]\nid={JOINED}\nuuid={uuid.uuid5(uuid.NAMESPACE_DNS, JOINED)}\ntype=wifi\n"
+        "autoconnect-priority=10\n\n"
+        f"[wifi]\nssid={ssid}\nhidden={str(wifi.hidden).lower()}\n\n{security}"
+        "[ipv4]\nmethod=auto\nmay-fail=false\n\n[ipv6]\nmethod=auto\n"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,221 @@
+"""The table's own Wi-Fi: opened when the machine starts without a network, until it joins the one its owner names.
+
+The service may not change the network. It leaves a wish in its own folder under `/run`. `companion wifi` carries it
+out as root (companion-wifi.path) and answers in a folder of root's. No password is in a log or on a command line.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from companion.core.clock import Clock
+from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.files import read_file, replace_file, why_refused
+from companion.core.i18n import say
+from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
+
+WISH_FILE = "wifi"
+"""What companion-wifi.path waits for in the service's folder."""
+ANSWER = Path("/run/companion-wifi/answer")
+MAX_WISH_BYTES = 2000
+"""Maximum size of a wish or an answer; the longest names and passwords take some 500."""
+NO_ADDRESS_S = 120.0
+"""Time in seconds without an address after which the own Wi-Fi is opened."""
+ANSWER_S = 300.0
+"""Timeout in seconds for an answer: one Wi-Fi tried and the own one opened three times take 250."""
+LONELY_S = 600.0
+"""Time in seconds after which an own Wi-Fi that nobody has joined gives way to a known one: a slow router is up now."""
+FIRST_PASSWORD = "tabletop"
+"""Password of the own Wi-Fi while the table has no owner, and when the table button opens it."""
+HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
+_PASSWORD = re.compile(r"([ -~]{8,63}|[0-9A-Fa-f]{64})?")
+"""A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open."""
+_MAX_NAME_BYTES = 32
+"""Maximum length of an SSID (IEEE 802.11, 9.4.2.2)."""
+
+Trouble = Literal["", "no_manager", "no_radio", "blocked", "password", "not_found", "refused"]
+
+
+class WifiWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What root is to do: open the own Wi-Fi, join another one, or close the own one where another one is known.
+
+    `hotspot` is the own Wi-Fi that is opened or stays, or comes back when `wifi` cannot be joined.
+    """
+
+    number: str
+    task: Literal["open", "join", "close"]
+    hotspot: Wifi | None = None
+    wifi: Wifi | None = None
+
+
+class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What has become of a wish: the own Wi-Fi that is open now, and why the wish failed."""
+
+    number: str
+    hotspot: Wifi | None = None
+    trouble: Trouble = ""
+
+
+def require_valid(wifi: Wifi) -> None:
+    """Raise `Malformed` for a name or password that no Wi-Fi has."""
+    has_control = any(ord(letter) < 32 or ord(letter) == 127 for letter in wifi.name)
+    size = len(wifi.name.encode(errors="replace"))
+    if not 0 < size <= _MAX_NAME_BYTES or has_control:
+        raise Malformed(say("The name of a Wi-Fi has 1 to 32 characters."))
+    if not _PASSWORD.fullmatch(wifi.password):
+        raise Malformed(
+            say("A Wi-Fi password has 8 to 63 letters, digits and signs of an English keyboard.")
+        )
+
+
+def has_guests() -> bool:
+    """Return whether any device was seen in the own Wi-Fi since it was opened."""
+    try:
+        lines = Path("/proc/net/arp").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return True
+    return any(line.startswith(HOTSPOT_NET) and " 0x2 " in line for line in lines)
+
+
+class OwnWifi:
+    """The service's part: `look` is one round. Every method may be called from any thread.
+
+    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open after every change.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        password: Callable[[], str],
+        tell: Callable[[bool], None],
+        *,
+        answer: Path = ANSWER,
+        addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
+        guests: Callable[[], bool] = has_guests,
+    ) -> None:
+        self._wish_path = folder / WISH_FILE
+        self._answer_path = answer
+        self._clock = clock
+        self._password = password
+        self._tell = tell
+        self._addresses = addresses
+        self._guests = guests
+        self._lock = threading.RLock()
+        self._wish: WifiWish | None = None
+        self._since_s = clock.monotonic_s()
+        """When the wish was left, the own Wi-Fi opened, or the wait for an address began."""
+        self._waits = True
+        """Whether an address is waited for."""
+        self.trouble = ""
+        """Why the last wish failed, as a sentence."""
+        self.hotspot: Wifi | None = None
+        """The own Wi-Fi. None: it is closed."""
+
+    @property
+    def trying(self) -> str:
+        """Return the name of the Wi-Fi that is being tried. Empty: none is."""
+        wish = self._wish
+        return wish.wifi.name if wish and wish.wifi else ""
+
+    def look(self) -> None:
+        """Take in an answer, or wish for what is due."""
+        with self._lock:
+            waited_s = self._clock.monotonic_s() - self._since_s
+            ips = {each.ip for each in self._addresses() if each.has_hardware}
+            if self._wish is not None:
+                self._hear(self._wish, waited_s)
+                return
+            if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
+                self._adopt(HOTSPOT_ADDRESS in ips)
+            if self.hotspot is not None:
+                if waited_s >= LONELY_S and not self._guests():
+                    self._ask("close", self.hotspot)
+            elif self._waits:
+                self._waits = not ips
+                if self._waits and waited_s >= NO_ADDRESS_S:
+                    self.open(self._password())
+
+    def _adopt(self, is_open: bool) -> None:
+        """Go by what is there: a service before this one may have opened it, and anybody may close it."""
+        last = self._read()
+        before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
+        if before != self.hotspot:
+            self._tell(self.hotspot is not None)
+
+    def open(self, password: str) -> None:
+        """Have the own Wi-Fi opened."""
+        host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
+        self._ask("open", Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
+
+    def join(self, wifi: Wifi) -> None:
+        """Have another Wi-Fi tried. Raises `Malformed`, and `Illegal` while a wish is carried out."""
+        require_valid(wifi)
+        with self._lock:
+            if self._wish is not None:
+                sentence = say("The table is changing its Wi-Fi: try again in a minute.")
+                raise Illegal(Refusal.WRONG_PHASE, sentence)
+            self._ask("join", self.hotspot, wifi)
+
+    def _ask(
+        self, task: Literal["open", "join", "close"], hotspot: Wifi | None, wifi: Wifi | None = None
+    ) -> None:
+        with self._lock:
+            wish = WifiWish(secrets.token_hex(8), task, hotspot, wifi)
+            self._waits, self.trouble, self._since_s = False, "", self._clock.monotonic_s()
+            try:
+                replace_file(self._wish_path, msgspec.json.encode(wish))
+                self._wish = wish
+            except OSError as error:
+                self.trouble = why_refused(error)
+            self._tell(self.hotspot is not None)
+
+    def _hear(self, wish: WifiWish, waited_s: float) -> None:
+        answer = self._read()
+        if answer is not None and answer.number == wish.number:
+            self.hotspot = answer.hotspot
+            self.trouble = trouble_words(answer.trouble, wish.wifi.name if wish.wifi else "")
+        elif waited_s >= ANSWER_S:
+            self._wish_path.unlink(missing_ok=True)
+            self.trouble = say("The machine does not change its Wi-Fi: restart it.")
+        else:
+            return
+        self._wish, self._since_s = None, self._clock.monotonic_s()
+        has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
+        self._waits = has_lost and self.hotspot is None
+        self._tell(self.hotspot is not None)
+
+    def _read(self) -> WifiAnswer | None:
+        try:
+            content = read_file(self._answer_path, MAX_WISH_BYTES)
+            return msgspec.json.decode(content, type=WifiAnswer)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+
+def trouble_words(trouble: Trouble, name: str) -> str:
+    """Return why a wish failed. Empty: it did not. `name` is the Wi-Fi that was tried, empty for the own one."""
+    if not trouble:
+        return ""
+    common = {
+        "no_manager": say("NetworkManager is not installed: sudo apt install network-manager."),
+        "no_radio": say("This machine has no Wi-Fi: plug in a cable."),
+        "blocked": say("The Wi-Fi is switched off by a switch on the machine."),
+    }
+    if trouble in common:
+        return common[trouble]
+    if not name:
+        return say("The table’s own Wi-Fi cannot be opened: sudo apt install dnsmasq-base.")
+    if trouble == "password":
+        return say("The password of the Wi-Fi {name} is wrong.", name=name)
+    if trouble == "not_found":
+        return say("The Wi-Fi {name} is not found: check its name and its reach.", name=name)
+    return say("The Wi-Fi {name} cannot be joined: check name and password.", name=name)

@@ -1,0 +1,574 @@
+"""The table's own Wi-Fi: when it opens, what is tried, what comes back; NetworkManager and clock are fakes."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from web_fixtures import flat
+
+from companion.cli.wifi import JOINED_PROFILE, OWN_PROFILE, WifiHands, run_wifi, take_wish
+from companion.core.clock import FakeClock
+from companion.core.config import CameraSettings, Settings, WebSettings
+from companion.core.errors import Illegal, Malformed
+from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi
+from companion.core.ports import TurnLamp
+from companion.maintenance.own_wifi import (
+    ANSWER_S,
+    FIRST_PASSWORD,
+    LONELY_S,
+    MAX_WISH_BYTES,
+    NO_ADDRESS_S,
+    OwnWifi,
+    WifiWish,
+)
+from companion.service.app import Companion
+from hardware.simulated import SimulatedPanelHands, simulated_panel
+
+HOME = Wifi("Home", "right horse")
+CABLE = InterfaceAddress("192.168.5.2", has_hardware=True)
+CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
+NOT_FOUND = "Error: Connection activation failed: The Wi-Fi network could not be found"
+WRONG = "Error: Connection activation failed: Secrets were required, but not provided"
+
+
+@dataclass
+class Machine:
+    """NetworkManager, one radio and the networks around; `carry_out` is what the unit does with a wish."""
+
+    root: Path
+    clock: FakeClock = field(default_factory=FakeClock)
+    around: list[Wifi] = field(default_factory=lambda: [HOME])
+    addresses: list[InterfaceAddress] = field(default_factory=list)
+    guests: bool = False
+    has_manager: bool = True
+    refuses_hotspot: bool = False
+    knows: str = ""
+    commands: list[str] = field(default_factory=list)
+    told: list[bool] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        (self.root / "sys/class/net/wlan0/phy80211").mkdir(parents=True)
+        self.hands = WifiHands(self.root, self._run, lambda _: None)
+
+    def service(self) -> OwnWifi:
+        return OwnWifi(
+            self.root,
+            self.clock,
+            lambda: FIRST_PASSWORD,
+            self.told.append,
+            answer=self.root / "answer",
+            addresses=lambda: self.addresses,
+            guests=lambda: self.guests,
+        )
+
+    def carry_out(self, own: OwnWifi) -> None:
+        """The unit, then the next round of the service."""
+        assert (self.root / "wifi").exists(), "a wish"
+        run_wifi(self.root / "wifi", self.root / "answer", self.hands)
+        own.look()
+
+    def opened(self) -> OwnWifi:
+        own = self.service()
+        self.clock.advance(NO_ADDRESS_S)
+        own.look()
+        self.carry_out(own)
+        assert own.hotspot is not None
+        return own
+
+    def _run(self, command: Sequence[str]) -> tuple[int, str]:
+        self.commands.append(" ".join(command))
+        if not self.has_manager:
+            return 127, "nmcli is not installed"
+        match command:
+            case [*_, "connection", "up", "tabletop-companion-setup"]:
+                if self.refuses_hotspot:
+                    return 4, "Error: Connection activation failed"
+                self.addresses = [InterfaceAddress(HOTSPOT_ADDRESS, has_hardware=True)]
+            case [*_, "connection", "up", _]:
+                self.addresses = []
+                return self._join(profile(self.root / JOINED_PROFILE))
+            case [*_, "delete", "tabletop-companion-setup"]:
+                self.addresses = [each for each in self.addresses if each.ip != HOTSPOT_ADDRESS]
+            case [*_, "connection", "show"]:
+                return 0, f"802-11-wireless:no\n{self.knows}"
+        return 0, ""
+
+    def _join(self, tried: configparser.ConfigParser) -> tuple[int, str]:
+        name = bytes(int(each) for each in tried["wifi"]["ssid"].split(";") if each).decode()
+        password = tried.get("wifi-security", "psk", fallback="").replace("\\s", " ")
+        near = next((each for each in self.around if each.name == name), None)
+        if near is None or (near.hidden and tried["wifi"]["hidden"] != "true"):
+            return 4, NOT_FOUND
+        if near.password != password.replace("\\\\", "\\"):
+            return 4, WRONG
+        self.addresses = [CABLE]
+        return 0, ""
+
+
+def profile(path: Path) -> configparser.ConfigParser:
+    found = configparser.ConfigParser(interpolation=None)
+    found.read(path)
+    return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
+    machine.addresses = [CONTAINERS]
+    own = machine.service()
+    machine.clock.advance(NO_ADDRESS_S - 1)
+    own.look()
+    assert not (machine.root / "wifi").exists()
+    machine.clock.advance(1)
+    own.look()
+    machine.carry_out(own)
+    assert own.hotspot is not None
+    assert own.hotspot.name.startswith("Tabletop ")
+    assert machine.told[-1] is True
+    found = profile(machine.root / OWN_PROFILE)
+    assert (found["wifi"]["mode"], found["wifi-security"]["psk"]) == ("ap", FIRST_PASSWORD)
+    assert found["connection"]["autoconnect"] == "false"
+    assert machine.commands[0] == "nmcli radio wifi on", "it is blocked until a country is set"
+
+
+def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
+    own = machine.service()
+    machine.clock.advance(NO_ADDRESS_S - 1)
+    machine.addresses = [CABLE]
+    own.look()
+    machine.addresses = []
+    machine.clock.advance(10 * NO_ADDRESS_S)
+    own.look()
+    assert not (machine.root / "wifi").exists(), "a network that goes later is NetworkManager's"
+
+
+def test_the_right_wifi_is_joined_and_kept(machine: Machine) -> None:
+    own = machine.opened()
+    own.join(HOME)
+    assert own.trying == "Home"
+    with pytest.raises(Illegal, match="try again in a minute"):
+        own.join(HOME)
+    machine.carry_out(own)
+    assert (own.hotspot, own.trying, own.trouble) == (None, "", "")
+    assert machine.told[-1] is False
+    assert (machine.root / JOINED_PROFILE).stat().st_mode & 0o777 == 0o600
+    assert not (machine.root / OWN_PROFILE).exists()
+    assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
+
+
+@pytest.mark.parametrize(
+    ("wifi", "sentence"),
+    [
+        (Wifi("Home", "wrong horse"), "The password of the Wi-Fi Home is wrong."),
+        (Wifi("Home"), "The password of the Wi-Fi Home is wrong."),
+        (
+            Wifi("Hoome", "right horse"),
+            "The Wi-Fi Hoome is not found: check its name and its reach.",
+        ),
+    ],
+    ids=["wrong password", "none", "another name"],
+)
+def test_what_does_not_work_brings_it_back_and_says_why(
+    machine: Machine, wifi: Wifi, sentence: str
+) -> None:
+    own = machine.opened()
+    before = own.hotspot
+    own.join(wifi)
+    machine.carry_out(own)
+    assert (own.hotspot, own.trouble) == (before, sentence)
+    assert machine.told[-1] is True
+    assert HOTSPOT_ADDRESS in {each.ip for each in machine.addresses}
+    assert not (machine.root / JOINED_PROFILE).exists(), "it is not tried at every start"
+    own.join(HOME)
+    assert own.trouble == ""
+    machine.carry_out(own)
+    assert own.hotspot is None
+
+
+def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -> None:
+    own = machine.opened()
+    own.join(HOME)
+    machine.carry_out(own)
+    kept = (machine.root / JOINED_PROFILE).read_text()
+    own.join(Wifi("Elsewhere", "no such word"))
+    machine.carry_out(own)
+    assert (machine.root / JOINED_PROFILE).read_text() == kept
+    assert own.hotspot is None
+    machine.clock.advance(NO_ADDRESS_S)
+    own.look()
+    machine.carry_out(own)
+    assert own.hotspot is not None, "nothing else came back"
+
+
+@pytest.mark.parametrize(
+    "name", ["Café für alle", "日本", 'a"b', "$HOME `id`", "a;b\\s", "=[wifi]", " # ", "a" * 32]
+)
+@pytest.mark.parametrize(
+    "password", ["right horse", "8letters", 'b\\a"c;$#=', "f" * 64, "  two  blanks  "]
+)
+def test_any_name_and_password_reach_the_radio_as_they_are(
+    machine: Machine, name: str, password: str
+) -> None:
+    machine.around = [Wifi(name, password, hidden=True)]
+    own = machine.opened()
+    own.join(Wifi(name, password))
+    machine.carry_out(own)
+    assert "is not found" in own.trouble, "it does not tell its name"
+    own.join(Wifi(name, password, hidden=True))
+    machine.carry_out(own)
+    assert own.trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("wifi", "why"),
+    [
+        (Wifi("", "right horse"), "1 to 32"),
+        (Wifi("a" * 33, "right horse"), "1 to 32"),
+        (Wifi("ü" * 17, "right horse"), "1 to 32"),
+        (Wifi("a\nmode=ap", "right horse"), "1 to 32"),
+        (Wifi("a\0", "right horse"), "1 to 32"),
+        (Wifi("Home", "7letter"), "8 to 63"),
+        (Wifi("Home", "a" * 64 + "g"), "8 to 63"),
+        (Wifi("Home", "pässword"), "8 to 63"),
+        (Wifi("Home", "right\nhorse"), "8 to 63"),
+    ],
+    ids=range(9),
+)
+def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi, why: str) -> None:
+    own = machine.opened()
+    with pytest.raises(Malformed, match=why):
+        own.join(wifi)
+    assert not (machine.root / "wifi").exists()
+    path = machine.root / "wifi"
+    path.write_bytes(msgspec.json.encode(WifiWish("1", "join", None, wifi)))
+    with pytest.raises(Malformed, match=why):
+        take_wish(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        ("manager", "NetworkManager is not installed: sudo apt install network-manager."),
+        ("radio", "This machine has no Wi-Fi: plug in a cable."),
+        ("switch", "The Wi-Fi is switched off by a switch on the machine."),
+        ("hotspot", "The table’s own Wi-Fi cannot be opened: sudo apt install dnsmasq-base."),
+    ],
+)
+def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, sentence: str) -> None:
+    if spoil == "manager":
+        machine.has_manager = False
+    elif spoil == "radio":
+        (machine.root / "sys/class/net/wlan0/phy80211").rmdir()
+    elif spoil == "switch":
+        switch = machine.root / "sys/class/rfkill/rfkill0"
+        switch.mkdir(parents=True)
+        (switch / "type").write_text("wlan\n")
+        (switch / "hard").write_text("1\n")
+    else:
+        machine.refuses_hotspot = True
+    own = machine.service()
+    machine.clock.advance(NO_ADDRESS_S)
+    own.look()
+    machine.carry_out(own)
+    assert (own.hotspot, own.trouble) == (None, sentence)
+    assert machine.told[-1] is False
+    assert not (machine.root / OWN_PROFILE).exists()
+    machine.clock.advance(10 * NO_ADDRESS_S)
+    own.look()
+    assert not (machine.root / "wifi").exists()
+
+
+@pytest.mark.parametrize(
+    ("knows", "guests", "stays"),
+    [("802-11-wireless:yes", False, False), ("", False, True), ("802-11-wireless:yes", True, True)],
+    ids=["the router was slow", "none is known", "somebody is in it"],
+)
+def test_one_that_nobody_joins_gives_way_to_a_known_wifi(
+    machine: Machine, knows: str, guests: bool, stays: bool
+) -> None:
+    machine.knows, machine.guests = knows, guests
+    own = machine.opened()
+    machine.clock.advance(LONELY_S)
+    own.look()
+    if not guests:
+        machine.carry_out(own)
+    assert (own.hotspot is not None) is stays
+    if not stays:
+        machine.clock.advance(NO_ADDRESS_S)
+        own.look()
+        machine.carry_out(own)
+        assert own.hotspot is not None, "and comes back when that one is not there"
+
+
+def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -> None:
+    before = machine.opened().hotspot
+    after = machine.service()
+    after.look()
+    assert after.hotspot == before
+    assert machine.told[-1] is True
+    machine.addresses = []
+    after.look()
+    assert after.hotspot is None, "somebody has closed it"
+    assert machine.told[-1] is False
+    machine.addresses = [InterfaceAddress(HOTSPOT_ADDRESS, has_hardware=True)]
+    (machine.root / "answer").unlink()
+    after.look()
+    assert after.hotspot is None, "it is one that the owner has opened for good"
+
+
+def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> None:
+    own = machine.opened()
+    own.join(HOME)
+    machine.clock.advance(ANSWER_S)
+    own.look()
+    assert own.trouble == "The machine does not change its Wi-Fi: restart it."
+    assert not (machine.root / "wifi").exists(), "nor done by surprise later"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b'{"number":"1","task":"open"}',
+        b'{"number":"1","task":"rm","hotspot":{"name":"a","password":"right horse"}}',
+        b'{"number":"1","task":"open","hotspot":{"name":"a\\nmode=x","password":"right horse"}}',
+        b'{"number":"1","task":"open","hotspot":{"name":"caf\xc3\xa9","password":"right horse"}}',
+        b'{"number":"1","task":"join","hotspot":{"name":"a","password":"right horse"}}',
+        b'{"number":"1","task":"join","wifi":{"name":"a"},"more":1}',
+        b" " * (MAX_WISH_BYTES + 1),
+    ],
+    ids=range(10),
+)
+def test_root_does_nothing_for_a_wish_that_is_none(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "wifi"
+    path.write_bytes(content)
+    with pytest.raises(Malformed):
+        take_wish(path)
+    assert not path.exists(), "else the unit would begin for ever"
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -> None:
+    path, other = tmp_path / "wifi", tmp_path / "other"
+    other.write_text('{"number":"1","task":"join","wifi":{"name":"a"}}')
+    if kind == "link":
+        path.symlink_to(other)
+    else:
+        os.mkfifo(path)
+    with pytest.raises(Malformed):
+        take_wish(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["other"]
+
+
+def test_no_password_is_in_what_is_logged_or_shown(
+    machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = machine.opened()
+    own.join(Wifi("Home", "wrong horse"))
+    wish = take_wish(machine.root / "wifi")
+    assert "horse" not in repr(wish)
+    assert FIRST_PASSWORD not in repr(wish)
+    assert (machine.root / "answer").stat().st_mode & 0o777 == 0o640
+    assert "horse" not in caplog.text + str(machine.told)
+
+
+# ---- the whole service in process ------------------------------------------------------------------------------------
+
+NEAR = {"REMOTE_ADDR": "10.42.0.17"}
+"""A phone in the table's own Wi-Fi."""
+PLACES = ("/", "/wifi", "/settings", "/host/health", "/api/view", "/settings/backup.zip")
+FAR = {"REMOTE_ADDR": "192.168.1.9"}
+
+
+class Box:
+    """An installed table with pads on mock pins, and its machine."""
+
+    def __init__(self, companion: Companion, machine: Machine, hands: SimulatedPanelHands) -> None:
+        assert companion.own_wifi is not None
+        self.companion, self.machine, self.own = companion, machine, companion.own_wifi
+        self.hands = hands
+        self.app = companion.server.app
+
+    def opens(self) -> None:
+        self.machine.clock.advance(NO_ADDRESS_S)
+        self.own.look()
+        self.machine.carry_out(self.own)
+
+    def get(self, path: str, near: bool = True) -> str:
+        answer = self.app.test_client().get(path, environ_overrides=NEAR if near else FAR)
+        return flat(unescape(answer.get_data(as_text=True)))
+
+    def try_wifi(self, name: str, password: str) -> str:
+        answer = self.app.test_client().post(
+            "/wifi", data={"name": name, "password": password}, environ_overrides=NEAR
+        )
+        return flat(unescape(answer.get_data(as_text=True)))
+
+
+@contextmanager
+def box(machine: Machine, monkeypatch: pytest.MonkeyPatch, held: bool = False) -> Iterator[Box]:
+    hands: list[SimulatedPanelHands] = []
+
+    def open_panel(settings: Any, clock: Any, on_press: Any, on_release: Any) -> Any:
+        panel, fingers = simulated_panel(settings, clock, on_press, False, on_release)
+        hands.append(fingers)
+        if held:
+            fingers.press("table")
+            clock.advance(0.01)
+            panel.step()
+        return panel
+
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(machine.root))
+    monkeypatch.setattr("companion.service.app.open_panel", open_panel)
+    fakes = {
+        "answer": machine.root / "answer",
+        "addresses": lambda: machine.addresses,
+        "guests": lambda: machine.guests,
+    }
+    monkeypatch.setattr("companion.service.app.OwnWifi", partial(OwnWifi, **fakes))
+    settings = Settings(
+        state_dir=str(machine.root / "state"),
+        camera=CameraSettings(source="none"),
+        web=WebSettings(host="0.0.0.0", port=0),
+    )
+    with Companion(settings, simulate=False, clock=machine.clock, threads=False) as companion:
+        yield Box(companion, machine, hands[0])
+
+
+def test_a_first_evening_without_screen_shell_or_network(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with box(machine, monkeypatch) as table:
+        assert "Enter the owner’s key" in table.get("/wifi"), "no phone is near yet"
+        table.opens()
+        assert 'href="/wifi"' in table.get("/")
+        assert 'href="/wifi"' in table.get("/join")
+        page = table.get("/wifi")
+        assert "Give the table your Wi-Fi" in page
+        assert table.companion.host_key in page, (
+            "the only place where a box without a screen tells it"
+        )
+        assert table.companion.host_key in table.get("/owner")
+        page = table.try_wifi("Home", "wrong horse")
+        assert "The table is joining the Wi-Fi Home." in page
+        assert ".local" in page
+        assert "The table is joining the Wi-Fi Home." in table.get("/")
+        assert f"{table.own.hotspot.name} comes back in a minute" in page  # type: ignore[union-attr] # it is open
+        machine.carry_out(table.own)
+        for path in ("/", "/wifi"):
+            assert "The password of the Wi-Fi Home is wrong." in table.get(path)
+        assert "wrong horse" not in table.get("/wifi")
+        table.try_wifi("Home", "right horse")
+        machine.carry_out(table.own)
+        assert table.own.hotspot is None
+        assert 'href="/wifi"' not in table.get("/", near=False)
+        assert "Enter the owner’s key" in table.get("/wifi", near=False)
+
+
+def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with box(machine, monkeypatch) as table:
+        owner = table.app.test_client()
+        owner.post("/host", data={"key": table.companion.host_key, "back": "/wifi"})
+        table.opens()
+        assert table.own.hotspot is not None
+        assert table.own.hotspot.password not in (FIRST_PASSWORD, table.companion.host_key)
+        assert "Enter the owner’s key" in table.get("/wifi")
+        assert "Enter the owner’s key" in table.try_wifi("Home", "right horse")
+        assert not (machine.root / "wifi").exists()
+        assert table.companion.host_key not in table.get("/wifi")
+        assert table.own.hotspot.password not in table.get("/"), "who is in it knows it already"
+        page = owner.get("/wifi", environ_overrides=FAR).get_data(as_text=True)
+        assert "Give the table your Wi-Fi" in flat(page)
+        assert 'href="/wifi"' in owner.get("/settings").get_data(as_text=True)
+
+
+def test_the_tables_own_screen_shows_name_password_and_address(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with box(machine, monkeypatch) as table:
+        table.opens()
+        wifi = table.own.hotspot
+        assert wifi is not None
+        page = flat(table.app.test_client().get("/").get_data(as_text=True))
+        assert "The table’s own Wi-Fi" in page
+        assert wifi.name in page
+        assert f"Password: {FIRST_PASSWORD}" in page
+        assert table.companion.wifi() == wifi, "its code on screen, table card and terminal"
+
+
+def test_the_lamps_say_it_while_nobody_plays(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with box(machine, monkeypatch) as table:
+        table.opens()
+        lamps: list[Any] = []
+        table.companion.table.connect(on_lamps=lambda shown, _: lamps.append(shown))
+        assert {each.turn for each in lamps[-1].values()} == {TurnLamp.HOTSPOT}
+        table.companion.table.new_game("outbuffered")
+        assert TurnLamp.HOTSPOT not in {each.turn for each in lamps[-1].values()}
+
+
+def test_the_table_button_held_at_the_start_opens_it_at_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.addresses = [CABLE]
+    with box(machine, monkeypatch) as table:
+        assert not (machine.root / "wifi").exists()
+        table.app.test_client().post("/host", data={"key": table.companion.host_key})
+    with box(machine, monkeypatch, held=True) as table:
+        machine.carry_out(table.own)
+        assert table.own.hotspot is not None
+        assert table.own.hotspot.password == FIRST_PASSWORD, "who is at the machine needs no other"
+        assert "Enter the owner’s key" in table.get("/wifi")
+
+
+def test_a_wifi_password_is_in_nothing_that_is_kept_or_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with box(machine, monkeypatch) as table, caplog.at_level("DEBUG"):
+        table.opens()
+        table.try_wifi("Home", "wrong horse")
+        machine.carry_out(table.own)
+        table.try_wifi("Home", "right horse")
+        machine.carry_out(table.own)
+        owner = table.app.test_client()
+        owner.post("/host", data={"key": table.companion.host_key})
+        told = []
+        for path in PLACES:
+            with owner.get(path) as answer:
+                told.append(answer.get_data())
+        with zipfile.ZipFile(io.BytesIO(table.companion.bundle())) as bundle:
+            told += [bundle.read(name) for name in bundle.namelist()]
+    kept = [path.read_bytes() for path in (machine.root / "state").rglob("*") if path.is_file()]
+    assert kept
+    assert all(b"horse" not in each for each in told + kept)
+    assert "horse" not in caplog.text
+
+
+def test_health_says_why_there_is_no_wifi(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.root / "sys/class/net/wlan0/phy80211").rmdir()
+    with box(machine, monkeypatch) as table:
+        table.opens()
+        found = [each.text for each in table.companion.health.examine() if each.topic == "network"]
+        assert "This machine has no Wi-Fi: plug in a cable." in found

@@ -1,0 +1,60 @@
+"""The page that gives the machine a Wi-Fi, which is tried; the table's own one comes back if it does not work."""
+
+from __future__ import annotations
+
+from flask import Response, make_response, render_template, request
+
+from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.network import Wifi
+from companion.maintenance.own_wifi import OwnWifi
+from web.context import PageContext
+from web.error_pages import status_of
+from web.routes.host import ask_for_key
+from web.routes.route import form, get, host_only
+
+
+class WifiPage:
+    """The route `/wifi`: for the host, and before there is one for whoever is at the machine (`is_newcomer`)."""
+
+    name = "wifi"
+
+    def __init__(self, page_context: PageContext, own: OwnWifi) -> None:
+        self._page_context = page_context
+        self._guard = page_context.guard
+        self._own = own
+
+    @get("/wifi", asks=host_only)
+    def page(self) -> Response:
+        """Which Wi-Fi, and its password?"""
+        return self._page() if self._may() else ask_for_key("/wifi")
+
+    @form("/wifi", "name", "password", "hidden", asks=host_only)
+    def join(self) -> Response:
+        """Try a Wi-Fi. What becomes of it is told by the page of before, or by the table in its new Wi-Fi."""
+        if not self._may():
+            return ask_for_key("/wifi")
+        fields = request.form
+        name, is_hidden = fields.get("name", "").strip(), "hidden" in fields
+        try:
+            self._own.join(Wifi(name, fields.get("password", ""), is_hidden))
+            if self._own.trouble:
+                raise Illegal(Refusal.WRONG_PHASE, self._own.trouble)
+        except CompanionError as error:
+            return make_response(self._page(error.message, name), status_of(error))
+        return self._page()
+
+    def _may(self) -> bool:
+        return self._guard.is_host(request) or self._page_context.is_newcomer(request)
+
+    def _page(self, error: str = "", name: str = "") -> Response:
+        is_new = self._page_context.is_newcomer(request)
+        urls = self._page_context.join_urls()
+        page = render_template(
+            "wifi.html",
+            own=self._own,
+            error=error or self._own.trouble,
+            name=name,
+            later=next((url for url in urls if ".local" in url), urls[-1]),
+            host_key=self._guard.host_key if is_new else "",
+        )
+        return make_response(page)
