@@ -46,11 +46,11 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     )
     events = tuple(event for stage in stages for event in stage.events)
     tallies = tuple(tally for stage in stages for tally in stage.tallies)
-    told = example.caption or joined(
+    caption = example.caption or joined(
         " ", [event.text for event in last.events if event.kind.look.is_told]
     )
     return replace(
-        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=told
+        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=caption
     )
 
 

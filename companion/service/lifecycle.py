@@ -68,7 +68,7 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.starting()
-            settings, told, waits = _settled(settings_of, path)
+            settings, notices, waits = _settled(settings_of, path)
             tried: bytes | None = last_good.content()
             companion, attendant = begin(settings)
         except Exception as error:
@@ -77,7 +77,7 @@ def run(
             if before is None or not isinstance(error, CompanionError):
                 manager.tell(STATUS=_why(error))
                 raise
-            settings, told, waits, tried = before, "", "", None
+            settings, notices, waits, tried = before, "", "", None
             companion, attendant = begin(settings)
             trouble = say(
                 "The new settings cannot be used, so the previous ones are in use: {why}",
@@ -85,7 +85,7 @@ def run(
             )
         with companion:
             with attendant:
-                _tell(companion, joined(" ", (trouble, waits, last_good.told())), told)
+                _tell(companion, joined(" ", (trouble, waits, last_good.told())), notices)
                 _tell_retired(companion, path)
                 trouble = ""
                 greet(companion, before is None)
@@ -139,7 +139,7 @@ def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings,
 
     settings = settings_of()
     try:
-        told = apply_staged(settings, path)
+        notices = apply_staged(settings, path)
     except SystemTrouble as error:  # what can be played is played
         return settings, "", error.message
-    return (settings_of() if told else settings), told, ""
+    return (settings_of() if notices else settings), notices, ""

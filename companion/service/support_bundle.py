@@ -83,7 +83,7 @@ def make_bundle(
         bundle.writestr("findings.txt", _without(_findings_text(findings), words))
         bundle.writestr("log.txt", _without(log_lines, words))
         if view is not None:
-            told = []
+            problems = []
             for frame in frames:
                 name = f"frame-{frame.number:06}.png"
                 picture = _shown(frame, view)
@@ -91,8 +91,8 @@ def make_bundle(
                     continue
                 encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
                 bundle.writestr(name, bytes(encoded), zipfile.ZIP_STORED)
-                told.append(f"{name}: {_reading_text(frame)}")
-            bundle.writestr("frames.txt", "\n".join(told))
+                problems.append(f"{name}: {_reading_text(frame)}")
+            bundle.writestr("frames.txt", "\n".join(problems))
     return file.getvalue()
 
 

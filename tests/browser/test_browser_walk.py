@@ -868,7 +868,7 @@ return [...broken, ...[document.documentElement.scrollWidth].filter(each => each
 
 @pytest.mark.parametrize(
     ("game", "language"),
-    [("outbuffered", "es"), ("arena", "fr"), ("binmat", "fr"), ("kahmate", "fr")],
+    [("outbuffered", "es"), ("arena", "de"), ("binmat", "fr"), ("kahmate", "de")],
 )
 def test_twice_the_text_breaks_no_word_of_a_seats_keys(
     window: WebDriver, game: str, language: str

@@ -478,7 +478,7 @@ def stages_of(
 
 
 def _headline(combat: Combat, lane: int | None) -> str:
-    """What came of a combat that was not bounced, for both, in at most 40 letters."""
+    """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
     mine, theirs = combat.attack or Sum((), 0, 0), combat.defence or Sum((), 0, 0)
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
     attacker, defender = ROLES[ATTACKER], ROLES[DEFENDER]
