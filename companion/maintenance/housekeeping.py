@@ -162,9 +162,9 @@ class Housekeeping(Closeable):
 
     def _is_quiet(self) -> bool:
         now = self._table.progress()
-        seen = (now.number, now.moment, now.phase)
-        if seen != self._seen:
-            self._seen, self._since_s = seen, self._clock.monotonic_s()
+        state = (now.number, now.moment, now.phase)
+        if state != self._seen:
+            self._seen, self._since_s = state, self._clock.monotonic_s()
             self._stuck.clear()
         is_between = now.phase in (Phase.LOBBY, Phase.OVER)
         return is_between and self._clock.monotonic_s() - self._since_s >= QUIET_S

@@ -173,6 +173,20 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
     )
 
 
+@pytest.mark.parametrize("cards", ["@& 3% / 4^ 2#", "?& 3% / 4^ 2#"])
+def test_a_trap_and_a_bounce_show_their_cards_on_every_page(place: Place, cards: str) -> None:
+    south = place.sit("south")
+    place.to_clock("referee")
+    for action in ("c2", cards):
+        south.post(
+            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
+        )
+    for path in ("/", "/watch", "/seat/south"):
+        page = page_of(south, path)
+        assert page.count('<li class="bigcard') == 4, path
+        assert 'class="comes-to"' not in page, path
+
+
 def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:
     """The attacker draws, although the defender declared the combat and it is his turn."""
     south = place.sit("south")

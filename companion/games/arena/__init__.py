@@ -208,7 +208,7 @@ class Arena(Game[State, Orders]):
         return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Hit points on the board, and the viewer's own sheet."""
+        """Return hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:
