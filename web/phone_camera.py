@@ -5,14 +5,10 @@ The phone sees no orders: it is told what lies on the board, which is what it sh
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from flask import (
     Response,
-    copy_current_request_context,
     jsonify,
     make_response,
     render_template,
@@ -32,10 +28,8 @@ from web.routes.host import ask_for_key
 from web.routes.route import get, host_only, post
 from web.security.auth import Auth, is_own_screen
 from web.security.phone_pairing import CODE_LENGTH
-from web.server.sse import Audience, Streams, message
+from web.server.sse import Audience, Streams
 
-LOOK_S = 1.0
-"""Seconds between two looks of the owner's page whether the phone is there."""
 DRAW_S = 0.4
 """Seconds between two drawings of what is read, for the phone."""
 
@@ -168,20 +162,11 @@ class PhoneOwnerPages:
     def live(self) -> Response:
         """Stream the page's fragment."""
         self._guard.require_host(request)
-        draw: Callable[[], str] = copy_current_request_context(
-            lambda: render_template("_eye_code.html", **self._changing())
-        )
-        shown = ""
 
-        def news() -> str:
-            nonlocal shown
-            html = draw()
-            if html == shown:
-                return ""
-            shown = html
-            return message(html)
+        def draw() -> str:
+            return render_template("_eye_code.html", **self._changing())
 
-        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:

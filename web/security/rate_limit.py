@@ -11,6 +11,8 @@ from functools import lru_cache
 from flask import Request
 from werkzeug.exceptions import TooManyRequests
 
+from companion.core.errors import Illegal, Refusal
+
 NAMES_KEPT = 1024
 """Maximum number of names with a bucket of their own. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
@@ -138,6 +140,12 @@ class Guesses:
             return False
         self._each.give_back(name)
         return True
+
+    def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
+        """Raise `Illegal` unless the guess is right. `often` is said after too many wrong ones."""
+        answer = self.check(address, is_right)
+        if not answer:
+            raise Illegal(Refusal.JOIN_CODE, often if answer is None else wrong)
 
 
 def plain_address(address: str) -> str:

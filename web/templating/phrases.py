@@ -14,18 +14,16 @@ from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.table.table_view import TableView
 
+PLAIN_SIDES = {
+    Seat.SOUTH: Side(say("South"), "ink", "#1B1814", "disc"),
+    Seat.NORTH: Side(say("North"), "bare", "#1B1814", "diamond"),
+}
+"""Sides where no game is on."""
+
 
 def side_of(view: TableView, seat: Seat) -> Side:
     """Return how a seat appears, plain while no game is on."""
-    shown = view.seats[seat].side
-    if shown:
-        return shown
-    plain = {
-        Seat.SOUTH: (say("South"), "ink", "disc"),
-        Seat.NORTH: (say("North"), "bare", "diamond"),
-    }
-    name, colour, drawing = plain[seat]
-    return Side(name, colour, "#1B1814", drawing)
+    return view.seats[seat].side or PLAIN_SIDES[seat]
 
 
 def clock_words(at_s: float) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -286,12 +285,10 @@ def _announce(turn: _Turn, course: Course) -> None:
     turn.add_event(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
 
 
-@cache
 def _on_square(piece: int, square: int) -> str:
     return say("{piece} on {square}", piece=PIECE_NAMES[piece], square=NAMES[square])
 
 
-@lru_cache(maxsize=4096)
 def _runs(piece: int, start: int, end: int) -> str:
     if end == start:
         return say(
@@ -403,7 +400,6 @@ class _Sum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-@lru_cache(maxsize=1024)
 def _comparison(attack: Parts, defence: Parts) -> str:
     """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
     one, other = (
