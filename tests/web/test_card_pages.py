@@ -164,6 +164,8 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
         assert page.count('<li class="bigcard lost"') == 2, path
         assert page.count('class="in"') == 3, path
         assert "8 beats 6." in page, path
+        assert path == "/watch" or 'class="chance' not in page, "it would lie on the cards"
+    assert 'data-meanwhile="Lane 2"' in page_of(south, "/"), "the sign while the cards turn"
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
     assert place.table.view().sign.text == "Attacker: discard 2# 4^ 5& 3% >+"
