@@ -19,7 +19,7 @@ JOBS ?= $(shell expr $$(nproc) + 2)
 N ?= 1000000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
-.PHONY: play hub install uninstall deb lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay fuzz screenshots docs-pictures tools clean
+.PHONY: play hub install uninstall deb image release lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay fuzz screenshots docs-pictures tools clean
 
 play: $(VENV)/.runs
 	@$(BIN)/companion play $(ARGS)
@@ -54,6 +54,23 @@ deb: $(PACKAGER)/bin/uv
 			|| { tail -30 build/deb/log; exit 1; }; \
 		mv build/deb/*.deb dist/; \
 	done; rm -rf build; ls dist/*.deb
+
+# A card that is ready, as root: BASE is an image of Raspberry Pi OS Lite (64 bit) that you have downloaded. DEBS=FOLDER has
+# packages that it lacks, COUNTRY=DE is for its Wi-Fi. Nothing is fetched but what makes the package.
+CARD = dist/tabletop-companion_$(VERSION)_card.img
+CARD_TOOLS := fdisk mtools e2fsprogs xz-utils $(if $(filter-out arm64,$(ARCHITECTURE)),qemu-user-static)
+MAKE_IMAGE = COUNTRY=$(COUNTRY) systemd/image/make-image "$(BASE)" $(CARD) dist/tabletop-companion_$(VERSION)_arm64.deb $(if $(DEBS),$(DEBS)/*.deb)
+image:
+	@[ -n "$(BASE)" ] || { echo "make image BASE=…img.xz: which image of Raspberry Pi OS Lite (64 bit)?"; exit 1; }
+	@dpkg -s $(CARD_TOOLS) >/dev/null 2>&1 || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq $(CARD_TOOLS) >/dev/null; } \
+	|| { echo "Not everything is here: sudo apt install $(CARD_TOOLS)"; exit 1; }
+	@$(MAKE) deb ARCHITECTURES=arm64
+	@$(MAKE_IMAGE)
+
+# All that a version consists of, with its checksums; a card too, where BASE is given.
+release:
+	@$(if $(BASE),$(MAKE) image && $(MAKE) deb ARCHITECTURES=amd64 && xz -T0 -f $(CARD),$(MAKE) deb)
+	@$(PACKAGER)/bin/uv build -q --sdist -o dist . && cd dist && sha256sum *$(VERSION)* >SHA256SUMS && cat SHA256SUMS
 
 $(PACKAGER)/bin/uv:
 	@python3 -c "import ensurepip, venv" 2>/dev/null || { [ -n "$(APT)" ] && $(APT) update -qq && $(APT) install -y -qq python3-venv >/dev/null; } \
@@ -137,7 +154,7 @@ bench-hub: $(VENV)/.tests
 # ARGS=--short for the main things. The first run fetches Debian's packages, later ones take what it has built from the
 # cache (APPLIANCE_CACHE).
 QEMU := qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs
-QEMU_PI := $(if $(findstring --short,$(ARGS)),,qemu-system-arm qemu-user-static device-tree-compiler cpio kmod arch-test)
+QEMU_PI := $(if $(findstring --short,$(ARGS)),,qemu-system-arm qemu-user-static device-tree-compiler cpio kmod arch-test fdisk mtools)
 appliance: $(VENV)/.tests
 	@command -v qemu-system-x86_64 >/dev/null && command -v mmdebstrap >/dev/null \
 	&& { [ -z "$(QEMU_PI)" ] || command -v qemu-system-aarch64 >/dev/null; } \

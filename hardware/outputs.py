@@ -151,12 +151,12 @@ class Outputs:
         """Drive everything for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
         self._player.advance(_ms(now_s))
-        shown = self._shown(now_s)
+        patterns = self._shown(now_s)
         if self._buzzer is not None:
-            self._drive("buzzer", partial(self._buzzer.sound, shown.tone_hz(_ms(now_s))))
+            self._drive("buzzer", partial(self._buzzer.sound, patterns.tone_hz(_ms(now_s))))
         for pin, lamp in self._lamps.items():
             is_tried = self._tried_out is not None and pin.name in self._tried_out.lamps
-            is_lit = is_tried or shown.is_lit(pin.seat, pin.lamp, _ms(now_s))
+            is_lit = is_tried or patterns.is_lit(pin.seat, pin.lamp, _ms(now_s))
             self._drive(pin.name, partial(lamp.show, is_lit))
 
     def _shown(self, now_s: float) -> CuePlayer:

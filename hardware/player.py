@@ -94,17 +94,17 @@ class CuePlayer:
         A seat left out is dark. `trouble` is above all other turn lamp patterns.
         """
         for seat, state in self._seats.items():
-            shown = lamps.get(seat, SeatLamps())
+            lamps_of_seat = lamps.get(seat, SeatLamps())
             if trouble:
-                shown = replace(shown, turn=TurnLamp.TROUBLE)
-            if shown != state.lamps:
-                state.lamps, state.changed_ms = shown, now_ms
+                lamps_of_seat = replace(lamps_of_seat, turn=TurnLamp.TROUBLE)
+            if lamps_of_seat != state.lamps:
+                state.lamps, state.changed_ms = lamps_of_seat, now_ms
                 if (
-                    shown.turn is TurnLamp.OFF
+                    lamps_of_seat.turn is TurnLamp.OFF
                 ):  # the turn has passed: the old lamp goes off with the new one's on
                     state.short_ms = None
         patterns = {state.lamps.turn for state in self._seats.values()}
-        self._began_ms = {each: self._began_ms.get(each, now_ms) for each in patterns}
+        self._began_ms = {pattern: self._began_ms.get(pattern, now_ms) for pattern in patterns}
         if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
             self._again = None
 

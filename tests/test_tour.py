@@ -17,6 +17,7 @@ EXAMPLES = {
     "seat": "south",
     "page": "watch",
     "form": "json",
+    "letter": "s",
     "number": "1",
     "game": "1",
     "turn": "1",

@@ -20,13 +20,13 @@ from companion.core.log_fields import SLOW_S, log_fields
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
-from web.context import PageContext
+from web.context import PageContext, Presence
 from web.features import Features, PhoneRoom, Site
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
-from web.presence import Presence
 from web.routes.api.host import HostDoors
+from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatDoors
-from web.routes.api.table import TableDoors
+from web.routes.api.table import StaffKeys, TableDoors
 from web.routes.camera import CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
@@ -42,11 +42,7 @@ from web.routes.pages import Pages
 from web.routes.printing import KitPages
 from web.routes.route import add_routes
 from web.routes.rules import RulesPages
-from web.routes.seats.away import AwayDoors
-from web.routes.seats.opponents import Lessons, Opponents
-from web.routes.seats.tiles import TileRoutes
 from web.routes.shared_phone import SharedPhonePages
-from web.routes.staff import StaffKeys
 from web.routes.workbench import Bench
 from web.security.auth import Auth
 from web.security.host_names import Names, UnknownName, asked_host
@@ -54,8 +50,7 @@ from web.security.join_code import JoinCode
 from web.security.rate_limit import RequestLimits
 from web.server.sse import Streams
 from web.static_files import StaticFiles
-from web.templating.helpers import register_template_helpers
-from web.templating.template_cache import CompiledTemplates
+from web.templating.helpers import CompiledTemplates, register_template_helpers
 
 log = logging.getLogger(__name__)
 METHODS = ("GET", "HEAD", "OPTIONS", "POST")
@@ -123,7 +118,6 @@ def create_app(
         for room in (
             Pages,
             RulesPages,
-            TileRoutes,
             Joining,
             SharedPhonePages,
             HostPages,
@@ -131,7 +125,6 @@ def create_app(
             SeatDoors,
             HostDoors,
             Lessons,
-            AwayDoors,
             Opponents,
         )
     ]

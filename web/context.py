@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -23,17 +23,59 @@ from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
-from web.presence import Presence
 from web.rendering import cards
-from web.rendering.finale import end_words
 from web.security.auth import Auth, is_own_screen
 from web.security.join_code import JoinCode
 from web.server.sse import Streams
 from web.server.worker import Worker
-from web.templating.phrases import device_words, rule_words, tip_of
+from web.templating.phrases import device_words, end_words, rule_words, tip_of
+
+AWAY_S = 30.0
+"""Seconds without a stream after which a seat's phone counts as gone."""
 
 
-class _Asked(NamedTuple):
+class Presence:
+    """Counts the streams of each seat. `look` is to be called every few seconds."""
+
+    def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
+        self._table = table
+        self._now_s = now_s
+        self._open: Counter[Seat] = Counter()
+        self._there: dict[Seat, tuple[str, float]] = {}
+        """The last sitting with a stream, see `SeatView.sitting`, and its time."""
+        self._lock = threading.Lock()
+        self.gone: frozenset[Seat] = frozenset()
+
+    def begin(self, *seats: Seat) -> Callable[[], None]:
+        """Count a stream of these seats, and return what ends it."""
+        self._count(seats, 1)
+        return lambda: self._count(seats, -1)
+
+    def _count(self, seats: tuple[Seat, ...], change: int) -> None:
+        with self._lock:
+            for seat in seats:
+                self._open[seat] += change
+        self.look()
+
+    def look(self) -> None:
+        """Find out who is gone, and have all pages drawn anew when that has changed."""
+        view, now_s = self._table.view(), self._now_s()
+        is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
+        with self._lock:
+            for seat in SEATS:
+                shown = view.seats[seat]
+                is_there = not is_on or shown.door != "phone" or self._open[seat] > 0
+                if is_there or self._there.get(seat, ("", 0.0))[0] != shown.sitting:
+                    self._there[seat] = (shown.sitting, now_s)
+            gone = frozenset(
+                seat for seat, (_, at_s) in self._there.items() if now_s - at_s >= AWAY_S
+            )
+            is_new, self.gone = gone != self.gone, gone
+        if is_new:
+            self._table.redraw()
+
+
+class FragmentKey(NamedTuple):
     """What is drawn, for whom: under this a drawing is kept."""
 
     page: str
@@ -78,8 +120,8 @@ class PageContext:
     worker: Worker = field(default_factory=Worker)
     """Makes pictures, PDFs and films."""
     _addresses: _Addresses = field(default_factory=_Addresses)
-    _drawn: dict[_Asked, tuple[int, str]] = field(default_factory=dict)
-    _drawing: dict[_Asked, threading.Lock] = field(
+    _drawn: dict[FragmentKey, tuple[int, str]] = field(default_factory=dict)
+    _drawing: dict[FragmentKey, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
 
@@ -127,7 +169,7 @@ class PageContext:
         `own_screen`: the page is asked for by this very machine, so it may show the host key. `at_table`: by somebody
         who may know how people get in. Who asks while it is being drawn waits for that drawing.
         """
-        asked = _Asked(page, viewer, own_screen, at_table, spoken(), request.script_root)
+        asked = FragmentKey(page, viewer, own_screen, at_table, spoken(), request.script_root)
         with self._drawing[asked]:
             version, fragment = self._drawn.get(asked, (-1, ""))
             if version != self.table.version:
@@ -150,7 +192,7 @@ class PageContext:
         """Return whether the page says what single plays are."""
         return bool(view.own.choices) or view.turn.is_open or view.guide is not None
 
-    def _draw(self, asked: _Asked) -> tuple[int, str]:
+    def _draw(self, asked: FragmentKey) -> tuple[int, str]:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
@@ -171,7 +213,7 @@ class PageContext:
             )
         return view.version, html
 
-    def _about_game(self, view: TableView, asked: _Asked) -> dict[str, Any]:
+    def _about_game(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the game that is on, or was."""
         past = self.features.past if view.phase is Phase.OVER else None
         finale = past.finale(int(view.moment.partition(".")[0])) if past else None
@@ -199,7 +241,7 @@ class PageContext:
             else (),
         }
 
-    def _about_room(self, asked: _Asked) -> dict[str, Any]:
+    def _about_room(self, asked: FragmentKey) -> dict[str, Any]:
         """Return what every page may say of the installation."""
         features, addresses = self.features, self._addresses
         now_s = self.clock.monotonic_s()
@@ -225,7 +267,7 @@ class PageContext:
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
-    def _for_surface(self, view: TableView, asked: _Asked) -> dict[str, Any]:
+    def _for_surface(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
         """Return what one surface alone is given."""
         features = self.features
         given: dict[str, Any] = {

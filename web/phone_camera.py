@@ -5,14 +5,10 @@ The phone sees no orders: it is told what lies on the board, which is what it sh
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from flask import (
     Response,
-    copy_current_request_context,
     jsonify,
     make_response,
     render_template,
@@ -32,10 +28,8 @@ from web.routes.host import ask_for_key
 from web.routes.route import get, host_only, post
 from web.security.auth import Auth, is_own_screen
 from web.security.phone_pairing import CODE_LENGTH
-from web.server.sse import Audience, Streams, message
+from web.server.sse import Audience, Streams
 
-LOOK_S = 1.0
-"""Seconds between two looks of the owner's page whether the phone is there."""
 DRAW_S = 0.4
 """Seconds between two drawings of what is read, for the phone."""
 
@@ -46,7 +40,7 @@ class PairBody(Body, frozen=True):
     code: Text
 
 
-class _Told(NamedTuple):
+class _Feedback(NamedTuple):
     """What the phone was told last of its pictures. `number` counts drawings."""
 
     at_s: float
@@ -67,7 +61,7 @@ class PhoneCameraPages:
 
     def __init__(self, guard: Auth, room: PhoneRoom, is_secure: bool) -> None:
         self._guard, self._room, self._is_secure = guard, room, is_secure
-        self._last = _Told(-DRAW_S)
+        self._last = _Feedback(-DRAW_S)
 
     @get("/eye")
     @get(f"/eye/<string(length={CODE_LENGTH}):code>")
@@ -111,18 +105,18 @@ class PhoneCameraPages:
         jpeg = request.get_data()
         if jpeg:
             room.line.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
-        told = self._told()
-        is_drawn = request.args.get("drawn", -1, int) == told.number
+        feedback = self._feedback()
+        is_drawn = request.args.get("drawn", -1, int) == feedback.number
         return jsonify(
             now_ms=1000 * room.clock.monotonic_s(),
             wait_ms=round(1000 * room.line.period_s),
-            drawn=told.number,
-            drawing=None if is_drawn else told.drawing,
-            is_well=told.is_well,
-            words=told.words,
+            drawn=feedback.number,
+            drawing=None if is_drawn else feedback.drawing,
+            is_well=feedback.is_well,
+            words=feedback.words,
         )
 
-    def _told(self) -> _Told:
+    def _feedback(self) -> _Feedback:
         """Return what the phone is told of its pictures, worked out anew every `DRAW_S`."""
         room, last = self._room, self._last
         now_s = room.clock.monotonic_s()
@@ -138,7 +132,7 @@ class PhoneCameraPages:
             is_well = not board.advice
             words = translate(say("I see the whole board") if is_well else board.advice[0].text)
         number = last.number + (drawing != last.drawing)
-        self._last = _Told(now_s, spoken(), number, drawing, is_well, words)
+        self._last = _Feedback(now_s, spoken(), number, drawing, is_well, words)
         return self._last
 
 
@@ -168,20 +162,11 @@ class PhoneOwnerPages:
     def live(self) -> Response:
         """Stream the page's fragment."""
         self._guard.require_host(request)
-        draw: Callable[[], str] = copy_current_request_context(
-            lambda: render_template("_eye_code.html", **self._changing())
-        )
-        shown = ""
 
-        def news() -> str:
-            nonlocal shown
-            html = draw()
-            if html == shown:
-                return ""
-            shown = html
-            return message(html)
+        def draw() -> str:
+            return render_template("_eye_code.html", **self._changing())
 
-        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)
     def remove(self) -> None:

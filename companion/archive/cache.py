@@ -80,10 +80,10 @@ class PictureFolder:
             unfinished = self._path(number, stamp).with_suffix(".part")
             unfinished.write_bytes(picture)
             unfinished.replace(self._path(number, stamp))
-            kept = sorted(
+            sizes = sorted(
                 self._folder.glob("*.picture"), key=lambda path: path.stat().st_mtime, reverse=True
             )
-            for path in kept[self.MOST :]:
+            for path in sizes[self.MOST :]:
                 path.unlink(missing_ok=True)
 
     def remove(self, number: int) -> None:

@@ -72,8 +72,8 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
     if len(leads) < 2:
         return ()
     swings = [after - before for before, after in itertools.pairwise(leads)]
-    found = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
-    return tuple(sorted(found | ({turn} if (turn := turning_point(leads, winners)) else set())))
+    numbers = {swings.index(worst) + 1 for worst in (min(swings), max(swings)) if worst}
+    return tuple(sorted(numbers | ({turn} if (turn := turning_point(leads, winners)) else set())))
 
 
 def evening_of(at: float) -> date:

@@ -69,7 +69,7 @@ def end_reason(played: GameFile) -> str:
     Raises `Malformed` where it does not fit, or is not over.
     """
     blank = GameLine(0, played.game, "", 0.0, 0.0, {}, (), 0, Ending.ON)
-    told = Replay(blank, played)
-    if told.trouble:
-        raise Malformed(told.trouble)
-    return (told.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason
+    replay = Replay(blank, played)
+    if replay.trouble:
+        raise Malformed(replay.trouble)
+    return (replay.outcome() or ended_by_word(game_named(played.game), played.outcome or {})).reason

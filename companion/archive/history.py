@@ -183,13 +183,13 @@ class History:
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         key = (number, str(self._summaries.stamp(number)), f"{len(photographs)} {line.players}")
         with self._lock:
-            told = self._replays.get(key)
-            if told is None:
-                told = self._replays[key] = Replay(line, self.file(number), photographs)
+            replay = self._replays.get(key)
+            if replay is None:
+                replay = self._replays[key] = Replay(line, self.file(number), photographs)
                 if len(self._replays) > _REPLAYS:
                     self._replays.popitem(last=False)
             self._replays.move_to_end(key)
-        return told
+        return replay
 
     def finale(self, number: int) -> Finale | None:
         """Return the end of a game, also of one that may still be taken back.
@@ -258,13 +258,13 @@ class History:
 
         Raises as `replay`, and `Illegal` while others are drawn.
         """
-        told = self.replay(number)
-        if not 0 <= turn <= len(told.turns):
+        replay = self.replay(number)
+        if not 0 <= turn <= len(replay.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
-        stamp = f"{self._summaries.stamp(number)} {turn} {len(told.photographs)}"
-        kept = self._pictures.get(number, stamp) if self._pictures else None
-        if kept is not None:
-            return kept
+        stamp = f"{self._summaries.stamp(number)} {turn} {len(replay.photographs)}"
+        cached = self._pictures.get(number, stamp) if self._pictures else None
+        if cached is not None:
+            return cached
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
         if not self._drawing.acquire(timeout=5):
@@ -273,7 +273,7 @@ class History:
                 say("Other pictures are being drawn: try again in a few seconds"),
             )
         try:
-            picture = self._paint(told, turn, partial(self._photograph, number))
+            picture = self._paint(replay, turn, partial(self._photograph, number))
         finally:
             self._drawing.release()
         if self._pictures and self._may_keep():
@@ -346,21 +346,21 @@ class History:
 
         What is kept of the name is a salted digest.
         """
-        wanted = name.strip().casefold()
-        found = sum(
+        folded = name.strip().casefold()
+        count = sum(
             any(
-                player.name.casefold() == wanted
+                player.name.casefold() == folded
                 for sitters in line.players.values()
                 for player in sitters
             )
             for line in self.lines(0, self.count())
         )
-        if not wanted or not found:
+        if not folded or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
         if self._pictures:
             self._pictures.clear()
-        return found
+        return count
 
     # ---- statistics --------------------------------------------------------------------------------------------------
 
@@ -402,11 +402,11 @@ def _chosen(summary: Summary) -> str:
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the options that differ from the usual: title, and the choice in words."""
-    found = []
+    choices = []
     for row in rows:
         usual = row.choices[0][1]
         chosen = options.get(row.name, usual)
         if chosen != usual:
             label = next((label for label, value in row.choices if value == chosen), None)
-            found.append((row.title, label if label is not None else say("custom")))
-    return tuple(found)
+            choices.append((row.title, label if label is not None else say("custom")))
+    return tuple(choices)

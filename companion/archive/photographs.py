@@ -123,25 +123,25 @@ class PhotographFolder:
 
     def _games(self) -> list[Path]:
         try:
-            found = [
+            games = [
                 path
                 for path in self.folder.iterdir()
                 if path.name.isascii() and path.name.isdecimal()
             ]
         except OSError:
             return []
-        return sorted(found, key=lambda path: int(path.name))
+        return sorted(games, key=lambda path: int(path.name))
 
     def _of(self, game: Path) -> list[Path]:
         try:
-            found = [
+            files = [
                 path
                 for path in game.iterdir()
                 if path.suffix == ".jpg" and _MOMENT.fullmatch(path.stem)
             ]
         except OSError:
             return []
-        return sorted(found, key=lambda path: int(path.stem.partition(".")[2]))
+        return sorted(files, key=lambda path: int(path.stem.partition(".")[2]))
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ def game_file(
         PlayedTurn(
             turn.moment,
             {
-                seat: PlayedOrder(kept.action, kept.salt, kept.receipt)
-                for seat, kept in turn.sealed.items()
+                seat: PlayedOrder(order.action, order.salt, order.receipt)
+                for seat, order in turn.sealed.items()
             },
         )
         for turn in session.turns
@@ -155,8 +155,8 @@ def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     with speaking("en"):
         outcome = plain_outcome(game.outcome(state))
     # Only who has won: an older version may have said the reason in other words.
-    told = (played.outcome or {}).get("winners")
-    if outcome is not None and outcome["winners"] != told:
+    winners = (played.outcome or {}).get("winners")
+    if outcome is not None and outcome["winners"] != winners:
         raise Malformed(
             say(
                 "The file says “{told}”, the rules say “{found}”",
@@ -188,17 +188,17 @@ def tell_chance(played: GameFile) -> list[str]:
 
     Raises `Malformed` where something does not fit.
     """
-    told = chance_of(played)
-    if told is None:
+    chance = chance_of(played)
+    if chance is None:
         return []
-    if told.faults:
-        raise Malformed(joined(" ", told.faults))
-    if told.opened is None:
-        return [told.words]
-    text = told.opened.text
+    if chance.faults:
+        raise Malformed(joined(" ", chance.faults))
+    if chance.opened is None:
+        return [chance.words]
+    text = chance.opened.text
     return [
-        told.words,
-        joined("", ("  ", say("Commitment: {commitment}", commitment=told.commitment))),
+        chance.words,
+        joined("", ("  ", say("Commitment: {commitment}", commitment=chance.commitment))),
         joined(
             "",
             ("  ", say("The seed is SHA-256 of “{text}”: commitment and seed match.", text=text)),

@@ -105,14 +105,14 @@ class Replay:
         """
         states = [self._first, *(played.step.state for played in self._turns)]
         counted = [self._game.lead(state) for state in states]
-        known = [lead for lead in counted if lead is not None]
-        if len(known) < len(counted):
+        known_leads = [lead for lead in counted if lead is not None]
+        if len(known_leads) < len(counted):
             return ()
         outcome = self.outcome()
         if outcome and len(outcome.winners) == 1:
-            most = max(1.0, *map(abs, known)) if len(known) > 1 else 1.0
-            known[-1] = most if Seat.SOUTH in outcome.winners else -most
-        return tuple(known)
+            most = max(1.0, *map(abs, known_leads)) if len(known_leads) > 1 else 1.0
+            known_leads[-1] = most if Seat.SOUTH in outcome.winners else -most
+        return tuple(known_leads)
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:

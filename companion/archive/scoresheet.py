@@ -242,13 +242,13 @@ class _Reader:
 
     def _proof(self, line: str) -> _Proofs:
         moment, *sealed = _parts(line)
-        found: dict[Seat, tuple[str, str]] = {}
+        proofs: dict[Seat, tuple[str, str]] = {}
         for part in sealed:
             words = _words(part)
             if len(words) != 3:
                 raise self._fail(say("expected a seat, its salt and its receipt"))
-            found[self._seat(words[0], found)] = self._text(words[1]), self._text(words[2])
-        return self._text(moment), found
+            proofs[self._seat(words[0], proofs)] = self._text(words[1]), self._text(words[2])
+        return self._text(moment), proofs
 
     def _seat(self, text: str, known: dict[Seat, Any]) -> Seat:
         if text not in tuple(SEATS) or text in known:

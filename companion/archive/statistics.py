@@ -80,9 +80,9 @@ def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]
         if line.ending is not Ending.ABANDONED and summary.length_s:
             lengths[line.game].append(summary.length_s)
     return {
-        game: max(1, round(median(each) / 60))
-        for game, each in lengths.items()
-        if len(each) >= ENOUGH_GAMES
+        game: max(1, round(median(minutes) / 60))
+        for game, minutes in lengths.items()
+        if len(minutes) >= ENOUGH_GAMES
     }
 
 

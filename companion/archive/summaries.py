@@ -54,17 +54,17 @@ class Summaries:
     def numbers(self) -> list[tuple[int, str]]:
         """Return every game with a stamp that changes with the game, the newest first."""
         brought = {
-            number: f"{_BROUGHT}{kept.digest}"
-            for number, kept in self._journal.archive.imported().items()
+            number: f"{_BROUGHT}{imported.digest}"
+            for number, imported in self._journal.archive.imported().items()
         }
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
     def summary(self, number: int, stamp: str) -> Summary:
         """Return a game in a few figures: from memory, from its file, or folded now, one game at a
         time."""
-        known = self._known.get(number)
-        if known and known[0] == stamp:
-            return known[1]
+        cached = self._known.get(number)
+        if cached and cached[0] == stamp:
+            return cached[1]
         with self._lock:
             summary = self._notes.get(number, stamp) if self._notes else None
             if summary is None:
@@ -89,8 +89,8 @@ class Summaries:
 
     def _sittings(self, last: int) -> list[Entry]:
         """Return who sat down and stood up until some input. Read anew when there may be more."""
-        known, seated = self._seated
-        if known < last:
+        version, seated = self._seated
+        if version < last:
             seated, _ = self._journal.legible(0)
             self._seated = (last, seated)
         return seated

@@ -62,11 +62,11 @@ class Summary(msgspec.Struct, frozen=True):
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     """Return by what a game is known again: the moments and receipts of its turns, which no other game has."""
-    told = [
+    sentences = [
         [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]]
         for turn in turns
     ]
-    return hashlib.sha256(msgspec.json.encode([game, told])).hexdigest()
+    return hashlib.sha256(msgspec.json.encode([game, sentences])).hexdigest()
 
 
 def length_s(entries: Sequence[Entry]) -> float:

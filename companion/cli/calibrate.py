@@ -71,7 +71,7 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
     paths = pictures_in(folder)
     if not paths:
         raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
-    told = {settings.camera.size_px}
+    sizes = {settings.camera.size_px}
     for number, path in enumerate(paths, start=1):
         try:
             luma = load_luma(path)
@@ -79,13 +79,13 @@ def measure_folder(settings: Settings, folder: Path, tell: Callable[[str], None]
             tell(f"{number} of {len(paths)}, {error.message}.")
             continue
         size = luma.shape[1], luma.shape[0]
-        if size not in told:
+        if size not in sizes:
             tell(
                 "{}: {} x {}, not {} x {} as the camera is set.".format(
                     path.name, *size, *settings.camera.size_px
                 )
             )
-            told.add(size)
+            sizes.add(size)
         trouble = work.add(luma)
         tell(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
     for words in work.missing():
@@ -119,11 +119,11 @@ def _collect(work: Calibration, pictures: Iterator[Luma], tell: Callable[[str], 
             if times == _LASTING:
                 tell(f"{words}.")
             continue
-        wanted = work.missing()
-        if not wanted:
+        missing = work.missing()
+        if not missing:
             tell(f"View {work.views} is taken.")
             return
-        tell(f"View {work.views} is taken. {wanted[0]}.")
+        tell(f"View {work.views} is taken. {missing[0]}.")
     raise CameraError("The camera stopped before there were enough views: begin again")
 
 

@@ -55,23 +55,24 @@ def report(settings: Settings, as_json: bool = False, path: Path | None = None) 
 
     `path` is the settings file.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for finding in _all(settings, path):
-        found.append(finding)
+        findings.append(finding)
         if not as_json:
             print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
     if as_json:
         plain = [
-            {"topic": each.topic, "grade": each.grade, "text": str(each.text)} for each in found
+            {"topic": finding.topic, "grade": finding.grade, "text": str(finding.text)}
+            for finding in findings
         ]
-        print(json.dumps({"worst": worst(found), "findings": plain}, ensure_ascii=False))
-    return EXIT_STATUS[worst(found)]
+        print(json.dumps({"worst": worst(findings), "findings": plain}, ensure_ascii=False))
+    return EXIT_STATUS[worst(findings)]
 
 
 def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
-    told = ask_service(settings)
-    if told is not None:
-        return told
+    findings = ask_service(settings)
+    if findings is not None:
+        return findings
     return chain(settings_findings(path) if path else (), examine(settings))
 
 
@@ -104,14 +105,15 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
         return None
     running = f"A companion runs here, version {health['version']}, for {health['uptime_s']:.0f} s: {health['status']}."
     key = _host_key(settings)
-    told = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
-    if told is None or "findings" not in told:
+    report = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
+    if report is None or "findings" not in report:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
         return (Finding("service", grade, f"{running} {advice}"), *machine)
     findings = (
-        Finding(each["topic"], Grade(each["grade"]), each["text"]) for each in told["findings"]
+        Finding(entry["topic"], Grade(entry["grade"]), entry["text"])
+        for entry in report["findings"]
     )
     return (Finding("service", Grade.OK, running), *findings)
 
@@ -134,10 +136,10 @@ def fetch(
     """
     content = _fetch(settings, path, headers, timeout_s)
     try:
-        found = json.loads(content or b"")
+        answer = json.loads(content or b"")
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return answer if isinstance(answer, dict) else None
 
 
 def _fetch(
@@ -212,13 +214,13 @@ def _camera(settings: Settings) -> Iterator[Finding]:
     else:
         yield _picture(opened, frame)
         yield Finding("lens", Grade.OK, lens)
-    others = [each for each in cameras() if each.source != settings.camera.source]
+    others = [other for other in cameras() if other.source != settings.camera.source]
     if settings.camera.source != "auto" or len(others) > 1:
-        for each in others:
+        for other in others:
             yield Finding(
                 "camera",
                 Grade.OK,
-                f"{each.name} is connected: to use it, [camera] source = “{each.source}”.",
+                f"{other.name} is connected: to use it, [camera] source = “{other.source}”.",
             )
 
 

@@ -59,8 +59,8 @@ def greeting(
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if simulated:
         rows.append(("Workbench", f"{first}workbench"))
-    told = f"host key {host_key}" if host_key else f"its key: {key_command}"
-    rows.append(("Host page", f"{first}host   {told}"))
+    key_words = f"host key {host_key}" if host_key else f"its key: {key_command}"
+    rows.append(("Host page", f"{first}host   {key_words}"))
     if code:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:

@@ -64,12 +64,12 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
     with Journal(settings.journal_path, read_only=True) as journal:
         past = History(journal, None, RealClock(), on_table=_last_game(journal))
-        for each in past.statistics() if options.players else past.lines(0, past.count()):
+        for line in past.statistics() if options.players else past.lines(0, past.count()):
             if options.json:
-                print(msgspec.json.encode(each, enc_hook=str).decode(), flush=True)
+                print(msgspec.json.encode(line, enc_hook=str).decode(), flush=True)
             else:
                 print(
-                    _record_words(each) if isinstance(each, PlayerRecord) else _words(each),
+                    _record_words(line) if isinstance(line, PlayerRecord) else _words(line),
                     flush=True,
                 )
     return 0
@@ -89,22 +89,24 @@ def _words(line: GameLine) -> str:
         line.ending, line.ending
     )
     origin = " (from elsewhere)" if line.is_imported else ""
-    told = " ".join(filter(None, (str(end), str(line.chosen))))
-    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} decisions. {told}"
+    result = " ".join(filter(None, (str(end), str(line.chosen))))
+    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} decisions. {result}"
 
 
 def _record_words(record: PlayerRecord) -> str:
     """Return a player: games won, drawn and lost against people, then against each of the machine's
     characters."""
 
-    def counted(games: int, wins: int, ties: int) -> str:
+    def totals(games: int, wins: int, ties: int) -> str:
         word = "game" if games == 1 else "games"
         return f"{games} {word}, {wins} won, {ties} drawn, {games - wins - ties} lost"
 
     total = record.total
-    lines = [f"{record.name}: against people {counted(total.games, total.wins, total.ties)}"]
-    for each in record.against:
-        lines.append(f"  against {each.name}: {counted(each.games, each.wins, each.ties)}")
+    lines = [f"{record.name}: against people {totals(total.games, total.wins, total.ties)}"]
+    for opponent in record.against:
+        lines.append(
+            f"  against {opponent.name}: {totals(opponent.games, opponent.wins, opponent.ties)}"
+        )
     return "\n".join(lines)
 
 
@@ -113,9 +115,9 @@ def _player(line: GameLine, seat: Seat) -> str:
     asked."""
     last = line.players[seat][-1] if line.players.get(seat) else None
     marks = {"machine": last is not None and last.door == MACHINE, "coach": seat in line.coached}
-    told = ", ".join(mark for mark, holds in marks.items() if holds)
+    notes = ", ".join(mark for mark, holds in marks.items() if holds)
     name = (last.name if last else "") or seat
-    return f"{name} ({told})" if told else name
+    return f"{name} ({notes})" if notes else name
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
@@ -206,9 +208,9 @@ def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
         return 0
     for sentence in retell(played):
         print(sentence)
-    if settings and session and (kept := _photographs_of(settings, session)):
+    if settings and session and (photographs := _photographs_of(settings, session)):
         print(
-            f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in kept)}"
+            f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in photographs)}"
         )
     return 0
 
@@ -220,12 +222,12 @@ def _played_here(number: int, settings: Settings) -> tuple[Session | None, Calla
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
     from companion.storage.journal import Journal  # noqa: PLC0415
 
-    def played() -> GameFile:
+    def read_game() -> GameFile:
         with Journal(settings.journal_path, read_only=True) as journal:
             return History(journal, None, RealClock(), on_table=_last_game(journal)).file(number)
 
     with Journal(settings.journal_path, read_only=True) as journal:
-        return (None if number in journal.archive.imported() else journal.fold(number)), played
+        return (None if number in journal.archive.imported() else journal.fold(number)), read_game
 
 
 def _played_file(path: Path) -> GameFile:
@@ -256,18 +258,18 @@ def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Pat
 
 
 def _write_photographs(settings: Settings, session: Session, folder: Path) -> int:
-    kept = _photographs_of(settings, session)
-    if not kept:
+    photographs = _photographs_of(settings, session)
+    if not photographs:
         raise Malformed(
             f"There are no photographs of game {session.number} in {settings.photographs_path}"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for number, (title, path) in enumerate(kept):
+        for number, (title, path) in enumerate(photographs):
             name = f"{number:03} {title.lower()}.jpg".replace(" ", "-")
             (folder / name).write_bytes(path.read_bytes())
-            count("Photographs", number + 1, len(kept))
+            count("Photographs", number + 1, len(photographs))
     except OSError as error:
         raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
-    print(f"{len(kept)} photographs are in {folder}.")
+    print(f"{len(photographs)} photographs are in {folder}.")
     return 0

@@ -25,6 +25,7 @@ from companion.core.config import Settings, WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import as_owner_of
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
+from companion.maintenance.own_wifi import ANSWER
 from companion.maintenance.settings.file import SettingsFile
 
 CONNECTION = "tabletop-companion-hotspot"
@@ -93,8 +94,8 @@ class _Profile:
         return (wifi.name, wifi.password) == (self._value(r"^ssid=(.+)$"), self.password)
 
     def _value(self, pattern: str) -> str:
-        found = re.search(pattern, self.text, re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(pattern, self.text, re.MULTILINE)
+        return match[1] if match else ""
 
 
 @dataclass
@@ -127,7 +128,7 @@ class Hotspot:
             )
             write_profile(
                 names,
-                "".join(f"address=/{each}/{HOTSPOT_ADDRESS}\n" for each in HOTSPOT_NAMES),
+                "".join(f"address=/{name}/{HOTSPOT_ADDRESS}\n" for name in HOTSPOT_NAMES),
                 0o644,
             )
             self._do("nmcli", "connection", "load", str(profile))
@@ -140,6 +141,7 @@ class Hotspot:
                 names.unlink(missing_ok=True)
             self._run("nmcli", "connection", "reload")
             raise
+        (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
         return (
@@ -198,9 +200,9 @@ class Hotspot:
         self._run("systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service")
 
     def _do(self, *command: str) -> None:
-        status, said = self._run(*command)
+        status, output = self._run(*command)
         if status:
-            raise NoHotspot(f"The hotspot cannot be opened: {said or command[0] + ' failed'}")
+            raise NoHotspot(f"The hotspot cannot be opened: {output or command[0] + ' failed'}")
 
     def _run(self, *command: str) -> tuple[int, str]:
         return (self.run or run_command)(command)
@@ -230,8 +232,8 @@ def _template() -> str:
         Path(__file__).parents[2] / "systemd",
     )
     for place in places:
-        if (found := place / TEMPLATE).is_file():
-            return found.read_text(encoding="utf-8")
+        if (path := place / TEMPLATE).is_file():
+            return path.read_text(encoding="utf-8")
     raise NoHotspot(f"{TEMPLATE} is missing: install the companion as docs/install.md says")
 
 

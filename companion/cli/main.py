@@ -98,24 +98,24 @@ def _settings_path(options: argparse.Namespace) -> Path:
     """Return the file that is named, else the installation's, which its `companion` names in the
     environment."""
     installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
-    found = find_settings(
+    path = find_settings(
         options.settings or (Path(installed) if installed else None), options.state_dir
     )
     try:
-        found.exists()
+        path.exists()
     except PermissionError:
         raise SystemTrouble(
-            f"You may not read {found}: use sudo, or --state-dir with a folder of your own"
+            f"You may not read {path}: use sudo, or --state-dir with a folder of your own"
         ) from None
     except OSError as error:
-        raise SystemTrouble(f"{str(found)[:200]} cannot be read: {error.strerror}") from None
-    return found
+        raise SystemTrouble(f"{str(path)[:200]} cannot be read: {error.strerror}") from None
+    return path
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:
     """Return the settings file, with what the command line changes."""
-    found = _settings_path(options)
-    settings = load_settings(found if options.settings or found.exists() else None)
+    path = _settings_path(options)
+    settings = load_settings(path if options.settings or path.exists() else None)
     web, camera = settings.web, settings.camera
     if getattr(options, "port", None) is not None:
         web = msgspec.structs.replace(web, port=options.port)
@@ -187,11 +187,11 @@ def _play(options: argparse.Namespace) -> int:
         print(greeting_of(companion, sys.stdout.isatty()), flush=True)
 
     def settings() -> Settings:
-        found = _settings_of(options)
+        settings_ = _settings_of(options)
         if options.safe:
-            found = msgspec.structs.replace(found, bots=BotsSettings())
-        logs.choose(found.log.level, options.verbose)
-        return found
+            settings_ = msgspec.structs.replace(settings_, bots=BotsSettings())
+        logs.choose(settings_.log.level, options.verbose)
+        return settings_
 
     for left_out in (game for game in plugin_games() if game.trouble):
         log.warning(
@@ -334,12 +334,12 @@ def _selfplay(options: argparse.Namespace) -> int:
 
 
 def _check_game(name: str) -> int:
-    from companion.tools.selfplay.check import faults_of, wishes_of  # noqa: PLC0415
+    from companion.tools.selfplay.check import faults_of, missing_parts  # noqa: PLC0415
 
     faults = faults_of(name)
     for fault in faults:
         print(f"wrong  {fault}")
-    for wish in () if faults else wishes_of(name):
+    for wish in () if faults else missing_parts(name):
         print(f"may    {wish}")
     if not faults:
         print(f"The game “{name}” can be played.")

@@ -35,18 +35,17 @@ def ask_running(web: WebSettings, key: str, path: str, body: Mapping[str, Any]) 
     else:
         line = http.client.HTTPConnection(host, web.port, timeout=ANSWERS_S)
     refused = ""
-    told: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
     try:
         line.request("GET", "/health")
-        float(
-            json.loads(line.getresponse().read())["uptime_s"]
-        )  # whatever else listens there is not told the key
+        # whatever else listens there is not told the key
+        float(json.loads(line.getresponse().read())["uptime_s"])
         headers = {"Content-Type": "application/json", "X-Host-Key": key}
         line.request("POST", path, json.dumps(body).encode(), headers)
-        answer = line.getresponse()
-        told = json.loads(answer.read())
-        if answer.status != 200:
-            refused = str(told["error"]["message"])
+        response = line.getresponse()
+        answer = json.loads(response.read())
+        if response.status != 200:
+            refused = str(answer["error"]["message"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         raise SystemTrouble(
             f"A companion is running, but does not answer on port {web.port}: name its port with --port"
@@ -55,7 +54,7 @@ def ask_running(web: WebSettings, key: str, path: str, body: Mapping[str, Any]) 
         line.close()
     if refused:
         raise SystemTrouble(f"The companion that is running refuses: {refused}")
-    return told
+    return answer
 
 
 def add_host_key(

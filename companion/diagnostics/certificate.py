@@ -66,8 +66,8 @@ def _dates(
     for end in ends * 3:
         with suppress(ssl.SSLWantReadError):
             end.do_handshake()
-    found = ends[0].getpeercert() or {}
-    first, last = (ssl.cert_time_to_seconds(str(found[key])) for key in ("notBefore", "notAfter"))
+    details = ends[0].getpeercert() or {}
+    first, last = (ssl.cert_time_to_seconds(str(details[key])) for key in ("notBefore", "notAfter"))
     return first, last
 
 

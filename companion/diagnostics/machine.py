@@ -50,14 +50,14 @@ def board(machine: Machine) -> Finding:
 
 def picture_memory(machine: Machine) -> Iterator[Finding]:
     """Return the memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
-    if (found := probes.contiguous_memory(machine)) is None:
+    if (memory := probes.contiguous_memory(machine)) is None:
         return
     text = say(
         "{free} of {total} MB of contiguous memory (CMA) are free for a ribbon camera’s pictures.",
-        free=found.free_mb,
-        total=found.total_mb,
+        free=memory.free_mb,
+        total=memory.total_mb,
     )
-    if found.total_mb < LOW_CMA_MB:
+    if memory.total_mb < LOW_CMA_MB:
         advice = say(
             "That is not much: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart."
         )
@@ -189,17 +189,17 @@ def forgetful(machine: Machine, folder: Path) -> str:
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Yield what the file system and the kernel tell of errors of the disk."""
     mount = probes.volume(machine, _existing(folder))
-    found = probes.disk(machine, mount.device) if mount else None
-    if found is None:
+    disk = probes.disk(machine, mount.device) if mount else None
+    if disk is None:
         return
-    name = " ".join(filter(None, (found.kind, found.name))) or mount.device if mount else ""
+    name = " ".join(filter(None, (disk.kind, disk.name))) or mount.device if mount else ""
     kernel = probes.kernel_troubles(machine)
     advice = say("save a backup and use a new card")
-    if found.errors:
+    if disk.errors:
         text = say_n(
             "The file system has found {n} error on {disk}: {advice}.",
             "The file system has found {n} errors on {disk}: {advice}.",
-            found.errors,
+            disk.errors,
             disk=name,
             advice=advice,
         )
@@ -212,7 +212,7 @@ def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
             advice=advice,
         )
         yield Finding("disk", Grade.WARN, text)
-    if not found.errors and not kernel:
+    if not disk.errors and not kernel:
         yield Finding("disk", Grade.OK, say("{disk}: no known errors.", disk=name))
 
 
@@ -240,18 +240,18 @@ def clock(machine: Machine) -> Finding:
 
 def versions(machine: Machine) -> Finding:
     """Return what runs here, for whoever is asked for help."""
-    told = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
+    lines = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
     for package, title in (
         ("opencv-python-headless", "OpenCV"),
         ("picamera2", "Picamera2"),
         ("lgpio", "lgpio"),
     ):
         with suppress(importlib.metadata.PackageNotFoundError):
-            told.append(f"{title} {importlib.metadata.version(package)}")
-    told += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
+            lines.append(f"{title} {importlib.metadata.version(package)}")
+    lines += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
     if loader := probes.bootloader(machine):
-        told.append(f"bootloader {loader}")
-    return Finding("versions", Grade.OK, f"{', '.join(told)}.")
+        lines.append(f"bootloader {loader}")
+    return Finding("versions", Grade.OK, f"{', '.join(lines)}.")
 
 
 def _how_installed() -> str:

@@ -37,7 +37,7 @@ def port(host: str, number: int) -> Finding:
 
 def reach(found: Sequence[str]) -> Finding:
     """Return where phones reach the table."""
-    if all(_LOCAL.fullmatch(each) for each in found):
+    if all(_LOCAL.fullmatch(address) for address in found):
         text = say("No network: phones cannot reach the table. Join a Wi-Fi or open a hotspot.")
         return Finding("network", Grade.NOTE, text)
     text = say("Phones reach the table at {addresses}.", addresses=", ".join(found))
@@ -64,45 +64,49 @@ def wifi(machine: Machine) -> Iterator[Finding]:
         )
         yield Finding("wifi", Grade.NOTE, text)
         return
-    for each in probes.wireless(machine):
-        said = []
-        if each.saves_power:
-            said.append(
+    for device in probes.wireless(machine):
+        findings = []
+        if device.saves_power:
+            findings.append(
                 say(
                     "{name} is saving power, which can make phones wait: run sudo iw dev {name} set power_save off.",
-                    name=each.name,
+                    name=device.name,
                 )
             )
-        if each.signal_dbm is not None and each.signal_dbm < WEAK_DBM:
-            said.append(
+        if device.signal_dbm is not None and device.signal_dbm < WEAK_DBM:
+            findings.append(
                 say(
                     "{name} has a weak Wi-Fi signal ({signal} dBm): move the machine.",
-                    name=each.name,
-                    signal=each.signal_dbm,
+                    name=device.name,
+                    signal=device.signal_dbm,
                 )
             )
         good = (
-            say("{name} is not saving power.", name=each.name) if each.saves_power is False else ""
+            say("{name} is not saving power.", name=device.name)
+            if device.saves_power is False
+            else ""
         )
-        if said or good:
-            yield Finding("wifi", Grade.NOTE if said else Grade.OK, joined(" ", said or [good]))
+        if findings or good:
+            yield Finding(
+                "wifi", Grade.NOTE if findings else Grade.OK, joined(" ", findings or [good])
+            )
 
 
 def service(machine: Machine) -> Iterator[Finding]:
     """Return whether systemd looks after the companion."""
-    found = probes.unit(machine, UNIT)
-    if found is None:
+    unit = probes.unit(machine, UNIT)
+    if unit is None:
         return
-    if found.state == "failed":
+    if unit.state == "failed":
         text = say("The service has failed: journalctl -u {unit} says why.", unit=UNIT)
         yield Finding("service", Grade.FAIL, text)
-    elif found.restarts:
+    elif unit.restarts:
         text = say_n(
             "The service has restarted by itself {n} time: journalctl -u {unit} says why.",
             "The service has restarted by itself {n} times: journalctl -u {unit} says why.",
-            found.restarts,
+            unit.restarts,
             unit=UNIT,
         )
         yield Finding("service", Grade.NOTE, text)
     else:
-        yield Finding("service", Grade.OK, say("{unit} is {state}.", unit=UNIT, state=found.state))
+        yield Finding("service", Grade.OK, say("{unit} is {state}.", unit=UNIT, state=unit.state))

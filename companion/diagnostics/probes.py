@@ -116,9 +116,9 @@ def throttling(machine: Machine) -> Throttling | None:
     for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
             return throttling_of(bits)
-    _, _, said = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
-    if re.fullmatch(r"0x[0-9a-f]{1,8}", said):
-        return throttling_of(int(said, 16))
+    _, _, digits = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
+    if re.fullmatch(r"0x[0-9a-f]{1,8}", digits):
+        return throttling_of(int(digits, 16))
     for folder in machine.found("sys/class/hwmon/hwmon*"):
         if machine.text(f"{folder}/name") == "rpi_volt":
             alarm = machine.number(f"{folder}/in0_lcrit_alarm")
@@ -136,10 +136,10 @@ class MachineMemory:
 
 def memory(machine: Machine) -> MachineMemory | None:
     """Return how much memory there is."""
-    told = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
-    if "MemTotal" not in told or "MemAvailable" not in told:
+    fields = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    if "MemTotal" not in fields or "MemAvailable" not in fields:
         return None
-    return MachineMemory(int(told["MemTotal"]) // 1000, int(told["MemAvailable"]) // 1000)
+    return MachineMemory(int(fields["MemTotal"]) // 1000, int(fields["MemAvailable"]) // 1000)
 
 
 def contiguous_memory(machine: Machine) -> MachineMemory | None:
@@ -147,8 +147,8 @@ def contiguous_memory(machine: Machine) -> MachineMemory | None:
 
     None: there is none.
     """
-    told = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
-    total_mb, free_mb = (int(told.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
+    fields = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    total_mb, free_mb = (int(fields.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
     return MachineMemory(total_mb, free_mb) if total_mb else None
 
 
@@ -173,7 +173,7 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
 
     The last one where several are the same.
     """
-    best, found = -1, None
+    best, mount = -1, None
     for line in machine.text("proc/self/mountinfo").splitlines():
         head, _, tail = line.partition(" - ")
         fields, kinds = head.split(), tail.split()
@@ -185,14 +185,14 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
             is_fixed = "ro" in fields[5].split(",") or "ro" in options
             upper = next(
                 (
-                    each.removeprefix("upperdir=")
-                    for each in options
-                    if each.startswith("upperdir=")
+                    option.removeprefix("upperdir=")
+                    for option in options
+                    if option.startswith("upperdir=")
                 ),
                 "",
             )
-            best, found = len(place), Volume(fields[2], kinds[0], is_fixed, upper)
-    return found
+            best, mount = len(place), Volume(fields[2], kinds[0], is_fixed, upper)
+    return mount
 
 
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
@@ -201,13 +201,13 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
     On an overlay that depends on its upper folder. Where that cannot be seen it is a container's, which keeps it as
     long as the container, or the read-only root of `raspi-config`, which keeps it in memory.
     """
-    found = volume(machine, folder)
-    if found is None:
+    mount = volume(machine, folder)
+    if mount is None:
         return False
-    if found.file_system != "overlay":
-        return found.file_system in ("tmpfs", "ramfs")
-    below = volume(machine, Path(found.upper)) if found.upper else None
-    if below is None or below.device == found.device:
+    if mount.file_system != "overlay":
+        return mount.file_system in ("tmpfs", "ramfs")
+    below = volume(machine, Path(mount.upper)) if mount.upper else None
+    if below is None or below.device == mount.device:
         return not any((machine.root / mark).exists() for mark in _CONTAINER)
     return below.file_system in ("tmpfs", "ramfs")
 
@@ -251,19 +251,19 @@ def kernel_troubles(machine: Machine) -> int | None:
         handle = os.open(machine.root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
-    told: list[bytes] = []
+    lines: list[bytes] = []
     try:
-        while sum(len(piece) for piece in told) < _KMSG_BYTES and (
+        while sum(len(piece) for piece in lines) < _KMSG_BYTES and (
             piece := os.read(handle, 1 << 16)
         ):
-            told.append(piece)
+            lines.append(piece)
     except BlockingIOError:
         pass  # that was the newest line
     except OSError:
         return None
     finally:
         os.close(handle)
-    text = b"\n".join(told).decode(errors="replace")
+    text = b"\n".join(lines).decode(errors="replace")
     return sum(1 for line in text.splitlines() if _TROUBLE_LINE.search(line))
 
 
@@ -274,8 +274,8 @@ def is_synchronised(machine: Machine) -> bool | None:
     """Return whether the clock has been set by the network. None: nobody can tell."""
     if (machine.root / "run/systemd/timesync/synchronized").exists():
         return True
-    said = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
-    return {"yes": True, "no": False}.get(said)
+    answer = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
+    return {"yes": True, "no": False}.get(answer)
 
 
 def has_rtc(machine: Machine) -> bool:
@@ -302,14 +302,16 @@ def wireless(machine: Machine) -> tuple[Wireless, ...]:
             r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE
         )
     )
-    found = []
+    devices = []
     for path in machine.found("sys/class/net/*/wireless"):
         name = path.split("/")[-2]
-        _, _, said = machine.run(["iw", "dev", name, "get", "power_save"]).partition("Power save:")
-        saves = {"on": True, "off": False}.get(said.strip())
+        _, _, power_save = machine.run(["iw", "dev", name, "get", "power_save"]).partition(
+            "Power save:"
+        )
+        saves = {"on": True, "off": False}.get(power_save.strip())
         signal = signals.get(name)
-        found.append(Wireless(name, saves, int(signal) if signal else None))
-    return tuple(found)
+        devices.append(Wireless(name, saves, int(signal) if signal else None))
+    return tuple(devices)
 
 
 def is_radio_blocked(machine: Machine) -> bool:
@@ -331,8 +333,8 @@ def announces_name(machine: Machine) -> bool:
 
 def system_name(machine: Machine) -> str:
     """Return the distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
-    found = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
-    return found[1] if found else platform.system()
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
+    return match[1] if match else platform.system()
 
 
 def kernel(machine: Machine) -> str:
@@ -355,9 +357,9 @@ class SystemdUnit:
 
 def unit(machine: Machine, name: str) -> SystemdUnit | None:
     """Return a service as systemd knows it. None: it does not, or there is no systemd."""
-    said = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
-    told = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
-    if told.get("LoadState") != "loaded":
+    output = machine.run(["systemctl", "show", name, "-p", "LoadState,ActiveState,NRestarts"])
+    fields = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+    if fields.get("LoadState") != "loaded":
         return None
-    restarts = told.get("NRestarts", "0")
-    return SystemdUnit(told.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)
+    restarts = fields.get("NRestarts", "0")
+    return SystemdUnit(fields.get("ActiveState", ""), int(restarts) if restarts.isdecimal() else 0)

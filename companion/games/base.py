@@ -108,6 +108,12 @@ class Outcome:
     winners: frozenset[Seat]
     reason: str
 
+    def event(self, rule: str) -> Event:
+        """Return the event that ends the game: who has won, or a draw."""
+        winner = next(iter(self.winners), None)
+        kind = CommonEvent.WON if winner else CommonEvent.TIE
+        return Event(kind, self.reason, winner, rule=rule)
+
 
 @dataclass(frozen=True)
 class OptionRow:

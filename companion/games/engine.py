@@ -8,7 +8,7 @@ wrong gets an `error` reply and changes nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, BinaryIO
 
@@ -29,20 +29,16 @@ class _New(msgspec.Struct, forbid_unknown_fields=True):
     seed: int = 0
 
 
-class _Request(msgspec.Struct, forbid_unknown_fields=True):
-    """Exactly one of the fields, `limit` apart."""
-
-    new: _New | msgspec.UnsetType = msgspec.UNSET
-    legal: Seat | msgspec.UnsetType = msgspec.UNSET
-    limit: int | msgspec.UnsetType = msgspec.UNSET
-    is_legal: dict[Seat, str] | msgspec.UnsetType = msgspec.UNSET
-    apply: dict[Seat, str] | msgspec.UnsetType = msgspec.UNSET
-    state: bool | msgspec.UnsetType = msgspec.UNSET
-    view: Seat | msgspec.UnsetType | None = msgspec.UNSET
-
-
-_VERBS = ("new", "legal", "is_legal", "apply", "state", "view")
-_decode = msgspec.json.Decoder(_Request).decode
+_FORMS: Mapping[str, Any] = {
+    "new": _New,
+    "legal": Seat,
+    "is_legal": dict[Seat, str],
+    "apply": dict[Seat, str],
+    "state": bool,
+    "view": Seat | None,
+}
+"""What each verb is asked with. `limit`, a number, goes with `legal`."""
+_decode = msgspec.json.decode
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]
 
@@ -74,32 +70,24 @@ class Engine:
         try:
             if len(line) > _MAX_LINE:
                 raise Malformed(f"A request has at most {_MAX_LINE} bytes")
-            try:
-                request = _decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise Malformed(f"Not a request: {error}") from None
-            return _encode(self._reply(request))
+            return _encode(self._reply(*_read(line)))
         except CompanionError as error:
             return _encode({"error": _plain_error(error)})
 
-    def _reply(self, request: _Request) -> Reply:
-        verbs = [verb for verb in _VERBS if getattr(request, verb) is not msgspec.UNSET]
-        if len(verbs) != 1:
-            raise Malformed(f"A request has exactly one of {', '.join(_VERBS)}")
-        if request.limit is not msgspec.UNSET and verbs != ["legal"]:
-            raise Malformed("limit goes with legal")
-        if not isinstance(request.new, msgspec.UnsetType):
-            return self._new(request.new)
+    def _reply(self, verb: str, asked: Any, limit: int | None) -> Reply:
+        if verb == "new":
+            return self._new(asked)
         if self._state is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
-        if not isinstance(request.legal, msgspec.UnsetType):
-            return self._legal(request.legal, request.limit)
-        if not isinstance(request.is_legal, msgspec.UnsetType):
-            return self._is_legal(request.is_legal)
-        if not isinstance(request.apply, msgspec.UnsetType):
-            return self._apply(request.apply)
-        if not isinstance(request.view, msgspec.UnsetType):
-            return {"view": self._game.view(self._state, request.view)}
+        match verb:
+            case "legal":
+                return self._legal(asked, limit)
+            case "is_legal":
+                return self._is_legal(asked)
+            case "apply":
+                return self._apply(asked)
+            case "view":
+                return {"view": self._game.view(self._state, asked)}
         return {"state": self._game.dump(self._state)}
 
     def _new(self, new: _New) -> Reply:
@@ -108,21 +96,17 @@ class Engine:
         self._state, self._rng = self._game.setup(options, rng), rng
         return {"to_act": sorted(self._game.to_act(self._state))}
 
-    def _legal(self, seat: Seat, limit: int | msgspec.UnsetType) -> Reply:
+    def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
-        if isinstance(limit, msgspec.UnsetType):
+        if limit is None:
             listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
             if len(listed) > _MAX_LEGAL:
                 raise Malformed(f"More than {_MAX_LEGAL:,} actions are legal: name a limit")
             return {"legal": [self._game.format(action) for action in listed]}
         if limit < 0:
             raise Malformed("limit is a number from 0 upwards")
-        return {
-            "legal": [
-                self._game.format(action)
-                for action in _sample(actions, min(limit, _MAX_LEGAL), self._rng)
-            ]
-        }
+        some = _sample(actions, min(limit, _MAX_LEGAL), self._rng)
+        return {"legal": [self._game.format(action) for action in some]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
         """Answer whether actions are legal. Malformed texts are an error."""
@@ -154,6 +138,22 @@ class Engine:
         return {seat: self._game.parse(text) for seat, text in texts.items()}
 
 
+def _read(line: bytes) -> tuple[str, Any, int | None]:
+    """Return verb, what is asked, and `limit` where it is given. Raises `Malformed`."""
+    try:
+        raw = _decode(line, type=dict[str, msgspec.Raw])
+        limit = _decode(raw.pop("limit"), type=int) if "limit" in raw else None
+        if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
+            raise Malformed(f"A request has exactly one of {', '.join(_FORMS)}")
+        ((verb, text),) = raw.items()
+        asked = _decode(text, type=_FORMS[verb])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(f"Not a request: {error}") from None
+    if limit is not None and verb != "legal":
+        raise Malformed("limit goes with legal")
+    return verb, asked, limit
+
+
 def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
     """Return at most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
 
@@ -182,12 +182,7 @@ def _plain_error(error: CompanionError) -> Reply:
 def serve_lines(game: Game[Any, Any], source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests line by line until the source ends. Blank lines are passed over."""
     engine = Engine(game)
-    for line in _lines(source):
-        sink.write(engine.answer(line) + b"\n")
-        sink.flush()
-
-
-def _lines(source: BinaryIO) -> Iterator[bytes]:
     for line in source:
-        if stripped := line.strip():
-            yield stripped
+        if request := line.strip():
+            sink.write(engine.answer(request) + b"\n")
+            sink.flush()

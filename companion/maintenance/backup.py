@@ -109,13 +109,13 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """Return what is in it, in words."""
         games = say_n("{n} game", "{n} games", self.games)
         pictures = say_n("{n} photograph", "{n} photographs", self.photographs)
-        told = say("{games} and {pictures}.", games=games, pictures=pictures)
+        words = say("{games} and {pictures}.", games=games, pictures=pictures)
         if self.left_out:
-            told = joined(
+            words = joined(
                 " ",
-                (told, say("Game {number} is still on and was left out.", number=self.left_out)),
+                (words, say("Game {number} is still on and was left out.", number=self.left_out)),
             )
-        return told
+        return words
 
 
 # ---- making one ------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             ready.replace(under_way)
         before.mkdir(mode=0o700, exist_ok=True)
         forget = (under_way / _FORGET).exists()
-        told = tuple(_sentences(under_way))
+        sentences = tuple(_sentences(under_way))
         if (under_way / _SETTINGS).exists():
             _put_settings(under_way / _SETTINGS, settings_file, before)
         for name in ("lenses.json", "choices.json", _ALBUM, _DRAWN, _JOURNAL):
@@ -268,7 +268,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     if forget:
         return say("All games were deleted. There is a new owner’s key.")
     return joined(
-        " ", (*told, say("What was here before is in the folder {folder}.", folder=BEFORE))
+        " ", (*sentences, say("What was here before is in the folder {folder}.", folder=BEFORE))
     )
 
 

@@ -88,7 +88,7 @@ def has_guests() -> bool:
 class OwnWifi:
     """The service's part: `look` is one round. Every method may be called from any thread.
 
-    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open and a sentence for the pages.
+    `password` returns the password of the own Wi-Fi, `tell` gets whether it is open after every change.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class OwnWifi:
         folder: Path,
         clock: Clock,
         password: Callable[[], str],
-        tell: Callable[[bool, str], None],
+        tell: Callable[[bool], None],
         *,
         answer: Path = ANSWER,
         addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
@@ -117,9 +117,7 @@ class OwnWifi:
         """Whether an address is waited for."""
         self.trouble = ""
         """Why the last wish failed, as a sentence."""
-        before = self._read()
-        is_open = before is not None and HOTSPOT_ADDRESS in self._ips()
-        self.hotspot = before.hotspot if before and is_open else None
+        self.hotspot: Wifi | None = None
         """The own Wi-Fi. None: it is closed."""
 
     @property
@@ -132,15 +130,26 @@ class OwnWifi:
         """Take in an answer, or wish for what is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
+            ips = {each.ip for each in self._addresses() if each.has_hardware}
             if self._wish is not None:
                 self._hear(self._wish, waited_s)
-            elif self.hotspot is not None:
+                return
+            if (HOTSPOT_ADDRESS in ips) is not (self.hotspot is not None):
+                self._adopt(HOTSPOT_ADDRESS in ips)
+            if self.hotspot is not None:
                 if waited_s >= LONELY_S and not self._guests():
                     self._ask("close", self.hotspot)
             elif self._waits:
-                self._waits = not self._ips()
+                self._waits = not ips
                 if self._waits and waited_s >= NO_ADDRESS_S:
                     self.open(self._password())
+
+    def _adopt(self, is_open: bool) -> None:
+        """Go by what is there: a service before this one may have opened it, and anybody may close it."""
+        last = self._read()
+        before, self.hotspot = self.hotspot, last.hotspot if last and is_open else None
+        if before != self.hotspot:
+            self._tell(self.hotspot is not None)
 
     def open(self, password: str) -> None:
         """Have the own Wi-Fi opened."""
@@ -167,7 +176,7 @@ class OwnWifi:
                 self._wish = wish
             except OSError as error:
                 self.trouble = why_refused(error)
-            self._tell_all(task)
+            self._tell(self.hotspot is not None)
 
     def _hear(self, wish: WifiWish, waited_s: float) -> None:
         answer = self._read()
@@ -182,11 +191,7 @@ class OwnWifi:
         self._wish, self._since_s = None, self._clock.monotonic_s()
         has_lost = wish.task == "close" or (wish.task == "join" and bool(self.trouble))
         self._waits = has_lost and self.hotspot is None
-        self._tell_all(wish.task)
-
-    def _tell_all(self, task: str) -> None:
-        """Tell the table. A machine without Wi-Fi that wants none says so on Health alone."""
-        self._tell(self.hotspot is not None, self.trouble if task == "join" else "")
+        self._tell(self.hotspot is not None)
 
     def _read(self) -> WifiAnswer | None:
         try:
@@ -194,9 +199,6 @@ class OwnWifi:
             return msgspec.json.decode(content, type=WifiAnswer)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
-
-    def _ips(self) -> set[str]:
-        return {each.ip for each in self._addresses() if each.has_hardware}
 
 
 def trouble_words(trouble: Trouble, name: str) -> str:

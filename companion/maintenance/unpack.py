@@ -35,9 +35,9 @@ class _NoLargeReads(io.RawIOBase):
         """Read as from any file. Raises `Malformed` where more is wanted."""
         if size < 0 or size > _MAX_DIRECTORY_BYTES:
             here = self._file.tell()
-            left = self._file.seek(0, io.SEEK_END) - here
+            remaining = self._file.seek(0, io.SEEK_END) - here
             self._file.seek(here)
-            if left > _MAX_DIRECTORY_BYTES or size > _MAX_DIRECTORY_BYTES:
+            if remaining > _MAX_DIRECTORY_BYTES or size > _MAX_DIRECTORY_BYTES:
                 raise Malformed(too_many())
         return self._file.read(size)
 
@@ -86,19 +86,19 @@ def look_at(
             raise Malformed(say("This file is damaged or not a backup."))
         if member.file_size > most_of(member.filename):
             raise Malformed(too_large(member.filename, most_of(member.filename)))
-    wanted = sum(member.file_size for member in members)
-    if wanted > most_bytes:
+    total = sum(member.file_size for member in members)
+    if total > most_bytes:
         raise Malformed(
             say(
                 "This backup is too large: at most {number} MB unpacked.",
                 number=most_bytes // 1_000_000,
             )
         )
-    if wanted + FULL_BYTES > free_bytes(folder):
+    if total + FULL_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(
                 "This backup needs {number} MB, more than there is: free some space on the disk.",
-                number=max(1, wanted // 1_000_000),
+                number=max(1, total // 1_000_000),
             )
         )
 

@@ -78,10 +78,10 @@ class Upkeep:
     def _differing(self, settings: Settings) -> Mapping[str, object]:
         """Return what of these settings the file does not say: the command line has set it."""
         try:
-            said = flat(self._file.read().settings)
+            values = flat(self._file.read().settings)
         except ConfigError:
             return {}
-        return {key: value for key, value in flat(settings).items() if said.get(key) != value}
+        return {key: value for key, value in flat(settings).items() if values.get(key) != value}
 
     def running(self) -> Settings:
         """Return what the service goes by now."""
@@ -117,14 +117,14 @@ class Upkeep:
                 raise ConfigError(
                     say("[{key}] can only be changed at the table itself.", key=unknown[0])
                 )
-            on_file, seen = self.on_file()
-            said = flat(on_file)
+            on_file, version = self.on_file()
+            values = flat(on_file)
             changes = {
                 key: value
                 for key in typed
-                if (value := rows[key].read(typed[key])) != said.get(key)
+                if (value := rows[key].read(typed[key])) != values.get(key)
             }
-            self.change(changes, seen)
+            self.change(changes, version)
         except CompanionError as error:
             return error.message
         if not changes:
@@ -138,11 +138,11 @@ class Upkeep:
     def waiting(self) -> int:
         """Return how many settings of the file work only after a restart."""
         try:
-            said = flat(self._file.read().settings)
+            values = flat(self._file.read().settings)
         except ConfigError:
             return 0
         return sum(
-            said[key] != value
+            values[key] != value
             for key, value in flat(self._running).items()
             if key not in self._ordered and not works_at_once(key)
         )
@@ -244,10 +244,10 @@ class Upkeep:
     def _by_hand(self) -> Mapping[str, object]:
         """Return the settings that the page may not write. They belong to the machine, and stay when all others go."""
         try:
-            said = self._file.read().settings
+            settings = self._file.read().settings
         except ConfigError:
-            said = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
-        return kept_by_hand(said, Settings())
+            settings = changed(self._running, {key: flat(Settings())[key] for key in self._ordered})
+        return kept_by_hand(settings, Settings())
 
     def _tell(self, sentence: str) -> None:
         """Let everybody at the table know what comes. A game that is on ends with it."""

@@ -126,20 +126,20 @@ class MqttAdapter(Closeable):
     def _open(self) -> None:
         """Connect where that is wanted, or where something is left that nobody wants any more."""
         mqtt = self._mqtt
-        left = self._left()
-        wanted = self._wanted_topics()
-        self._stale = left - wanted
-        if not wanted and not self._stale:
+        old_topics = self._left()
+        topics = self._wanted_topics()
+        self._stale = old_topics - topics
+        if not topics and not self._stale:
             return
         self._forget()
-        self._remember(left | wanted)
+        self._remember(old_topics | topics)
         if mqtt.enabled:
             presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
             line = BrokerLine(mqtt, presence, self._commands(), self._command, self._connected)
         else:
             line = BrokerLine(mqtt)
         line.tell(dict.fromkeys(self._stale, b""))
-        if config_topic(mqtt) in wanted:
+        if config_topic(mqtt) in topics:
             line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
         self.line = line
         line.start()
@@ -158,14 +158,14 @@ class MqttAdapter(Closeable):
     def _commands(self) -> tuple[str, ...]:
         """Return the topics that are listened to."""
         mqtt = self._mqtt
-        heard = []
+        commands = []
         if mqtt.staff:
-            heard.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
+            commands.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
         if mqtt.pause:
-            heard.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
+            commands.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
         if mqtt.home_assistant:
-            heard.append(birth_topic(mqtt))
-        return tuple(heard)
+            commands.append(birth_topic(mqtt))
+        return tuple(commands)
 
     def _hang_up(self) -> None:
         line, self.line = self.line, None
@@ -236,8 +236,8 @@ class MqttAdapter(Closeable):
         view = self._table.view()
         language = best_language((self._settings.table.language,))
         base = self._mqtt.base_topic
-        events = [(f"{base}/{told.EVENT}", packed(each)) for each in self._events(view, language)]
-        state = {f"{base}/{name}": each for name, each in self._state(view, language).items()}
+        events = [(f"{base}/{told.EVENT}", packed(event)) for event in self._events(view, language)]
+        state = {f"{base}/{name}": fields for name, fields in self._state(view, language).items()}
         line.tell(state, events)
         return TELL_S
 
@@ -254,9 +254,9 @@ class MqttAdapter(Closeable):
 
     def _clock_words(self, view: TableView) -> bytes:
         """Return it as it was told, as long as the clock runs on as it did: every look would find other seconds."""
-        seen = (view.time.clock, tuple(view.time.clocks.items()))
-        if seen != self._clock_seen:
-            self._clock_seen = seen
+        clocks = (view.time.clock, tuple(view.time.clocks.items()))
+        if clocks != self._clock_seen:
+            self._clock_seen = clocks
             self._clock_told = packed(
                 told.clock_of(view, self._table.now_s(), self._clock.wall_s())
             )
@@ -280,9 +280,9 @@ class MqttAdapter(Closeable):
         None at another one.
         """
         try:
-            kept = json.loads(read_file(self._left_path, MAX_TEXT))
-            is_there = (kept["host"], kept["port"]) == (self._mqtt.host, self._mqtt.port)
-            return {str(topic) for topic in kept["topics"]} if is_there else set()
+            stored = json.loads(read_file(self._left_path, MAX_TEXT))
+            is_there = (stored["host"], stored["port"]) == (self._mqtt.host, self._mqtt.port)
+            return {str(topic) for topic in stored["topics"]} if is_there else set()
         except (OSError, ValueError, KeyError, TypeError):
             return set()
 
@@ -290,8 +290,8 @@ class MqttAdapter(Closeable):
         try:
             if topics:
                 mqtt = self._mqtt
-                kept = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
-                replace_file(self._left_path, json.dumps(kept).encode())
+                stored = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
+                replace_file(self._left_path, json.dumps(stored).encode())
             else:
                 self._left_path.unlink(missing_ok=True)
         except OSError as error:

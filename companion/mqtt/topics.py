@@ -115,9 +115,9 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     `now_s` is the table's time, `wall_s` Unix time of the same moment.
     """
     clock = view.time.clock
-    left = {seat.value: _left_s(each, now_s) for seat, each in view.time.clocks.items()}
+    left_s = {seat.value: _left_s(clock, now_s) for seat, clock in view.time.clocks.items()}
     if clock is None:
-        return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left}
+        return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
     ends_s = None if clock.due_s is None else wall_s + clock.due_s - now_s
     return {
         "runs": clock.due_s is not None and not clock.has_run_out,
@@ -126,26 +126,28 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
         "ends_at": None
         if ends_s is None
         else datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat(),
-        "seats": left,
+        "seats": left_s,
     }
 
 
 def seats_of(view: TableView, language: str, names: bool) -> Mapping[str, Any]:
     """Return which seats are taken, and who has handed in. `names`: also how people are called."""
-    told: dict[str, Any] = {"taken": sum(each.name is not None for each in view.seats.values())}
+    seats: dict[str, Any] = {
+        "taken": sum(seat_view.name is not None for seat_view in view.seats.values())
+    }
     for seat in SEATS:
-        each = view.seats[seat]
-        told[seat.value] = {
-            "taken": each.name is not None,
-            "by": each.door,
-            "side": translate(each.side.name, language) if each.side else "",
-            "colour": each.side.rgb if each.side else NOBODYS_COLOUR,
-            "awaited": each.awaited,
-            "handed_in": each.receipt is not None,
+        seat_view = view.seats[seat]
+        seats[seat.value] = {
+            "taken": seat_view.name is not None,
+            "by": seat_view.door,
+            "side": translate(seat_view.side.name, language) if seat_view.side else "",
+            "colour": seat_view.side.rgb if seat_view.side else NOBODYS_COLOUR,
+            "awaited": seat_view.awaited,
+            "handed_in": seat_view.receipt is not None,
         }
         if names:
-            told[seat.value]["name"] = each.name or ""
-    return told
+            seats[seat.value]["name"] = seat_view.name or ""
+    return seats
 
 
 def devices_of(view: TableView, language: str) -> Mapping[str, Any]:

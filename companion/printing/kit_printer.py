@@ -72,10 +72,10 @@ class KitPrinter:
         plan = self._plans.get(key)
         if plan is None:
             with self._alone():
-                known = self._games[game]
-                options = known.options(raw)
-                kit, style = known.kit(options), KitStyle(size, language=language)
-                kinds = Counter(kit_plan(kit, style, known.extras(options)).kinds)
+                kit_of_game = self._games[game]
+                options = kit_of_game.options(raw)
+                kit, style = kit_of_game.kit(options), KitStyle(size, language=language)
+                kinds = Counter(kit_plan(kit, style, kit_of_game.extras(options)).kinds)
                 large = board_in_one_piece(kit)
                 one_piece = "" if large is None or large in PAPERS else large.upper()
                 plan = PrintPlan(kinds, one_piece)
@@ -90,11 +90,13 @@ class KitPrinter:
         """Print board, pieces and cards to cut out. With `low_ink` the sides in light colours."""
         from companion.printing.kit_pages.sheets import KitStyle, kit_pdf  # noqa: PLC0415 - see above
 
-        known = self._games[game]
-        options = known.options(raw)
+        kit_of_game = self._games[game]
+        options = kit_of_game.options(raw)
         style = KitStyle(_paper(paper), language=language, low_ink=low_ink)
         key = ("kit", game, _text(raw), paper, language, str(low_ink))
-        return self._printed(key, lambda: kit_pdf(known.kit(options), style, known.extras(options)))
+        return self._printed(
+            key, lambda: kit_pdf(kit_of_game.kit(options), style, kit_of_game.extras(options))
+        )
 
     def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
         """Print the board alone, on the smallest sheet that holds it in one piece.
@@ -103,8 +105,8 @@ class KitPrinter:
         """
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - see above
 
-        known = self._games[game]
-        kit = known.kit(known.options(raw))
+        kit_of_game = self._games[game]
+        kit = kit_of_game.kit(kit_of_game.options(raw))
         if (paper := board_in_one_piece(kit)) is None:
             raise Malformed(
                 say(
@@ -128,11 +130,13 @@ class KitPrinter:
 
     def _printed(self, key: _Key, run: Callable[[], bytes]) -> bytes:
         """Return what is kept under this key, else what `run` prints."""
-        if (kept := self._taken(key)) is not None:
-            return kept
+        if (cached := self._taken(key)) is not None:
+            return cached
         with self._alone():
-            if (kept := self._taken(key)) is not None:  # somebody else has just asked for the same
-                return kept
+            if (
+                cached := self._taken(key)
+            ) is not None:  # somebody else has just asked for the same
+                return cached
             pdf = run()
             with self._shelf:  # before the next turn, for whoever waits for the same
                 self.kept[key] = pdf

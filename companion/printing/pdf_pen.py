@@ -440,10 +440,10 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
-    kept = sub(r"(?<=\d) (?=mm\b|g\b|%)", _KEPT, printable(words)).replace(_FIXED, _KEPT)
+    unbroken = sub(r"(?<=\d) (?=mm\b|g\b|%)", _KEPT, printable(words)).replace(_FIXED, _KEPT)
     lines = [
         line.replace(_KEPT, _FIXED)
-        for line in simpleSplit(kept, BOLD if bold else REGULAR, size, width)
+        for line in simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
     ]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")

@@ -114,15 +114,15 @@ def _cards(kit: Kit) -> tuple[dict[str, bytes], bytes]:
 def _cut_cards(picture: Picture, grid: Grid, cards: tuple[Card, ...]) -> dict[str, bytes]:
     """Return the cards of one page, upright, by their names."""
     height_mm = SIZES_MM["a4"][0 if grid.landscape else 1]
-    found = {}
+    faces = {}
     for card, (column, row) in zip(cards, grid.cells, strict=False):
         left, bottom = grid.x + column * grid.cell_width, grid.y + row * grid.cell_height
         cell = Extent(left, bottom, left + grid.cell_width, bottom + grid.cell_height)
         face = _cut(picture, height_mm, cell)
-        found[card.name] = packed(
+        faces[card.name] = packed(
             np.ascontiguousarray(np.rot90(face, -1)) if grid.landscape else face
         )
-    return found
+    return faces
 
 
 def _pages(pdf: bytes) -> list[Picture]:

@@ -45,12 +45,12 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         (stage.expected for stage in reversed(stages) if stage.expected is not None), before
     )
     events = tuple(event for stage in stages for event in stage.events)
-    tallies = tuple(tally for stage in stages for tally in stage.tallies)
-    told = example.caption or joined(
+    tallies = tuple(tally for stage in stages for tally in stage.tallies if tally.total)
+    caption = example.caption or joined(
         " ", [event.text for event in last.events if event.kind.look.is_told]
     )
     return replace(
-        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=told
+        _drawn(kit, example, before, after), events=events, tallies=tallies, caption=caption
     )
 
 

@@ -178,18 +178,18 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     the squares are too large for any page.
     """
     extent = board_extent(board)
-    found = []
+    tilings = []
     for landscape, across, down in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
         cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
         cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams_y(board))
         if cuts_x is not None and cuts_y is not None:
-            found.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
-    if not found:
+            tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
+    if not tilings:
         raise Malformed(
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
         )
-    return min(found, key=lambda tiling: tiling.pages)
+    return min(tilings, key=lambda tiling: tiling.pages)
 
 
 def _spots(board: Board) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -69,7 +69,7 @@ class BoardWatch:
             camera = opener.open()
         except CameraError as error:
             expected = settings.source != "auto" or bool(cameras())
-            found = (
+            notice = (
                 f"{error.message} The companion keeps trying."
                 if expected
                 else f"No camera: {error.message}"
@@ -77,12 +77,12 @@ class BoardWatch:
             if expected:
                 self._table.camera_is(CameraStatus(CameraState.TROUBLE, error.message))
             elif may_simulate:
-                return found
+                return notice
         else:
-            found = f"Camera: {camera.name}."
+            notice = f"Camera: {camera.name}."
             camera.close()
         self._watch_real(opener, expected)
-        return found
+        return notice
 
     def _watch_real(self, opener: CameraOpener, expected: bool | Callable[[], bool]) -> None:
         settings = self._settings
@@ -97,8 +97,8 @@ class BoardWatch:
         """Watch the board with one of these cameras. `offers` answers which others there are."""
         settings, table = self._settings.camera, self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
-        kept = SETTLED_IF_SMALL if settings.is_small else SETTLED
-        self.eye = eye = BoardEye(reader, settings.source, offers, kept)
+        max_frames = SETTLED_IF_SMALL if settings.is_small else SETTLED
+        self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
 
         listeners = WatchListeners(
             on_reading=table.saw,
@@ -134,4 +134,4 @@ class BoardWatch:
 
 def _offers() -> tuple[CameraOffer, ...]:
     """Return the cameras that are connected now."""
-    return tuple(CameraOffer(each.source, each.name) for each in cameras())
+    return tuple(CameraOffer(camera.source, camera.name) for camera in cameras())

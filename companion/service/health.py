@@ -221,10 +221,10 @@ class ServiceHealth(Closeable):
     def line(self) -> str:
         """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
         for grade in (Grade.FAIL, Grade.WARN):
-            if found := next(
+            if finding := next(
                 (finding.text for finding in self._seen if finding.grade is grade), ""
             ):
-                return found
+                return finding
         return ""
 
     def examine(self) -> tuple[Finding, ...]:
@@ -304,7 +304,7 @@ def _bytes_of(file: Path) -> int:
     0 for what is none, or has gone since it was found: a log of SQLite comes and goes.
     """
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -68,7 +68,7 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.starting()
-            settings, told, waits = _settled(settings_of, path)
+            settings, notices, waits = _restore_backup(settings_of, path)
             tried: bytes | None = last_good.content()
             companion, attendant = begin(settings)
         except Exception as error:
@@ -77,7 +77,7 @@ def run(
             if before is None or not isinstance(error, CompanionError):
                 manager.tell(STATUS=_why(error))
                 raise
-            settings, told, waits, tried = before, "", "", None
+            settings, notices, waits, tried = before, "", "", None
             companion, attendant = begin(settings)
             trouble = say(
                 "The new settings cannot be used, so the previous ones are in use: {why}",
@@ -85,7 +85,7 @@ def run(
             )
         with companion:
             with attendant:
-                _tell(companion, joined(" ", (trouble, waits, last_good.told())), told)
+                _tell(companion, joined(" ", (trouble, waits, last_good.told())), notices)
                 _tell_retired(companion, path)
                 trouble = ""
                 greet(companion, before is None)
@@ -133,13 +133,13 @@ def spare_collections() -> None:
     gc.freeze()
 
 
-def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
+def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
     """Return the settings once a waiting backup is restored, what was done, and why it still waits."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = settings_of()
     try:
-        told = apply_staged(settings, path)
+        notices = apply_staged(settings, path)
     except SystemTrouble as error:  # what can be played is played
         return settings, "", error.message
-    return (settings_of() if told else settings), told, ""
+    return (settings_of() if notices else settings), notices, ""

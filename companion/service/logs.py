@@ -127,8 +127,8 @@ def _line(name: str, value: str) -> bytes:
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, object]:
-    found = getattr(record, "log_fields", None)
-    return found if isinstance(found, dict) else {}
+    fields = getattr(record, "log_fields", None)
+    return fields if isinstance(fields, dict) else {}
 
 
 def _pairs(fields: Mapping[str, object]) -> str:

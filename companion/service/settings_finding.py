@@ -12,7 +12,7 @@ from companion.maintenance.settings.last_good import LastGoodSettings
 
 def settings_findings(path: Path) -> Iterator[Finding]:
     """Yield what is to be said about the settings file."""
-    if told := LastGoodSettings(path).told():
-        yield Finding("settings", Grade.WARN, told)
+    if notice := LastGoodSettings(path).told():
+        yield Finding("settings", Grade.WARN, notice)
     for sentence in retired_settings(path):
         yield Finding("settings", Grade.NOTE, sentence)

@@ -130,8 +130,8 @@ def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[
 
 def _kind(view: TableView, everything: bool) -> tuple[object, ...]:
     """Return what the table waits for, without the details that change while hands are at it."""
-    told = view.turn.headline.number if view.turn.headline else None
-    step = (view.phase, view.moment, view.turn.stage, told)
+    number = view.turn.headline.number if view.turn.headline else None
+    step = (view.phase, view.moment, view.turn.stage, number)
     if view.board.problems:
         return (*step, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):

@@ -69,7 +69,9 @@ class SpeechPolicy(Closeable):
         self._lock = threading.Lock()
         self._follower = Follower(table, "speech", self.step, LOOK_S)
         self._settle()
-        self._spoken = max((each.number for each in self._announcer.recent()), default=0)
+        self._spoken = max(
+            (announcement.number for announcement in self._announcer.recent()), default=0
+        )
 
     # ---- what screens ask, from any thread ----
 
@@ -107,14 +109,18 @@ class SpeechPolicy(Closeable):
     def step(self) -> None:
         """Do what is due: quiet hours that begin or end, sentences that were not said yet."""
         self._settle()
-        fresh = [each for each in self._announcer.recent() if each.number > self._spoken]
+        fresh = [
+            announcement
+            for announcement in self._announcer.recent()
+            if announcement.number > self._spoken
+        ]
         if not fresh:
             return
         self._spoken = fresh[-1].number
         if self._voice and self._machine_speaks():
             language = best_language((self._settings.table.language,))
-            for each in fresh:
-                self._voice.say(translate(each.text, language), language)
+            for announcement in fresh:
+                self._voice.say(translate(announcement.text, language), language)
 
     def start(self) -> None:
         """Step by itself after every change of the table."""

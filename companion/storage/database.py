@@ -41,18 +41,18 @@ def not_kept(why: str) -> str:
 
 def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
     """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
-    told = say(
+    words = say(
         "{file} was removed or replaced while the companion was running: nothing more is saved.",
         file=str(file),
     )
     if copy is None:
-        return joined(" ", (told, say("Put the file back, then restart the companion.")))
+        return joined(" ", (words, say("Put the file back, then restart the companion.")))
     todo = say(
         "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
         copy=copy.name,
         file=path.name,
     )
-    return joined(" ", (told, todo))
+    return joined(" ", (words, todo))
 
 
 class Database:
@@ -187,10 +187,10 @@ class Database:
 def _place_of(path: Path) -> tuple[int, int] | None:
     """Return which file is at a path. None: there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -274,8 +274,8 @@ def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
 
 def end_of(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
     """Return how many inputs of a game were written, and the last digest."""
-    found = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
-    return (0, START) if found is None else (found[0], found[1])
+    row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
+    return (0, START) if row is None else (row[0], row[1])
 
 
 def is_whole(db: sqlite3.Connection, game: int) -> bool:

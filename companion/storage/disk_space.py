@@ -32,11 +32,11 @@ class DiskLevel(StrEnum):
 
 def free_bytes(folder: Path) -> int:
     """Return the bytes that are free for everybody on the disk of a folder. Raises `OSError`."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
-class Space:
+class DiskSpace:
     """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the disk full.
 
     Any thread may call. `free` answers the free bytes of a folder.
@@ -77,17 +77,17 @@ class Space:
         """Measure anew, and lay the reserve aside again where there is room for it."""
         with self._lock:
             try:
-                left = self._free(self.reserve.parent)
+                free = self._free(self.reserve.parent)
             except OSError:
-                left = 0
+                free = 0
             # the reserve is laid aside again only where it leaves room enough
             has_reserve = self._has_reserve() or (
-                left >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
+                free >= self._bound(FULL_BYTES, self._was_full) + RESERVE_BYTES
                 and self._lay_aside()
             )
-            if not has_reserve or left < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
+            if not has_reserve or free < self._bound(FULL_BYTES, self.level is DiskLevel.FULL):
                 self.level = DiskLevel.FULL
-            elif left < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+            elif free < self._bound(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
                 self.level = DiskLevel.SHORT
             else:
                 self.level = DiskLevel.PLENTY

@@ -188,8 +188,8 @@ def free_name(path: Path, what: str) -> Path:
 
 def left_beside(path: Path) -> list[Path]:
     """Return the copies and damaged files that were kept beside a journal."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for what in ("format-*", "damaged*", "rescued"):
         with suppress(OSError):
-            found += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
-    return sorted(found)
+            paths += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
+    return sorted(paths)

@@ -85,8 +85,8 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
             notice = log_lost_words()
         if _condition_of(path) is Condition.DAMAGED:
             return _opened_after_rescue(path, notice)
-        db, told = _connected(path)
-        notice = joined(" ", (notice, told))
+        db, warning = _connected(path)
+        notice = joined(" ", (notice, warning))
         try:
             if _ends_well(db):
                 return db, notice
@@ -249,7 +249,7 @@ def _ends_well(db: sqlite3.Connection) -> bool:
 
 def _opened_after_rescue(path: Path, notice: str) -> tuple[sqlite3.Connection, str]:
     rescued, aside = rescue(path)
-    told = joined(" ", (notice, rescue_words(rescued, aside)))
-    log.error("%s", told)
+    words = joined(" ", (notice, rescue_words(rescued, aside)))
+    log.error("%s", words)
     db, _ = _connected(path)
-    return db, told
+    return db, words

@@ -65,8 +65,8 @@ class Outbox:
 
     def mark(self, number: int) -> str:
         """Return what tells this input from another one in its place. Empty: there is none."""
-        found = self._journal.after(number - 1, 1)
-        return _mark(found[0]) if found and found[0].id == number else ""
+        entries = self._journal.after(number - 1, 1)
+        return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
         """Go on behind this input, with the table as it was then."""
@@ -138,5 +138,5 @@ def _nameless(record: AnyRecord) -> AnyRecord:
 
 def _mark(entry: Entry) -> str:
     """Return a digest of what is no secret: an input's place, game, kind and time."""
-    told = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+    text = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

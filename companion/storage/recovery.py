@@ -120,8 +120,8 @@ def _read(path: Path) -> Rescued:
 def _stop_circles(db: sqlite3.Connection, file_bytes: int) -> None:
     """Interrupt a query that goes on for longer than any can on a sound file of this size."""
     step = 100_000
-    left = iter(range((_MAX_STEPS + file_bytes * _STEPS_A_BYTE) // step))
-    db.set_progress_handler(lambda: next(left, None) is None, step)
+    steps = iter(range((_MAX_STEPS + file_bytes * _STEPS_A_BYTE) // step))
+    db.set_progress_handler(lambda: next(steps, None) is None, step)
 
 
 def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
@@ -196,12 +196,12 @@ def _is_record(content: bytes) -> bool:
 
 def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
     """Compare what is kept of each game with what was written of it."""
-    kept: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for row in rescued.inputs:
-        kept[row.game] = kept.get(row.game, 0) + 1
+        counts[row.game] = counts.get(row.game, 0) + 1
     for game, inputs in written.items():
-        if inputs > kept.get(game, 0):
-            rescued.lost[game] = inputs - kept.get(game, 0)
+        if inputs > counts.get(game, 0):
+            rescued.lost[game] = inputs - counts.get(game, 0)
 
 
 def _read_with_new_header(path: Path) -> Rescued | None:
@@ -287,8 +287,8 @@ def _write(db: sqlite3.Connection, rescued: Rescued) -> None:
     for table, rows in rescued.beside.items():
         for row in rows:
             db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-    kept = {row.game for row in rescued.inputs}
-    gone = [(game,) for game in set(rescued.lost) - kept if 0 < game < 2**53]
+    games = {row.game for row in rescued.inputs}
+    gone = [(game,) for game in set(rescued.lost) - games if 0 < game < 2**53]
     db.executemany(
         "INSERT OR IGNORE INTO removed VALUES (?)", gone
     )  # nobody else gets their numbers

@@ -51,12 +51,12 @@ def unreadable_words(number: int) -> str:
 
 def rescue_words(rescued: Rescued, aside: Path) -> str:
     """Say that a damaged file was set aside, and what is kept of it."""
-    kept = say_n("{n} input", "{n} inputs", len(rescued.inputs))
+    saved = say_n("{n} input", "{n} inputs", len(rescued.inputs))
     of = say_n("{n} game", "{n} games", rescued.games)
-    told = [
+    sentences = [
         say(
             "The journal was damaged. {inputs} of {games} are kept, what cannot be read is in {file}.",
-            inputs=kept,
+            inputs=saved,
             games=of,
             file=aside.name,
         )
@@ -64,13 +64,13 @@ def rescue_words(rescued: Rescued, aside: Path) -> str:
     newest = max((row.game for row in rescued.inputs), default=0)
     for game in sorted(rescued.lost):
         if game in (0, newest):
-            told.append(_cut_words(game, rescued.lost[game]))
+            sentences.append(_cut_words(game, rescued.lost[game]))
     others = sorted(set(rescued.lost) - {0, newest})
     if others:
-        told.append(
+        sentences.append(
             say("Other games that have lost inputs: {numbers}.", numbers=listed(others[:MAX_TOLD]))
         )
-    return joined(" ", told)
+    return joined(" ", sentences)
 
 
 def _cut_words(game: int, inputs: int) -> str:

@@ -151,7 +151,7 @@ _NOWHERE: _Piece = (None, "")
 
 
 def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """For each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
+    """Return for each kind of piece the squares where `one` shows a face more often than `other`, and that face."""
     surplus: dict[str, list[_Piece]] = {}
     for square in sorted(one):
         missing = Counter(one[square]) - Counter(other.get(square, ()))
@@ -161,7 +161,7 @@ def _surplus(kit: Kit, one: Layout, other: Layout) -> dict[str, list[_Piece]]:
 
 
 def _pair_pieces(gone: list[_Piece], come: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
-    """Pairs of where a piece was and where it will be: what stays on its square, then what keeps its face, then any."""
+    """Yield where each piece was and will be: what stays on its square, then what keeps its face, then any."""
     gone, come = list(gone), list(come)
     for same in (itemgetter(0), itemgetter(1)):
         for old in list(gone):
@@ -459,7 +459,7 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
 
 
 def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
-    """Squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
+    """Return squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
     both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
     return frozenset(
         square

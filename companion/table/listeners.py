@@ -94,7 +94,7 @@ class Listeners:
             on_kit(kit)
 
     def request_rows(self, wanted: RowsWanted) -> None:
-        """Rows of order tiles are to be read."""
+        """Ask for rows of order tiles to be read."""
         for on_rows in self._on_rows:
             on_rows(wanted)
 
@@ -145,7 +145,7 @@ class Listeners:
             self.send(*self.put_off)
 
     def close(self) -> None:
-        """Nobody waits any longer."""
+        """Wake everybody who waits: the table closes."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -158,7 +158,7 @@ class Lobby:
             )
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """With which options a game begins by a key: as the host chose last, else by its last way."""
+        """Return the options with which a game begins by a key: as the host chose last, else by its last way."""
         kept = self._choices.options(game)
         if kept is not None:
             try:

@@ -392,7 +392,7 @@ def _next_turn(session: Session, now_s: float) -> Advance:
 
 
 def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
-    """At two tables chance is drawn from the first sealed orders of both."""
+    """Draw the chance of a game at two tables from the first sealed orders of both."""
     if session.chance is not None or session.draws is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}

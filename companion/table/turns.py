@@ -43,7 +43,7 @@ class Turns:
         self._store = store
 
     def hand_in(self, order: HandIn) -> str:
-        """Seal a seat's action. Return its receipt; empty while it waits for the camera to see the board lie still.
+        """Seal a seat's action. Return its receipt, empty while it waits for the camera to see the board lie still.
 
         The same order with the same salt once more is answered once more; a second press of a chess clock is none,
         and has no receipt of its own. The salt, if there is none, and the time of day are filled in.

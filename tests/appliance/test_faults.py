@@ -32,7 +32,7 @@ def findings(machine: Machine) -> dict[str, tuple[str, str]]:
     grades = ("ok", "note", "warn", "fail")
     found: dict[str, tuple[str, str]] = {}
     for each in json.loads(
-        machine.run("/usr/local/bin/companion", "doctor", "--json", check=False, timeout_s=180)
+        machine.run("companion", "doctor", "--json", check=False, timeout_s=180)
     )["findings"]:
         before = found.get(each["topic"], ("ok", ""))[0]
         if each["topic"] not in found or grades.index(each["grade"]) > grades.index(before):

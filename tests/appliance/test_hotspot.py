@@ -17,7 +17,7 @@ from companion.maintenance.own_wifi import NO_ADDRESS_S
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1200)]
 NAME = "Table three"
 ADDRESSES = ("http://10.42.0.1:8080/", "http://table.lan:8080/")
-COMPANION = "/usr/local/bin/companion"
+COMPANION = "companion"
 PROFILE = "/etc/NetworkManager/system-connections/tabletop-companion-hotspot.nmconnection"
 AIR_S = 180.0
 HOME, PASSWORD = "Home sweet home", "right horse"

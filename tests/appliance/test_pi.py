@@ -1,4 +1,4 @@
-"""The installed package on an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its plug."""
+"""A ready card in an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its plug."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
 CUTS_S = (20.0, 6.0, None, 12.0, 2.0)
 """When the plug is pulled: so long after a promise of this start; where it is None, while the service starts."""
 PAGE_S = 900.0
+WRITTEN = "country = de\r\nname = club\r\n"
+"""What somebody has made of the card's text file, under Windows."""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,9 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
     card: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     image = copy_image(card.image, tmp_path / "card.img")
+    (tmp_path / "written").write_text(WRITTEN)
+    written = (str(tmp_path / "written"), "::tabletop-companion.txt")
+    build.do("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *written)
     evening: Evening | None = None
     for number, cut_s in enumerate((*CUTS_S, 0.0)):
         with pi.switched_on(card, image, tmp_path / f"boot-{number}") as machine:
@@ -66,7 +71,8 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
                 evening.play(cut_s)
                 machine.pull_the_plug()
         assert evening is not None
-        cut = copy_image(image, tmp_path / "cut.img")
+        cut, skip = tmp_path / "cut.img", f"skip={pi.ROOT_AT // pi.MIB}"
+        build.do("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
             f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on the card"
@@ -81,6 +87,7 @@ def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Eve
     assert "</html>" in page
     is_first = evening is None
     if evening is None:
+        is_ready_without_a_shell(machine)
         finds_its_board(machine, figures)
         evening = Evening(machine.url, host_key(machine), Random(3))
         evening.sit_down()
@@ -89,6 +96,15 @@ def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Eve
     if is_first:
         evening.begin(clock=False)
     return evening
+
+
+def is_ready_without_a_shell(machine: pi.Pi) -> None:
+    """It has the name from the card's text file, asks nobody for a user, and nobody can log in."""
+    assert machine.run("uname", "-n") == "club\n"
+    assert "127.0.1.1\tclub" in machine.run("cat", "/etc/hosts")
+    assert machine.property("ConditionResult", "userconfig.service") == "no"
+    users = [line.split(":") for line in machine.run("getent", "passwd").splitlines()]
+    assert not [user[0] for user in users if 1000 <= int(user[2]) < 60000]
 
 
 def finds_its_board(machine: pi.Pi, figures: list[str]) -> None:

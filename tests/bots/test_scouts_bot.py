@@ -11,12 +11,12 @@ from bot_tools import bot_of, is_legal, states
 from scouts_tools import GAME, after, at
 
 from companion.bots.base import LEVELS
-from companion.bots.scouts_rules import WIN, Ground, position_of, rank_values, swapped
+from companion.bots.scouts_rules import WIN, Terrain, position_of, rank_values, swapped
 from companion.core.kit import Seat
 from companion.games.scouts.board import squares_in
 from companion.games.scouts.moves import chains, dashes, movers
 from companion.games.scouts.state import Position, State
-from companion.games.scouts.state import moved as after_play
+from companion.games.scouts.state import move_scout as after_play
 
 VALUES = rank_values(Random(0), 0.0)
 
@@ -40,7 +40,7 @@ def test_the_lean_rules_are_those_of_the_game(stacking: str) -> None:
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
         if position.to_place:
             continue
-        terrain = Ground(VALUES, position.stone, position.may_stack)
+        terrain = Terrain(VALUES, position.stone, position.may_stack)
         node, seat = position[:6], position.seat
         listed = terrain.moves(node, seat, position.played) if position.due else []
         assert {(origin, target) for _, origin, target in listed} == targets(position)

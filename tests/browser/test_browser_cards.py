@@ -204,7 +204,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         )
         wall.execute_script("window.moves = 0")
         tap(north, ".hands [data-post$='/read']")
-        says(wall, "Jonas: 5 cards to the attacker discard")
+        says(wall, "Jonas: discard 2# 4^ 5& 3% >+")
         assert len(wall.find_elements(By.CSS_SELECTOR, ".tally.greater")) == 1
         assert wall.execute_script("return window.moves") == 0, "the sums lie there already"
         no_errors(*windows)

@@ -20,7 +20,7 @@ from companion.league.tournament import System
 from companion.table.public.messages import (
     PublicRecord,
     PublicState,
-    encoded,
+    encode_public,
     read_record,
     read_state,
 )
@@ -52,7 +52,7 @@ def hostile(value: Any, text: str, name: str = "") -> Any:
 
 def hostile_record(record: PublicRecord, entry: int) -> PublicRecord:
     """A record that every hub takes, with markup wherever it may be."""
-    message, text = json.loads(encoded(record)), f"{entry}{SCRIPT}"
+    message, text = json.loads(encode_public(record)), f"{entry}{SCRIPT}"
     plain = message["view"] | dict.fromkeys(("title", "step", "sign", "why", "result"), "")
     view = hostile(plain, text) | {
         name: plain[name] for name in ("winners", "options", "layout") if name in plain
@@ -70,7 +70,7 @@ def hostile_state(number: int) -> PublicState:
         text, RealClock().wall_s(), dict.fromkeys(Seat, text), Call.CALLED, text, text, notices=(text,), wrong=(text,),
         follows=text, answers=1, answer=text,
     )  # fmt: skip
-    return read_state(encoded(state))
+    return read_state(encode_public(state))
 
 
 @dataclass

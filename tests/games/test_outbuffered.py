@@ -162,11 +162,12 @@ def test_opponent_on_the_base_still_bounces_the_carrier() -> None:
     assert robots(step) == ("b2", "b1")
 
 
-def test_both_home_in_one_step_is_a_tie() -> None:
+def test_both_home_in_one_step_is_a_draw() -> None:
     state = at(start(), "b2", "b3", purple_flag=None, lime_flag=None)
     step = play(state, "DII", "DII")
     assert step.state.outcome is not None
     assert step.state.outcome.winners == frozenset()
+    assert GAME.how_it_ended(step.state) == "Both flags came home."
 
 
 def test_carrier_shot_on_its_own_start_keeps_the_flag() -> None:
@@ -201,12 +202,13 @@ def test_own_flag_dropped_on_the_start_in_the_same_step_loses() -> None:
     assert step.state.outcome.winners == {Seat.NORTH}
 
 
-def test_neither_can_return_is_a_tie() -> None:
+def test_neither_can_return_is_a_draw() -> None:
     state = at(start(board=OPEN_MAP), "e4", "a4", purple_flag="a2", lime_flag="e4")
     state = at(state, "c3", "c5", purple_flag="a2", lime_flag="e4")
     step = play(state, "SII", "SII")
     assert step.state.outcome is not None
     assert step.state.outcome.winners == frozenset()
+    assert GAME.how_it_ended(step.state) == "Neither can start again."
 
 
 def test_after_a_shot_the_remaining_commands_go_on_from_the_start_tile() -> None:
@@ -214,8 +216,10 @@ def test_after_a_shot_the_remaining_commands_go_on_from_the_start_tile() -> None
     assert robots(step)[0] == "a2"
 
 
-def test_turn_limit_is_a_tie_and_a_win_in_the_last_turn_is_a_win() -> None:
-    assert play(start(turn_limit=1), "III", "III").state.outcome is not None
+def test_turn_limit_is_a_draw_and_a_win_in_the_last_turn_is_a_win() -> None:
+    last = play(start(turn_limit=1), "III", "III").state
+    assert last.outcome is not None
+    assert GAME.how_it_ended(last) == "Turn 1 was the last."
     assert play(start(turn_limit=2), "III", "III").state.outcome is None
     won = play(at(start(turn_limit=1), "b2", "c4", lime_flag=None), "DII", "III").state.outcome
     assert won is not None
@@ -226,6 +230,7 @@ def test_turns_in_a_row_in_which_nothing_happens_are_a_tie_where_agreed() -> Non
     step = play(play(start(quiet_limit=2), "III", "UUS").state, "III", "III")
     assert step.state.outcome is not None
     assert step.state.outcome.reason == "2 turns without a flag taken or a robot hit: a draw."
+    assert GAME.how_it_ended(step.state) == "2 quiet turns."
     taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
     assert (taken.stirred, taken.quiet) == (1, 0)
     quiet = play(taken, "III", "III").state

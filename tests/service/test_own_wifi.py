@@ -56,7 +56,7 @@ class Machine:
     refuses_hotspot: bool = False
     knows: str = ""
     commands: list[str] = field(default_factory=list)
-    told: list[tuple[bool, str]] = field(default_factory=list)
+    told: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         (self.root / "sys/class/net/wlan0/phy80211").mkdir(parents=True)
@@ -67,7 +67,7 @@ class Machine:
             self.root,
             self.clock,
             lambda: FIRST_PASSWORD,
-            lambda is_open, sentence: self.told.append((is_open, sentence)),
+            self.told.append,
             answer=self.root / "answer",
             addresses=lambda: self.addresses,
             guests=lambda: self.guests,
@@ -139,7 +139,7 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
     machine.carry_out(own)
     assert own.hotspot is not None
     assert own.hotspot.name.startswith("Tabletop ")
-    assert machine.told[-1] == (True, "")
+    assert machine.told[-1] is True
     found = profile(machine.root / OWN_PROFILE)
     assert (found["wifi"]["mode"], found["wifi-security"]["psk"]) == ("ap", FIRST_PASSWORD)
     assert found["connection"]["autoconnect"] == "false"
@@ -165,7 +165,7 @@ def test_the_right_wifi_is_joined_and_kept(machine: Machine) -> None:
         own.join(HOME)
     machine.carry_out(own)
     assert (own.hotspot, own.trying, own.trouble) == (None, "", "")
-    assert machine.told[-1] == (False, "")
+    assert machine.told[-1] is False
     assert (machine.root / JOINED_PROFILE).stat().st_mode & 0o777 == 0o600
     assert not (machine.root / OWN_PROFILE).exists()
     assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
@@ -191,7 +191,7 @@ def test_what_does_not_work_brings_it_back_and_says_why(
     own.join(wifi)
     machine.carry_out(own)
     assert (own.hotspot, own.trouble) == (before, sentence)
-    assert machine.told[-1] == (True, sentence)
+    assert machine.told[-1] is True
     assert HOTSPOT_ADDRESS in {each.ip for each in machine.addresses}
     assert not (machine.root / JOINED_PROFILE).exists(), "it is not tried at every start"
     own.join(HOME)
@@ -286,7 +286,7 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
     own.look()
     machine.carry_out(own)
     assert (own.hotspot, own.trouble) == (None, sentence)
-    assert machine.told[-1] == (False, ""), "who plays without any network is left in peace"
+    assert machine.told[-1] is False
     assert not (machine.root / OWN_PROFILE).exists()
     machine.clock.advance(10 * NO_ADDRESS_S)
     own.look()
@@ -315,11 +315,20 @@ def test_one_that_nobody_joins_gives_way_to_a_known_wifi(
         assert own.hotspot is not None, "and comes back when that one is not there"
 
 
-def test_a_service_that_begins_anew_knows_that_it_is_open(machine: Machine) -> None:
+def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -> None:
     before = machine.opened().hotspot
-    assert machine.service().hotspot == before
+    after = machine.service()
+    after.look()
+    assert after.hotspot == before
+    assert machine.told[-1] is True
     machine.addresses = []
-    assert machine.service().hotspot is None, "the machine has begun anew, too"
+    after.look()
+    assert after.hotspot is None, "somebody has closed it"
+    assert machine.told[-1] is False
+    machine.addresses = [InterfaceAddress(HOTSPOT_ADDRESS, has_hardware=True)]
+    (machine.root / "answer").unlink()
+    after.look()
+    assert after.hotspot is None, "it is one that the owner has opened for good"
 
 
 def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> None:

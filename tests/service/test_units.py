@@ -21,7 +21,7 @@ from companion.core.config import WebSettings
 from companion.maintenance.own_wifi import ANSWER, ANSWER_S, WISH_FILE
 from companion.service.lifecycle import MALLOC
 from companion.service.systemd import POWER_FILE
-from web.templating.template_cache import CompiledTemplates
+from web.templating.helpers import CompiledTemplates
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 UNITS = sorted(

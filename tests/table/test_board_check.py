@@ -20,8 +20,8 @@ from companion.table.board_check import (
     as_people_lay,
     explain,
     hand_moves,
+    known_faces,
     problems,
-    remembered,
     turned_below,
 )
 from companion.table.session import Session
@@ -121,16 +121,16 @@ def test_what_turns_over_under_another_piece_is_done_once_hands_were_there() -> 
 def test_what_is_hidden_is_remembered_unless_it_is_seen_elsewhere() -> None:
     board = layout(a1="purple robot", b1="purple flag")
     hidden = reading("a1", b1="purple flag")
-    assert remembered(hidden, board) == {sq("a1"): "purple robot", sq("b1"): "purple flag"}
+    assert known_faces(hidden, board) == {sq("a1"): "purple robot", sq("b1"): "purple flag"}
     gone = reading("a1", a3="purple robot", b1="purple flag")
-    assert remembered(gone, board) == {sq("a3"): "purple robot", sq("b1"): "purple flag"}
+    assert known_faces(gone, board) == {sq("a3"): "purple robot", sq("b1"): "purple flag"}
 
 
 def test_of_equal_pieces_that_are_hidden_so_many_are_remembered_as_are_not_seen() -> None:
     board = layout(a1="pink regular", c1="pink regular", e1="pink regular")
-    both = remembered(reading("a1 c1", e1="pink regular"), board)
+    both = known_faces(reading("a1 c1", e1="pink regular"), board)
     assert both == dict.fromkeys(map(sq, ("a1", "c1", "e1")), "pink regular")
-    one = remembered(reading("a1 c1", e1="pink regular", g1="pink regular"), board)
+    one = known_faces(reading("a1 c1", e1="pink regular", g1="pink regular"), board)
     assert one == dict.fromkeys(map(sq, ("a1", "e1", "g1")), "pink regular"), (
         "one of the two is seen elsewhere"
     )

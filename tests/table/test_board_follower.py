@@ -314,7 +314,11 @@ def test_turning_over_in_the_same_go_is_fine(played: Played) -> None:
         black = ("d9-d8", "e9-e8", ".") if rank % 2 == 0 else ("d8-d9", "e8-e9", ".")
         tap(played, *white, *black)
     see(played, now(played))
-    see(played, lay(now(played), c9=None, b10=("white scout with intel",)))
+    turned = lay(now(played), c9=None, b10=("white scout with intel",))
+    see(played, turned)
+    assert played.table.view().sign.text == "White gathers intel"
+    see(played, turned, after_s=10)
+    see(played, turned)
     assert played.table.view().phase is Phase.ORDERS
     assert now(played)[sq("b10")] == ("white scout with intel",)
 
@@ -352,7 +356,9 @@ def test_a_scout_that_reaches_the_other_side_is_turned_over_before_the_game_goes
         tap(played, *there, ".", f"c{rank}-c{rank + 1}", "e1-e2" if rank % 2 == 0 else "e2-e1", ".")
     tap(played, "d9-d8", "e9-e8", ".")
     see(played, now(played))
-    see(played, lay(now(played), c9=None, b10=WHITE))
+    arrived = lay(now(played), c9=None, b10=WHITE)
+    see(played, arrived)
+    see(played, arrived, after_s=10)
     view = played.table.view()
     assert view.phase is Phase.STAGES
     assert [i.text for i in view.turn.instructions] == ["White: turn scout over on b10"]

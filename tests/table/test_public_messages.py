@@ -15,7 +15,7 @@ from companion.table.public.messages import (
     PublicRecord,
     PublicState,
     PublicView,
-    encoded,
+    encode_public,
     read_record,
     read_state,
     words,
@@ -24,7 +24,9 @@ from companion.table.session import Phase
 
 
 def record(sign: Any, mark: str = "0123456789ab") -> bytes:
-    return encoded(PublicRecord(1, mark, 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign)))
+    return encode_public(
+        PublicRecord(1, mark, 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign))
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> 
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         read_record(record(sign))
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-        read_state(encoded(PublicState("1", 0.0, health=sign)))
+        read_state(encode_public(PublicState("1", 0.0, health=sign)))
 
 
 def test_a_sentence_in_a_sentence_without_end_is_refused() -> None:
@@ -91,7 +93,7 @@ def growing(times: int, levels: int) -> Any:
 def test_no_message_grows_more_than_twentyfold(times: int, levels: int) -> None:
     sign = growing(times, levels)
     view = PublicView(Phase.ORDERS, sign=sign, why=sign, step=sign, happened=(sign,) * 40)
-    texts = (record(sign), encoded(PublicRecord(1, "0123456789ab", 0, "begin", 1, 0.0, view)))
+    texts = (record(sign), encode_public(PublicRecord(1, "0123456789ab", 0, "begin", 1, 0.0, view)))
     for payload in texts:
         try:
             told = read_record(payload).view
@@ -106,7 +108,7 @@ def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
     assert len(msgspec.json.encode(sign)) < 2000
     for read, payload in (
         (read_record, record(sign)),
-        (read_state, encoded(PublicState("1", 0.0, answer=sign))),
+        (read_state, encode_public(PublicState("1", 0.0, answer=sign))),
     ):
         with pytest.raises(Malformed, match="too large"):
             read(payload)
@@ -142,7 +144,7 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
 def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
     told, state = (
         msgspec.json.decode(record("")),
-        msgspec.json.decode(encoded(PublicState("1", 0.0))),
+        msgspec.json.decode(encode_public(PublicState("1", 0.0))),
     )
     for name in ("entry", "epoch", "game"):
         with pytest.raises(Malformed, match="cannot be read"):
@@ -166,4 +168,4 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
 )
 def test_a_name_or_a_version_without_end_is_refused(state: PublicState) -> None:
     with pytest.raises(Malformed, match="cannot be read"):
-        read_state(encoded(state))
+        read_state(encode_public(state))

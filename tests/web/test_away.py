@@ -9,8 +9,8 @@ import pytest
 from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
 
 from companion.core.kit import Seat
+from web.context import AWAY_S, Presence
 from web.features import Welcome
-from web.presence import AWAY_S, Presence
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 

@@ -6,7 +6,7 @@ from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.events import OutbufferedEvent
-from web.rendering.beats import beats_of, tones_of
+from web.rendering.board_picture import beats_of, tones_of
 
 
 def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:

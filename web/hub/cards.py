@@ -54,7 +54,7 @@ class CardPages:
     @get("/card")
     def page(self, error: str = "", status: int = 200) -> Any:
         """Show the card of this browser, or how to get one."""
-        person = self._mine()
+        person = self._own_card()
         if person is None:
             return make_response(render_template("hub_card_none.html", error=error), status)
         page = render_template(
@@ -100,12 +100,12 @@ class CardPages:
             )
         except CompanionError as error:
             return self.page(error.message, status_of(error))
-        return self._with(person)
+        return self._give_card(person)
 
     @form("/card/change")
     def change(self) -> Any:
         """Change the name on the card, and whether others see it."""
-        person = self._required()
+        person = self._require_card()
         try:
             self._league.cards.change(
                 person.number, request.form.get("name", "")[:200], "shown" in request.form
@@ -117,18 +117,18 @@ class CardPages:
     @form("/card/close")
     def close(self) -> Any:
         """Forget the card in this browser."""
-        return self._without()
+        return self._take_card()
 
     @form("/card/forget")
     def forget(self) -> Any:
         """Forget the player's name for good."""
-        self._league.cards.forget(self._required().number)
-        return self._without()
+        self._league.cards.forget(self._require_card().number)
+        return self._take_card()
 
     @form("/card/enter")
     def enter(self) -> Any:
         """Enter a tournament."""
-        person = self._required()
+        person = self._require_card()
         try:
             self._league.tournaments.enter(
                 request.form.get("tournament", 0, int), [person.number], who="player"
@@ -144,7 +144,7 @@ class CardPages:
         """Show a card at a table."""
         if not any(table.id == body.table and not table.waits for table in self._room.tables()):
             raise NotFound
-        person = self._guess(body.code)
+        person = self._card_of(body.code)
         if person is None:
             raise Illegal(Refusal.JOIN_CODE, say("No player’s card has this code"))
         return jsonify(card=self._league.cards.show(body.code, body.table).card)
@@ -153,14 +153,16 @@ class CardPages:
 
     def _open(self, code: str) -> Any:
         try:
-            person = self._guess(code)
+            person = self._card_of(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
         return (
-            self._with(person) if person else self.page(say("No player’s card has this code"), 403)
+            self._give_card(person)
+            if person
+            else self.page(say("No player’s card has this code"), 403)
         )
 
-    def _guess(self, code: str) -> Person | None:
+    def _card_of(self, code: str) -> Person | None:
         """Return whose card this is.
 
         Raises `Illegal` after too many wrong codes from one address.
@@ -177,27 +179,27 @@ class CardPages:
             )
         return found[0] if found else None
 
-    def _mine(self) -> Person | None:
+    def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")
         try:
-            return self._guess(code) if code else None
+            return self._card_of(code) if code else None
         except Illegal:
             return None
 
-    def _required(self) -> Person:
-        person = self._mine()
+    def _require_card(self) -> Person:
+        person = self._own_card()
         if person is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first")
             )
         return person
 
-    def _with(self, person: Person) -> Response:
+    def _give_card(self, person: Person) -> Response:
         answer = redirect("/card", 303)
         answer.set_cookie(COOKIE, person.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]  # Flask's own response
 
-    def _without(self) -> Response:
+    def _take_card(self) -> Response:
         answer = redirect("/card", 303)
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]

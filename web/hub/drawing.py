@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from companion.core.errors import CompanionError
 from companion.core.grid import Square
-from companion.core.i18n import say, spoken
+from companion.core.i18n import spoken
 from companion.core.kit import SEATS, Kit, Layout, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import Lane
@@ -26,6 +26,7 @@ from web.hub.room import Shown
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
+from web.templating.phrases import PLAIN_SIDES
 
 _DRAWN = 512
 
@@ -124,14 +125,7 @@ def _moves(kit: Kit, view: PublicView) -> list[HandMove]:
 def side_of(view: PublicView, seat: Seat) -> Side:
     """Return how a seat appears, plain if no game is on that this hub knows."""
     kit = kit_of(view)
-    if kit:
-        return kit.sides[seat]
-    plain = {
-        Seat.SOUTH: (say("South"), "ink", "disc"),
-        Seat.NORTH: (say("North"), "bare", "diamond"),
-    }
-    name, colour, drawing = plain[seat]
-    return Side(name, colour, "#1B1814", drawing)
+    return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
 
 def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[ShownSeat, ...]:

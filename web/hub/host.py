@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
@@ -152,18 +152,12 @@ class JoinDoor:
         code = plain_code(wish.code)
         with self._joining:  # two at once would join by one code
             self.step()
-            fits = self._guesses.check(
-                address, lambda: hmac.compare_digest(code.encode(), self.code.encode())
+            self._guesses.require(
+                address,
+                lambda: hmac.compare_digest(code.encode(), self.code.encode()),
+                say("That is not the code that the hub’s screen shows now"),
+                say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
             )
-            if fits is None:
-                raise Illegal(
-                    Refusal.JOIN_CODE,
-                    say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
-                )
-            if not fits:
-                raise Illegal(
-                    Refusal.JOIN_CODE, say("That is not the code that the hub’s screen shows now")
-                )
             if not _PUBLIC_KEY.fullmatch(wish.key):
                 raise Malformed(say("The table’s key is not a public NKey"))
             joined = self._host.join(" ".join(wish.name.split()), wish.key)

@@ -142,11 +142,11 @@ class Waiting(NamedTuple):
     age_s: float
 
 
-def _packed(shown: Shown) -> Waiting:
+def _pack(shown: Shown) -> Waiting:
     return Waiting(encode_public(shown.record), shown.came_s, shown.age_s)
 
 
-def _opened(packed: Waiting) -> Shown:
+def _unpack(packed: Waiting) -> Shown:
     return Shown(read_record(packed.content), packed.came_s, packed.age_s)
 
 
@@ -169,7 +169,7 @@ class Delayed(Notifier):
         if not self.waiting and shown.age_s >= delay_s:
             self._show(shown)
             return
-        waiting = _packed(shown)
+        waiting = _pack(shown)
         self.waiting.append(waiting)
         self._waiting_bytes += len(waiting.content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
@@ -179,7 +179,7 @@ class Delayed(Notifier):
         """Show what is old enough by now."""
         while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
             first = self._pop()
-            self._show(_opened(first))
+            self._show(_unpack(first))
 
     def _pop(self) -> Waiting:
         """Take the oldest record that waits."""
@@ -189,7 +189,7 @@ class Delayed(Notifier):
 
     def _show(self, shown: Shown) -> None:
         self.shown = shown
-        self._recent.append((self.version + 1, _packed(shown)))
+        self._recent.append((self.version + 1, _pack(shown)))
         self.change()
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
@@ -202,7 +202,7 @@ class Delayed(Notifier):
             return []
         recent = tuple(self._recent) if version >= 0 else ()
         later = [
-            (number, _opened(packed)) for number, packed in recent if version < number < newest[0]
+            (number, _unpack(packed)) for number, packed in recent if version < number < newest[0]
         ]
         return [*later, newest]
 
@@ -328,7 +328,7 @@ class Room(Notifier):
             known = self._tables.get(table)
             if known is None:
                 return
-            is_new = known.state is None or _timeless(known.state) != _timeless(state)
+            is_new = known.state is None or _without_time(known.state) != _without_time(state)
             was_lost = known.is_lost(self.now_s())
             self._tables[table] = replace(
                 known,
@@ -415,7 +415,7 @@ class Room(Notifier):
         self.change()
 
 
-def _timeless(state: PublicState) -> PublicState:
+def _without_time(state: PublicState) -> PublicState:
     """Return the state without its time."""
     return msgspec.structs.replace(state, at=0.0)
 

@@ -27,7 +27,7 @@ class SpectatorPages:
     def __init__(self, room: Room, streams: Streams) -> None:
         self._room = room
         self._streams = streams
-        self._kept: dict[tuple[str, str, str, str], dict[tuple[int, int], str]] = {}
+        self._drawings: dict[tuple[str, str, str, str], dict[tuple[int, int], str]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -51,7 +51,7 @@ class SpectatorPages:
         """Show a table on a phone, or over a picture of its players."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        fragment = self._drawn(page, table, followed.version, followed.shown)
+        fragment = self._fragment(page, table, followed.version, followed.shown)
         return render_template(
             f"hub_{page}.html",
             fragment=fragment,
@@ -65,21 +65,21 @@ class SpectatorPages:
         """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        draw, root = copy_current_request_context(self._drawn), request.script_root
+        draw, root = copy_current_request_context(self._fragment), request.script_root
         known = -1
 
-        def told(version: int, shown: Shown | None) -> str:
+        def messages_of(version: int, shown: Shown | None) -> str:
             now = self._room.table(number)
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            found = self._found(page, now, version, root)
-            return message(found or draw(page, now, version, shown))
+            drawing = self._recall(page, now, version, root)
+            return message(drawing or draw(page, now, version, shown))
 
         def news() -> str:
             nonlocal known
             changes = followed.since(known)
             known = changes[-1][0] if changes else known
-            return "".join(told(version, shown) for version, shown in changes)
+            return "".join(messages_of(version, shown) for version, shown in changes)
 
         return self._streams.hold(news, lambda: followed.wait(known, LOOK_S))
 
@@ -89,21 +89,23 @@ class SpectatorPages:
             raise NotFound
         return table
 
-    def _found(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
+    def _recall(self, page: str, table: RoomTable, version: int, root: str) -> str | None:
         """Return a page as it was drawn at this version, or None."""
-        kept = self._kept.get((page, table.id, spoken(), root))
-        return kept.get((version, round(self._room.delay_s))) if kept else None
+        drawings = self._drawings.get((page, table.id, spoken(), root))
+        return drawings.get((version, round(self._room.delay_s))) if drawings else None
 
-    def _drawn(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
-        found = self._found(page, table, version, request.script_root)
-        if found is None:
-            found = self._draw(page, table, shown)
+    def _fragment(self, page: str, table: RoomTable, version: int, shown: Shown | None) -> str:
+        drawing = self._recall(page, table, version, request.script_root)
+        if drawing is None:
+            drawing = self._draw(page, table, shown)
             with self._lock:
-                kept = self._kept.setdefault((page, table.id, spoken(), request.script_root), {})
-                kept[version, round(self._room.delay_s)] = found
-                if len(kept) > MOST_RECENT:
-                    del kept[min(kept)]
-        return found
+                drawings = self._drawings.setdefault(
+                    (page, table.id, spoken(), request.script_root), {}
+                )
+                drawings[version, round(self._room.delay_s)] = drawing
+                if len(drawings) > MOST_RECENT:
+                    del drawings[min(drawings)]
+        return drawing
 
     def _draw(self, page: str, table: RoomTable, shown: Shown | None) -> str:
         delay_s = self._room.delay_s

@@ -39,7 +39,7 @@ class StandingsPages:
     @get("/standings")
     def page(self) -> str:
         """Show the ratings of one game in one season."""
-        game, season = self._asked()
+        game, season = self._game_and_season()
         return render_template(
             "hub_standings.html",
             league=self._league,
@@ -53,7 +53,7 @@ class StandingsPages:
     @get("/standings.<any(csv, json):form>")
     def standings_file(self, form: str) -> Response:
         """Return the ratings as a file."""
-        game, season = self._asked()
+        game, season = self._game_and_season()
         rows = [
             self._plain(place, row)
             for place, row in enumerate(self._league.ladders.of(game, season), start=1)
@@ -132,7 +132,7 @@ class StandingsPages:
             return self.people(error.message, status_of(error))
         return redirect("/host/people", 303)
 
-    def _asked(self) -> tuple[str, int]:
+    def _game_and_season(self) -> tuple[str, int]:
         """Return the game and season asked for.
 
         Otherwise it is the one that is on and most played.

@@ -119,7 +119,7 @@ class TournamentPages:
     @get("/tournaments.json")
     def all_plain(self) -> Response:
         """Return all tournaments, the newest first, for programs."""
-        return jsonify([self._head(each) for each in self._league.tournaments.all()])
+        return jsonify([self._tournament_json(each) for each in self._league.tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
@@ -142,19 +142,20 @@ class TournamentPages:
              "sonneborn": row.sonneborn / 4}
             for row in standings(tournament, shown)
         ]  # fmt: skip
-        paired = self._paired(tournament, shown - 1) if shown else None
+        paired = self._round_json(tournament, shown - 1) if shown else None
         return jsonify(
-            self._head(tournament) | {"entries": entries, "round": paired, "standings": rows}
+            self._tournament_json(tournament)
+            | {"entries": entries, "round": paired, "standings": rows}
         )
 
-    def _head(self, tournament: Tournament) -> dict[str, Any]:
+    def _tournament_json(self, tournament: Tournament) -> dict[str, Any]:
         return {
             "tournament": tournament.id, "name": tournament.name, "system": tournament.system, "game": tournament.game,
             "options": tournament.options, "rounds": tournament.rounds_wanted, "minutes": tournament.minutes,
             "team_size": tournament.team_size, "paired": len(tournament.rounds), "over": tournament.is_over,
         }  # fmt: skip
 
-    def _paired(self, tournament: Tournament, at: int) -> dict[str, Any]:
+    def _round_json(self, tournament: Tournament, at: int) -> dict[str, Any]:
         paired = tournament.rounds[at]
         boards = [
             {"board": f"{at + 1}.{m + 1}.{b + 1}", "table": self.words.table(board.table) or None,

@@ -89,7 +89,7 @@ class WallPages:
                 self._drawn[key] = (version, fragment)
         return fragment
 
-    def _paired(self, table: str) -> Mapping[Seat, str]:
+    def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return whom a round wants at a table, by name."""
         found = self._league.tournaments.board_of(table)
         if found is None:
@@ -105,7 +105,7 @@ class WallPages:
         tables, on = room.tables(), self._league.tournaments.current
         html = render_template(
             "_hub_wall.html",
-            tiles=[tile_of(table, now_s, self._paired(table.id)) for table in tables],
+            tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
             on=on,
             due_s=room.due_s(on.round.ends_s)
             if on and on.round and not on.round.is_decided

@@ -19,8 +19,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
-from web.rendering.beats import beats_of
-from web.rendering.board_picture import BoardPicture, board_words, scene_of
+from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
 
 Point = tuple[float, float]
@@ -214,21 +213,21 @@ class _Sketch:
                 lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
                 struck = ' class="on-struck"' if square == self.scene.hit else ""
                 drawn.append(
-                    self._bumped(
+                    self._mark_bump(
                         square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
                     )
                 )
         big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
         return (
             "".join(big + drawn)
-            + "".join(self._wrong(problem) for problem in self.scene.wrong)
-            + self._broken()
+            + "".join(self._draw_problem(problem) for problem in self.scene.wrong)
+            + self._draw_breach()
         )
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
         return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
 
-    def _bumped(self, square: Square, drawn: str) -> str:
+    def _mark_bump(self, square: Square, drawn: str) -> str:
         """Mark a stack whose move was refused with how far it got, in the picture's units."""
         edges = [
             event.edge for event in self.scene.events if event.square == str(square) and event.edge
@@ -237,17 +236,19 @@ class _Sketch:
             return drawn
         across, down = self.way(edges[0])
         beat = next(
-            beat for event, beat in self._told() if event.square == str(square) and event.edge
+            beat
+            for event, beat in self._events_with_beats()
+            if event.square == str(square) and event.edge
         )
         return f'<g data-bump="{across * 60:g} {down * 60:g}" data-beat="{beat}">{drawn}</g>'
 
-    def _told(self) -> Iterator[tuple[Event, int]]:
+    def _events_with_beats(self) -> Iterator[tuple[Event, int]]:
         """Return the events of the step that is shown, each with its beat."""
         return zip(self.scene.events, self.beats, strict=True)
 
     def _swell(self, square: Square) -> str:
         """Mark what lies on a square if an event makes it grow for a moment."""
-        for event, beat in self._told():
+        for event, beat in self._events_with_beats():
             if event.kind.look.swells and str(square) == (event.to or event.square):
                 return f' data-swell data-beat="{beat}"'
         return ""
@@ -271,7 +272,7 @@ class _Sketch:
             return big_piece(self.scene.kit, name, [(x, y)])
         return stack(self.scene.kit, (name,), x, y)
 
-    def _wrong(self, problem: Problem) -> str:
+    def _draw_problem(self, problem: Problem) -> str:
         """Draw a piece that should not be there in a ring, with the way back."""
         x, y = self.centre(problem.square)
         ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
@@ -284,7 +285,7 @@ class _Sketch:
         frame = self._frame(problem.home)
         return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
 
-    def _broken(self) -> str:
+    def _draw_breach(self) -> str:
         """Draw a cross on what breaks the rule, at its shoulder if a piece stands there."""
         square = self.scene.breaks
         if square is None or any(problem.square == square for problem in self.scene.wrong):
@@ -316,33 +317,33 @@ class _Sketch:
             return f"{frame}<g{self._swell(move.target)}>{self._stack(move.target, move.faces, 'ghost')}</g>"
         if move.origin == move.target:
             return f'<g data-flip="{move.target}" data-beat="0">{frame}</g>'
-        is_late = self._is_late(move)
+        is_late = self._is_hit(move)
         beat = max(self.beats, default=0) + 1 if is_late else 0
-        slid = "" if self._follows(move) else self._slid(move.faces, move.origin, move.target, beat)
-        arrow = self._arrow(move.origin, move.target)
-        return (
-            _popped(frame, beat) + slid + _popped(arrow, beat) if is_late else frame + slid + arrow
+        slid = (
+            "" if self._follows(move) else self._slide(move.faces, move.origin, move.target, beat)
         )
+        arrow = self._arrow(move.origin, move.target)
+        return _pop(frame, beat) + slid + _pop(arrow, beat) if is_late else frame + slid + arrow
 
-    def _is_late(self, move: HandMove) -> bool:
+    def _is_hit(self, move: HandMove) -> bool:
         """Return whether it moves because it was hit in the step that is shown."""
         return any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
 
     def _follows(self, move: HandMove) -> bool:
         """Return whether it goes where another piece still stands that leaves."""
         left = {each.origin for each in self.scene.moves if each.origin != each.target}
-        return move.target in left and not self._is_late(move)
+        return move.target in left and not self._is_hit(move)
 
     def followers(self) -> str:
         """Draw what will stand where another piece leaves, below that one."""
         coming = [move for move in self.scene.moves if self._follows(move)]
         return "".join(
-            self._slid(each.faces, each.origin, each.target)
+            self._slide(each.faces, each.origin, each.target)
             for each in coming
             if each.origin and each.target
         )
 
-    def _slid(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
+    def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
         """Draw a piece faint in its new place, to which it slides in its beat."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         ghost = self._stack(target, faces, "ghost")
@@ -391,11 +392,28 @@ class _Sketch:
     # ---- what happened ----
 
     def bounces(self) -> str:
-        """Draw a bar at every edge that refused a move in the step that is shown."""
-        told = [(event.square, event.edge) for event in self.scene.events]
-        return "".join(
-            self._bounce(Square.parse(square), edge) for square, edge in told if square and edge
-        )
+        """Draw a bar at every edge that refused a move, and on a square that several wanted all of them, faint."""
+        refused = [
+            (Square.parse(event.square), event.edge)
+            for event in self.scene.events
+            if event.square and event.edge
+        ]
+        wanted = [square.shifted(*edge) for square, edge in refused]
+        ghosts = [
+            self._ghost(*way)
+            for way, target in zip(refused, wanted, strict=True)
+            if wanted.count(target) > 1
+        ]
+        return "".join(ghosts + [self._bounce(*way) for way in refused])
+
+    def _ghost(self, square: Square, edge: tuple[int, int]) -> str:
+        """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
+        x, y = self.centre(square)
+        across, down = self.way(edge)
+        piece = self._stack(square, self.scene.layout.get(square, ())[-1:], "ghost")
+        far = self.pitch - 18
+        to = f"{x + far * across:g} {y + far * down:g}"
+        return f'<g transform="translate({to}) scale(.5) translate({-x:g} {-y:g})">{piece}</g>'
 
     def shots(self) -> str:
         """Draw the lines of fire of the step that is shown. They lie under the pieces."""
@@ -403,32 +421,32 @@ class _Sketch:
 
     def _fire(self, *reaches: Reach) -> list[tuple[Square, Square, int]]:
         """Return from where to where is fired or hit, and in which beat."""
-        told = [
+        events = [
             (event.square, event.to, beat)
-            for event, beat in self._told()
+            for event, beat in self._events_with_beats()
             if event.kind.look.reach in reaches
         ]
         return [
             (Square.parse(one), Square.parse(other), beat)
-            for one, other, beat in told
+            for one, other, beat in events
             if one and other
         ]
 
     def stances(self) -> str:
         """Draw shields and bursts round the pieces of which the step tells."""
-        told = [
+        events = [
             (event.kind.look, event.square, beat)
-            for event, beat in self._told()
+            for event, beat in self._events_with_beats()
             if event.kind.look.around
         ]
         return "".join(
-            _popped(
+            _pop(
                 use(
                     look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"
                 ),
                 beat,
             )
-            for look, square, beat in told
+            for look, square, beat in events
             if square
             for x, y in [self.centre(Square.parse(square))]
         )
@@ -437,7 +455,7 @@ class _Sketch:
         """Draw what pieces do to the squares next to theirs in the step that is shown."""
         near = [way for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way[:2])]
         hits = [way for way in self._fire(Reach.HIT) if way in near and way[1] != self.scene.hit]
-        drawn = [_popped(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
+        drawn = [_pop(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
         return "".join(drawn + [self._blow(*way) for way in near])
 
     def _blow(self, origin: Square, target: Square, beat: int) -> str:
@@ -445,9 +463,7 @@ class _Sketch:
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
         degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return _popped(
-            f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat
-        )
+        return _pop(f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat)
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a bar at the edge that refused, and three rays beyond it."""
@@ -465,7 +481,7 @@ class _Sketch:
         dx, dy = (x1 - x0) / length, (y1 - y0) / length
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
         grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
-        burst = _popped(use("shot", x1, y1, 112, "hit"), beat)
+        burst = _pop(use("shot", x1, y1, 112, "hit"), beat)
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
 
 
@@ -476,7 +492,7 @@ def turned(x: float, y: float, quarters: int) -> Point:
     return x, y
 
 
-def _popped(drawn: str, beat: int) -> str:
+def _pop(drawn: str, beat: int) -> str:
     return f'<g data-pop data-beat="{beat}">{drawn}</g>'
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Event
+from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
@@ -148,3 +149,36 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
         )
     ]
     return found[0] if len(found) == 1 else None
+
+
+# ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what happened ----
+
+
+def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
+    """Return the beat of each event, from 1. It is 0 for one that is neither drawn nor heard."""
+    beats, last, beat = [], None, 0
+    for event in events:
+        if not _is_shown(event):
+            beats.append(0)
+            continue
+        beat += event.kind is not last
+        last = event.kind
+        beats.append(beat)
+    return tuple(beats)
+
+
+def _is_shown(event: Event) -> bool:
+    look = event.kind.look
+    return bool(
+        event.edge or event.kind.cue or look.around or look.swells or look.reach is not Reach.NONE
+    )
+
+
+def tones_of(events: Sequence[Event]) -> str:
+    """Return what sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`."""
+    heard: Iterable[str] = (
+        f"{beat} {event.kind.cue.tone}"
+        for event, beat in zip(events, beats_of(events), strict=True)
+        if event.kind.cue and beat
+    )
+    return "|".join(dict.fromkeys(heard))

@@ -31,7 +31,7 @@ def seen_svg(seen: BoardSeen) -> Markup:
     words = escape(translate(read_words(seen)))
     return Markup(
         f'<svg class="seen" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">'
-        f"{_cased(seen.outline_px, scale)}{drawn}</svg>"
+        f"{_cased_line(seen.outline_px, scale)}{drawn}</svg>"
     )
 
 
@@ -49,11 +49,11 @@ def read_words(seen: BoardSeen) -> str:
         if each.known and each.faces
     ]
     unknown = [name(each) for each in seen.squares if not each.known]
-    told = joined(", ", read) or say("No piece is read")
+    words = joined(", ", read) or say("No piece is read")
     return (
-        joined(". ", (told, say("Not read: {squares}", squares=joined(", ", unknown))))
+        joined(". ", (words, say("Not read: {squares}", squares=joined(", ", unknown))))
         if unknown
-        else told
+        else words
     )
 
 
@@ -87,13 +87,13 @@ def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
         return (
             f'<circle class="plate{weak}" {at} r="{radius:.1f}" stroke-width="{radius * 0.4:.1f}"/>'
         )
-    outline = _shrunk(each.corners_px, middle)
+    outline = _shrink(each.corners_px, middle)
     x, y = max((x for x, _ in outline)), min((y for _, y in outline))
     radius = side * 0.28
     at = f'cx="{x:.1f}" cy="{y:.1f}"'
     plate = f'<circle class="plate" {at} r="{radius:.1f}" stroke-width="{radius * 0.12:.1f}"/>'
     drawing = piece(kit, each.faces[-1], round(x, 1), round(y, 1), round(radius * 1.35, 1))
-    return _cased(outline, scale * min(1.0, side / (60 * scale))) + plate + drawing
+    return _cased_line(outline, scale * min(1.0, side / (60 * scale))) + plate + drawing
 
 
 def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
@@ -114,7 +114,7 @@ def _label(text: str, x: float, y: float, size: float) -> str:
     )
 
 
-def _cased(outline: Outline, scale: float) -> str:
+def _cased_line(outline: Outline, scale: float) -> str:
     """Draw a line of paper between two of ink, so that it is seen on any table."""
     points = _points(outline)
     case, line = round(_CASE_PX * scale, 2), round(_LINE_PX * scale, 2)
@@ -133,7 +133,7 @@ def _middle_px(outline: Outline) -> tuple[float, float]:
     return sum(x for x, _ in outline) / count, sum(y for _, y in outline) / count
 
 
-def _shrunk(outline: Outline, middle: tuple[float, float]) -> Outline:
+def _shrink(outline: Outline, middle: tuple[float, float]) -> Outline:
     return tuple(
         (middle[0] + (x - middle[0]) * _PIECE, middle[1] + (y - middle[1]) * _PIECE)
         for x, y in outline

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import msgspec
-
-from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
 from companion.table.chance.game_chance import ChanceView
@@ -20,7 +17,7 @@ from web.rendering.answers import (
     SeatJson,
     ViewJson,
 )
-from web.rendering.piece_controls import plain_reason, plain_standing
+from web.rendering.piece_controls import plain_json, plain_reason, plain_standing
 
 
 def plain_view(view: TableView) -> ViewJson:
@@ -60,27 +57,15 @@ def plain_view(view: TableView) -> ViewJson:
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
         "orders": [
-            {seat: msgspec.to_builtins(order, enc_hook=plain_words) for seat, order in step.items()}
-            for step in view.turn.orders
+            {seat: plain_json(order) for seat, order in step.items()} for step in view.turn.orders
         ],
-        "events": [msgspec.to_builtins(event, enc_hook=plain_words) for event in view.turn.events],
-        "opened": [
-            msgspec.to_builtins(opened, enc_hook=plain_words) for opened in view.turn.opened
-        ],
+        "events": [plain_json(event) for event in view.turn.events],
+        "opened": [plain_json(opened) for opened in view.turn.opened],
         "back": view.own.back,
-        "tallies": [
-            msgspec.to_builtins(tally, enc_hook=plain_words) for tally in view.turn.tallies
-        ],
-        "tableau": msgspec.to_builtins(board.tableau, str_keys=True, enc_hook=plain_words)
-        if board.tableau
-        else None,
-        "clock": msgspec.to_builtins(view.time.clock, enc_hook=plain_words)
-        if view.time.clock
-        else None,
-        "clocks": {
-            seat: msgspec.to_builtins(clock, enc_hook=plain_words)
-            for seat, clock in view.time.clocks.items()
-        },
+        "tallies": [plain_json(tally) for tally in view.turn.tallies],
+        "tableau": plain_json(board.tableau) if board.tableau else None,
+        "clock": plain_json(view.time.clock) if view.time.clock else None,
+        "clocks": {seat: plain_json(clock) for seat, clock in view.time.clocks.items()},
         "standing": plain_standing(board.standing) if board.standing else None,
         "why_not": plain_reason(board.why_not),
         "laid": view.own.laid,

@@ -45,24 +45,24 @@ Photographer = Callable[[str], bytes | None]
 """Return the photograph of a moment as JPEG. None: there is none."""
 
 
-def moving_picture(told: Replay, turn: int, photograph: Photographer) -> bytes:
+def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
     """Draw a game as WebP: its start, every step (in a long game some of them), its end. Or one of its turns.
 
     `turn` counts from 1, 0 is the whole game.
     """
     if turn:
-        shown = told.turns[turn - 1]
+        shown = game.turns[turn - 1]
         places = list(range(shown.first - 1, shown.last + 1))
     else:
-        places = _places(told)
-    artist = _Artist(told, has_photographs=bool(told.photographs))
+        places = _choose_places(game)
+    artist = _Artist(game, has_photographs=bool(game.photographs))
     documents: list[str] = []
     beside = b""
     for place in places:
-        scene = told.scene(place)
-        moment = _photographed(told, scene)
+        scene = game.scene(place)
+        moment = _photograph_moment(game, scene)
         beside = (photograph(moment) if moment else None) or beside
-        documents.append(artist.document(scene, beside, is_end=place == told.places - 1))
+        documents.append(artist.document(scene, beside, is_end=place == game.places - 1))
     frame_ms = (
         _TURN_MS if turn else max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
     )
@@ -70,11 +70,11 @@ def moving_picture(told: Replay, turn: int, photograph: Photographer) -> bytes:
     return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
 
 
-def _places(told: Replay) -> list[int]:
+def _choose_places(game: Replay) -> list[int]:
     """Choose the scenes to be drawn, the first and the last among them."""
-    places = list(range(told.places))
+    places = list(range(game.places))
     if len(places) > MOST_FRAMES:
-        places = [0, *(turn.last for turn in told.turns)]
+        places = [0, *(turn.last for turn in game.turns)]
     stride = -(-len(places) // MOST_FRAMES)
     chosen = places[::stride]
     if chosen[-1] != places[-1]:
@@ -82,23 +82,23 @@ def _places(told: Replay) -> list[int]:
     return chosen
 
 
-def _photographed(told: Replay, scene: ReplayStep) -> str:
+def _photograph_moment(game: Replay, scene: ReplayStep) -> str:
     """Return the moment of the photograph that shows a scene. Empty: there is none."""
-    is_done = not scene.turn or told.turns[scene.turn - 1].last == scene.place
-    return told.photograph(scene.turn) if is_done else ""
+    is_done = not scene.turn or game.turns[scene.turn - 1].last == scene.place
+    return game.photograph(scene.turn) if is_done else ""
 
 
 @dataclass(frozen=True)
 class _Artist:
     """Draws scenes of one game."""
 
-    told: Replay
+    game: Replay
     has_photographs: bool
 
     @property
     def kit(self) -> Kit:
         """Return the kit of the game."""
-        return self.told.kit
+        return self.game.kit
 
     def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
         """Draw one scene as an SVG document."""
@@ -109,10 +109,10 @@ class _Artist:
         if self.has_photographs:
             parts.append(_beside(photograph, height))
             width += height - _EDGE
-        drawn = _resolved("".join(parts))
+        drawn = _resolve_colours("".join(parts))
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
-            f"<defs>{_definitions(drawn)}</defs>{_own_colours(drawn)}</svg>"
+            f"<defs>{_definitions(drawn)}</defs>{_use_copies(drawn)}</svg>"
         )
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
@@ -120,7 +120,7 @@ class _Artist:
         x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
         if scene.lanes:
             lanes = lanes_picture(self.kit, scene.lanes)
-            return _placed(lanes, x, y, width, _CARDS_HEIGHT), _CARDS_HEIGHT
+            return _place(lanes, x, y, width, _CARDS_HEIGHT), _CARDS_HEIGHT
         if self.kit.deck:
             left = str(scene.count[0]) if scene.count else ""
             middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
@@ -138,27 +138,27 @@ class _Artist:
         shape = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
         ratio = float(shape[2]) / float(shape[1]) if shape else 1.0
         height = min(_BOARD_HEIGHT, round(width * ratio))
-        return _placed(board, x, y, width, height), height
+        return _place(board, x, y, width, height), height
 
     def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
         """Draw both sides with their names, the winner's on the sign's colour, and the turn at the right."""
         right = _WIDTH - _EDGE
-        yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.told.turns)}</text>'
+        yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.game.turns)}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
         column = (right - _EDGE - 80) / 2
         for place, seat in enumerate(SEATS):
             side = self.kit.sides[seat]
             x = _EDGE + place * column
-            sitters = self.told.line.players.get(seat)
-            name = _fitting(sitters[-1].name if sitters else "", column - 44)
-            if is_end and seat in self.told.line.winners:
+            sitters = self.game.line.players.get(seat)
+            name = _fit_name(sitters[-1].name if sitters else "", column - 44)
+            if is_end and seat in self.game.line.winners:
                 width = 34 + _name_width(name) + (6 if name else 0)
                 yield f'<rect x="{x - 4:g}" y="6" width="{width:g}" height="32" fill="{SIGN}"/>'
             yield f'<use href="#{side.drawing}" x="{x:g}" y="8" width="26" height="26" class="side-{side.colour}"/>'
             yield f'<text class="name" x="{x + 32:g}" y="27">{escape(name)}</text>'
 
 
-def _placed(svg: str, x: float, y: float, width: float, height: float) -> str:
+def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
     """Give a drawing of a page its place in the picture, without what only scripts of the page read."""
     return _FOR_SCRIPTS.sub("", svg).replace(
         "<svg ", f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" ', 1
@@ -174,7 +174,7 @@ def _beside(photograph: bytes, height: float) -> str:
     return f'<image x="{_WIDTH}" y="{_EDGE}" width="{side}" height="{side}" href="data:image/jpeg;base64,{data}"/>'
 
 
-def _fitting(name: str, room: float) -> str:
+def _fit_name(name: str, room: float) -> str:
     """Cut a name to its room."""
     while len(name) > 2 and _name_width(name) > room:
         name = name[:-2].rstrip(" …") + "…"
@@ -198,30 +198,30 @@ def _tokens() -> dict[str, str]:
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
 
 
-def _resolved(text: str, face: str = "") -> str:
+def _resolve_colours(text: str, face: str = "") -> str:
     """Put colours in the place of variables. `face` is the colour of what is printed on a fill."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match[1], match[2] or ""
         if name == "face":
             return face or match[0]
-        return _tokens().get(name) or _resolved(default, face)
+        return _tokens().get(name) or _resolve_colours(default, face)
 
     return _VARIABLE.sub(value, text)
 
 
-def _own_colours(drawn: str) -> str:
+def _use_copies(drawn: str) -> str:
     """Let every drawing in a side's colours show the copy that has them."""
 
     def copied(use: re.Match[str]) -> str:
         name, between, *classes = use.groups()
         of_class = "".join(classes)
-        return f'<use href="#{_copy(name, of_class)}"{between}class="{of_class}"'
+        return f'<use href="#{_copy_name(name, of_class)}"{between}class="{of_class}"'
 
     return _USE.sub(copied, drawn)
 
 
-def _copy(drawing: str, classes: str) -> str:
+def _copy_name(drawing: str, classes: str) -> str:
     """Name the copy of a drawing in the colours that its classes give it."""
     return ".".join([drawing, *sorted(classes.split())])
 
@@ -229,12 +229,14 @@ def _copy(drawing: str, classes: str) -> str:
 def _definitions(drawn: str) -> str:
     """Return the patterns, and every drawing that is shown, once for each side that shows it."""
     shown = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
-    parts = [_resolved(PATTERNS + symbols(shown), _tokens()["ink"])]
+    parts = [_resolve_colours(PATTERNS + symbols(shown), _tokens()["ink"])]
     for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
         classes = before + side + after
         face = "none" if "lying" in classes.split() else _face_of(side)
         parts.append(
-            _resolved(symbols([name]), face).replace(f'id="{name}"', f'id="{_copy(name, classes)}"')
+            _resolve_colours(symbols([name]), face).replace(
+                f'id="{name}"', f'id="{_copy_name(name, classes)}"'
+            )
         )
     return "".join(parts)
 
@@ -248,7 +250,7 @@ def _face_of(side: str) -> str:
 def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
-    drawn = _resolved("".join(_DRAWN.findall(sheet)), "inherit")
+    drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
     printed = [
         f".letter.{side}{{fill:{_face_of(side)}}}"
         for side in sorted(set(re.findall(r"side-\w+", drawn)))

@@ -76,6 +76,11 @@ def burden(view: TableView, square: Square) -> str:
 # ---- for scripts ----------------------------------------------------------------------------------------------------
 
 
+def plain_json(value: object) -> Any:
+    """Return a value as JSON has it, its sentences in the language spoken now."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
+
+
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays for a script: notation, squares, words, key, touches, and whom each meets where."""
     plain = []
@@ -94,7 +99,7 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
         replace(key, label=ends) if key.label == presses and not view.time.clocks else key
         for key in keys
     )
-    return [msgspec.to_builtins(key, enc_hook=plain_words) for key in shown]
+    return [plain_json(key) for key in shown]
 
 
 def plain_sheet(sheet: OrderSheet) -> SheetJson:
@@ -104,10 +109,8 @@ def plain_sheet(sheet: OrderSheet) -> SheetJson:
             {"name": unit.name, "square": str(unit.square), "note": unit.note}
             for unit in sheet.units
         ],
-        "kinds": [msgspec.to_builtins(kind, enc_hook=plain_words) for kind in sheet.kinds],
-        "directions": [
-            msgspec.to_builtins(direction, enc_hook=plain_words) for direction in sheet.directions
-        ],
+        "kinds": [plain_json(kind) for kind in sheet.kinds],
+        "directions": [plain_json(direction) for direction in sheet.directions],
         "nothing": sheet.nothing,
     }
 
@@ -150,14 +153,12 @@ def plain_standing(standing: BoardUi) -> BoardUiJson:
         "open_action": standing.open_action,
         "facts": dict(standing.facts),
         "badges": {
-            str(square): msgspec.to_builtins(badge, enc_hook=plain_words)
-            for square, badge in sorted(standing.badges.items())
+            str(square): plain_json(badge) for square, badge in sorted(standing.badges.items())
         },
         "hands": {
-            seat: [msgspec.to_builtins(card, enc_hook=plain_words) for card in hand]
-            for seat, hand in standing.hands.items()
+            seat: [plain_json(card) for card in hand] for seat, hand in standing.hands.items()
         },
-        "keys": [msgspec.to_builtins(key, enc_hook=plain_words) for key in standing.keys],
+        "keys": [plain_json(key) for key in standing.keys],
         "sheet": plain_sheet(standing.sheet) if standing.sheet else None,
         "placing": {
             "pieces": list(placing.pieces),

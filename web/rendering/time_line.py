@@ -43,12 +43,12 @@ class MarkedMoment:
 
 def marked_moments(replay: Replay) -> list[MarkedMoment]:
     """Return what people remember of a game, one key a scene, in its order."""
-    found: dict[int, MarkedMoment] = {}
+    moments: dict[int, MarkedMoment] = {}
     last = replay.places - 1
 
     def mark(place: int, drawing: str, words: str, weight: int) -> None:
-        if place not in found or found[place].weight < weight:
-            found[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
+        if place not in moments or moments[place].weight < weight:
+            moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
 
     for each in replay.highlights:
         if each.event.kind.highlight:
@@ -59,14 +59,14 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
         mark(replay.turns[turn - 1].last, "turning", words, _TURNING)
     if last:
         mark(last, "home", replay.line.reason or say("The end"), _END)
-    return _spread(sorted(found.values(), key=lambda each: each.place))
+    return _assign_widths(sorted(moments.values(), key=lambda each: each.place))
 
 
 def _titled(replay: Replay, turn: int, text: str) -> str:
     return headed(say("Turn {number}", number=replay.turns[turn - 1].counted), text)
 
 
-def _spread(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
+def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     """Return the moments with the narrowest line on which each has room, the weightiest first."""
     shown: dict[int, str] = {}
     for width, pixels in _WIDTHS_PX:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from flask import (
     Response,
-    copy_current_request_context,
     jsonify,
     make_response,
     redirect,
@@ -31,12 +29,10 @@ from web.routes.history import day
 from web.routes.host import ask_for_key
 from web.routes.owner.check import cues
 from web.routes.route import get, host_only
-from web.server.sse import Audience, message
+from web.server.sse import Audience
 from web.templating.phrases import tenths
 
 PAGE = "/host/health"
-LOOK_S = 1.0
-"""Seconds between two looks of a stream at what the camera sees."""
 EXAMINE_S = 20.0
 """Seconds between two examinations of the machine for an open page. They run commands."""
 OLD_BACKUP_S = 60 * 86400.0
@@ -178,23 +174,15 @@ class HealthPages:
     @get("/live/health", guard=host_only)
     def live(self) -> Response:
         """Stream what of the page changes."""
-        draw: Callable[[tuple[Finding, ...]], str] = copy_current_request_context(
-            lambda found: render_template("_health.html", **self._parts(found))
-        )
-        page = ""
         found, found_s = self._room.examine(), time.monotonic()
 
-        def news() -> str:
-            nonlocal page, found, found_s
+        def draw() -> str:
+            nonlocal found, found_s
             if time.monotonic() - found_s > EXAMINE_S:
                 found, found_s = self._room.examine(), time.monotonic()
-            html = draw(found)
-            if html == page:
-                return ""
-            page = html
-            return message(html)
+            return render_template("_health.html", **self._parts(found))
 
-        return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT)
+        return self._page_context.streams.watch(draw, Audience.SEAT)
 
     @get("/check")
     @get("/doctor")

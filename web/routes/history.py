@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-import msgspec
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from markupsafe import Markup
 from msgspec import Meta
@@ -28,7 +27,6 @@ from companion.core.i18n import (
     joined,
     long_date,
     naming,
-    plain_words,
     say,
     speak,
     spoken,
@@ -41,6 +39,7 @@ from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
+from web.rendering.piece_controls import plain_json
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, host_only, post
@@ -111,7 +110,7 @@ class HistoryPages:
         """Return the list for programs, with `page` as on the page."""
         page = max(request.args.get("page", 1, type=int), 1)
         lines = self._past.lines((page - 1) * PAGE, PAGE)
-        plain = [msgspec.to_builtins(line, enc_hook=plain_words) for line in lines]
+        plain = [plain_json(line) for line in lines]
         return jsonify(count=self._past.count(), games=plain)
 
     @form("/history", file="file", guard=host_only)
@@ -187,11 +186,11 @@ class HistoryPages:
             raise NotFound
         speak(spoken(), self._names(replay.line))
         advices = {
-            seat: advice for seat in SEATS if (advice := self._reviewed(coach, replay, turn, seat))
+            seat: advice for seat in SEATS if (advice := self._review(coach, replay, turn, seat))
         }
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _reviewed(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _review(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """Return the coach's judgement of a seat's action, asked for once.
 
         None: the seat did nothing.

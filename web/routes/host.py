@@ -150,18 +150,15 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     return options
 
 
-def _fields(
-    game: Game[Any, Any], chosen: Mapping[str, Any]
-) -> list[tuple[str, str, list[ChosenRow]]]:
-    """Return the option rows by heading, with a remark to it."""
-    plain = [_chosen(row, chosen) for row in game.option_rows if not row.house_rule]
-    page_context = [_chosen(row, chosen) for row in game.option_rows if row.house_rule]
-    remark = say("where the rulebook leaves a choice; the bar marks our default")
-    fields = [(say("Options"), "", plain), (say("House rules"), remark, page_context)]
-    return [field for field in fields if field[2]]
+def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
+    """Return the option rows by heading."""
+    plain = [_chosen_row(row, chosen) for row in game.option_rows if not row.house_rule]
+    own = [_chosen_row(row, chosen) for row in game.option_rows if row.house_rule]
+    fields = [(say("Options"), plain), (say("House rules"), own)]
+    return [field for field in fields if field[1]]
 
 
-def _chosen(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
+def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     """Return an option with what was chosen last, else its default."""
     sample = str(row.choices[-1][1]) if row.free_text else ""
     if row.name not in chosen:

@@ -13,8 +13,8 @@ from companion.table.session import MACHINE, Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
+from web.routes.api.opponents import begin_lesson
 from web.routes.route import form, get
-from web.routes.seats.opponents import begin_lesson
 
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
@@ -176,20 +176,10 @@ class Joining:
             self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
-    @get("/S", strict_slashes=False)
-    @get("/s", strict_slashes=False)
-    def short_south(self) -> Any:
-        """Lead to South's page, for an address that is short to type."""
-        return self.straight_to(Seat.SOUTH)
-
-    @get("/N", strict_slashes=False)
-    @get("/n", strict_slashes=False)
-    def short_north(self) -> Any:
-        """Lead to North's page."""
-        return self.straight_to(Seat.NORTH)
-
-    def straight_to(self, seat: Seat) -> Any:
-        """Lead to a seat from a short address."""
+    @get("/<any(S, s, N, n):letter>", strict_slashes=False)
+    def short(self, letter: str) -> Any:
+        """Lead to a seat from an address that is short to type."""
+        seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
         return redirect(f"/seat/{seat}" if self._guard.sits(request, seat) else f"/join/{seat}")
 
     def taken(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:

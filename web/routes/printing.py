@@ -51,7 +51,7 @@ class Offer:
     @property
     def pages(self) -> str:
         """Return how many pages of what there are."""
-        return listed(_counted(kind, number) for kind, number in self.plan.kinds.items())
+        return listed(_page_words(kind, number) for kind, number in self.plan.kinds.items())
 
 
 class KitPages:
@@ -100,7 +100,7 @@ class KitPages:
             raise NotFound
         try:
             raw = _options(game)
-            held = _held(game, raw)
+            suffix = _file_suffix(game, raw)
         except Malformed as error:
             if not wants_page():
                 raise
@@ -108,11 +108,11 @@ class KitPages:
         if name.endswith(_BOARD):
             return _answer(
                 make(lambda: self._printer.board(game.name, raw, language)),
-                f"{name}{held}-{language}",
+                f"{name}{suffix}-{language}",
             )
         low_ink = _low_ink()
         pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
-        return _answer(pdf, f"{name}-kit{held}-{paper}-{language}{'-low-ink' if low_ink else ''}")
+        return _answer(pdf, f"{name}-kit{suffix}-{paper}-{language}{'-low-ink' if low_ink else ''}")
 
     def _may_have_wifi(self) -> bool:
         """Return whether whoever asks may have the Wi-Fi's password."""
@@ -171,21 +171,21 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
     return raw
 
 
-def _held(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
+def _file_suffix(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
     """Return what the sheets hold beyond the plain kit, such as `-walls-tiles`.
 
     Raises `Malformed`.
     """
     game.options(raw)
-    held = ""
+    suffix = ""
     for row in game.option_rows:
         if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(
             game.options({})
         ):
             continue
         label = next((label for label, value in row.choices if value == raw[row.name]), "own board")
-        held += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
-    return held
+        suffix += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
+    return suffix
 
 
 def _paper() -> str:
@@ -217,7 +217,7 @@ def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
     return answer
 
 
-def _counted(kind: str, number: int) -> str:
+def _page_words(kind: str, number: int) -> str:
     """Return a number of pages of a kind, in words."""
     if kind == "instructions":
         return say_n("{n} page of instructions", "{n} pages of instructions", number)

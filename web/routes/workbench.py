@@ -74,7 +74,7 @@ class Finger(Body, frozen=True):
 
 
 @dataclass
-class _Heard:
+class _Sent:
     """What a stream has told so far, and when."""
 
     shown: int = -1
@@ -131,25 +131,25 @@ class Bench:
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = copy_current_request_context(partial(self._news, _Heard()))
+        news = copy_current_request_context(partial(self._news, _Sent()))
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
-    def _news(self, heard: _Heard) -> str:
+    def _news(self, sent: _Sent) -> str:
         """Return what has changed since the last look, as messages."""
         news, now_s = "", time.monotonic()
         panel = self._hands.view()
-        dims = now_s - heard.lamps_s >= LAMPS_S and panel.lamps != heard.lamps
-        if dims or panel.tone_hz != heard.tone_hz:
-            heard.lamps, heard.tone_hz, heard.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
+        dims = now_s - sent.lamps_s >= LAMPS_S and panel.lamps != sent.lamps
+        if dims or panel.tone_hz != sent.tone_hz:
+            sent.lamps, sent.tone_hz, sent.lamps_s = dict(panel.lamps), panel.tone_hz, now_s
             news += message(json.dumps(_panel_words(panel)), "panel")
-        if now_s - heard.looked_s >= WORLD_S:
-            heard.looked_s = now_s
-            if self._page_context.table.version != heard.shown:
-                heard.shown = self._page_context.table.version
+        if now_s - sent.looked_s >= WORLD_S:
+            sent.looked_s = now_s
+            if self._page_context.table.version != sent.shown:
+                sent.shown = self._page_context.table.version
                 news += message(self._page_context.fragment("workbench", None))
             world = self._world_now()
-            if world["frame"] != heard.crc:
-                heard.crc = world["frame"]
+            if world["frame"] != sent.crc:
+                sent.crc = world["frame"]
                 news += message(json.dumps(world), "world")
         return news
 
@@ -168,8 +168,8 @@ class Bench:
         squares = {str(s): self._world.square_px(s) for s in kit.board.squares} if kit else {}
         board = {name: [round(x), round(y)] for name, (x, y) in squares.items()}
         hand = str(self._hand) if self._hand else None
-        told = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        return {**told, "frame": zlib.crc32(json.dumps(told).encode())}
+        world = {"size": self._world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        return {**world, "frame": zlib.crc32(json.dumps(world).encode())}
 
     # ---- hands ----
 

@@ -44,18 +44,12 @@ class JoinCode:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows")
             )
-        fits = self._guesses.check(
-            address, lambda: hmac.compare_digest(code.encode(), self.now().encode())
+        self._guesses.require(
+            address,
+            lambda: hmac.compare_digest(code.encode(), self.now().encode()),
+            say("That is not the code that the table’s own screen shows now"),
+            say("Too many wrong codes: wait a minute, then look at the table’s screen"),
         )
-        if fits is None:
-            raise Illegal(
-                Refusal.JOIN_CODE,
-                say("Too many wrong codes: wait a minute, then look at the table’s screen"),
-            )
-        if not fits:
-            raise Illegal(
-                Refusal.JOIN_CODE, say("That is not the code that the table’s own screen shows now")
-            )
 
     def _state(self) -> tuple[int, frozenset[str | None]]:
         """Return the number of the last game, and the tokens of those who sit at the table."""

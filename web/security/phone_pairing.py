@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from companion.core.errors import Illegal, Refusal
 from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
@@ -54,17 +53,12 @@ class PhonePairing:
         Raises `Illegal`.
         """
         with self._lock:
-            is_right = self._guesses.check(address, lambda: self._fits(plain_code(typed)))
-            if is_right is None:
-                raise Illegal(
-                    Refusal.JOIN_CODE,
-                    say("Too many wrong codes: wait a minute, then scan a new one"),
-                )
-            if not is_right:
-                raise Illegal(
-                    Refusal.JOIN_CODE,
-                    say("This code is used or too old: scan the one on the owner’s page now"),
-                )
+            self._guesses.require(
+                address,
+                lambda: self._fits(plain_code(typed)),
+                say("This code is used or too old: scan the one on the owner’s page now"),
+                say("Too many wrong codes: wait a minute, then scan a new one"),
+            )
             self._code = ""
             self._keep(new_code(MARK_LENGTH))
             return self.phone

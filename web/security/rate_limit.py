@@ -11,6 +11,8 @@ from functools import lru_cache
 from flask import Request
 from werkzeug.exceptions import TooManyRequests
 
+from companion.core.errors import Illegal, Refusal
+
 NAMES_KEPT = 1024
 """Maximum number of names with a bucket of their own. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
@@ -56,7 +58,7 @@ class Buckets:
         """Take a token. Return False if there is none."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             left = self._level(name, now_s)
             if left < 1:
                 return False
@@ -67,14 +69,14 @@ class Buckets:
         """Give a token back that was not used."""
         with self._lock:
             now_s = self._now_s()
-            name = self._known(name, now_s)
+            name = self._bucket_name(name, now_s)
             self._left[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
         left, at_s = self._left.get(name, (self._rate.burst, now_s))
         return min(self._rate.burst, left + (now_s - at_s) * self._rate.per_s)
 
-    def _known(self, name: str, now_s: float) -> str:
+    def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket that counts for a name."""
         if name in self._left or len(self._left) < self._most:
             return name
@@ -138,6 +140,12 @@ class Guesses:
             return False
         self._each.give_back(name)
         return True
+
+    def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
+        """Raise `Illegal` unless the guess is right. `often` is said after too many wrong ones."""
+        answer = self.check(address, is_right)
+        if not answer:
+            raise Illegal(Refusal.JOIN_CODE, often if answer is None else wrong)
 
 
 def plain_address(address: str) -> str:

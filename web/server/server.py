@@ -97,11 +97,6 @@ class Server(Closeable):
         self._thread = threading.Thread(target=self._waitress.run, name="web", daemon=True)
         self._thread.start()
 
-    @property
-    def streams_open(self) -> int:
-        """Return how many pages follow the table now."""
-        return self._streams.open
-
     def close(self) -> None:
         """End all streams, answer what is being answered, and free the port."""
         if not self._is_open:

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 from flask import Response, copy_current_request_context, request
@@ -120,6 +120,21 @@ class Streams:
             return message(draw())
 
         return self.hold(news, lambda: source.wait(shown, LOOK_S), audience, when_over)
+
+    def watch(self, draw: Callable[[], str], audience: Audience) -> Response:
+        """Answer with a stream of a fragment, drawn anew every `LOOK_S` and sent when it differs."""
+        redraw = copy_current_request_context(draw)
+        shown = ""
+
+        def news() -> str:
+            nonlocal shown
+            html = redraw()
+            if html == shown:
+                return ""
+            shown = html
+            return message(html)
+
+        return self.hold(news, partial(time.sleep, LOOK_S), audience)
 
     def hold(
         self,

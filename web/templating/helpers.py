@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
 from collections import deque
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, request
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 from werkzeug.local import LocalProxy
 
@@ -28,11 +34,9 @@ from companion.core.network import shown, shown_code
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls
-from web.rendering.beats import tones_of
 from web.rendering.board import board_svg, past_board
-from web.rendering.board_picture import board_words, scene_of
+from web.rendering.board_picture import board_words, scene_of, tones_of
 from web.rendering.camera_overlay import seen_svg
-from web.rendering.finale import again_words, length_of, score_words
 from web.rendering.pieces import picture
 from web.static_files import static_version
 from web.templating.icons import (
@@ -44,7 +48,16 @@ from web.templating.icons import (
     small_board,
     start_board,
 )
-from web.templating.phrases import clock_words, first_up, groups, rule_words, side_of
+from web.templating.phrases import (
+    again_words,
+    clock_words,
+    first_up,
+    groups,
+    length_of,
+    rule_words,
+    score_words,
+    side_of,
+)
 
 
 def register_template_helpers(app: Flask) -> None:
@@ -159,3 +172,48 @@ def _board(view: TableView, quarters: int = 0) -> Markup:
 def _in_words(value: Any) -> Any:
     """Return a sentence in the viewer's language, anything else as it is."""
     return translate(value) if isinstance(value, Said) else value
+
+
+# ---- templates that are kept compiled: to compile those of the first page is most of what it takes ----
+
+_DIGEST_BYTES = 32
+
+
+class CompiledTemplates(BytecodeCache):
+    """A file for each template in a folder of the service's own. One that is not whole is made anew.
+
+    Jinja's own cache trusts what it finds; after a cut of the power that may be anything, hence the digest.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket from its file, if that is whole and belongs to the template as it is."""
+        with contextlib.suppress(OSError):
+            kept = self._file(bucket).read_bytes()
+            digest, code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+            if hashlib.sha256(code).digest() == digest:
+                bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write the bucket to its file. On a full disk nothing is written."""
+        code = bucket.bytecode_to_string()
+        path = self._file(bucket)
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                unfinished.write_bytes(hashlib.sha256(code).digest() + code)
+                unfinished.replace(path)
+            except OSError:
+                unfinished.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Delete all files."""
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                path.unlink()
+
+    def _file(self, bucket: Bucket) -> Path:
+        return self._folder / f"{bucket.key}.compiled"

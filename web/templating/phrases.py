@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from typing import Any
 
-from companion.core.i18n import Said, decimal_mark, joined, say
-from companion.core.kit import Seat, Side
+from companion.archive.played_games import Finale
+from companion.core.i18n import Said, decimal_mark, joined, say, say_n
+from companion.core.kit import SEATS, Seat, Side
 from companion.core.ports import CameraState
 from companion.games.base import Game
 from companion.table.table_view import TableView
 
+PLAIN_SIDES = {
+    Seat.SOUTH: Side(say("South"), "ink", "#1B1814", "disc"),
+    Seat.NORTH: Side(say("North"), "bare", "#1B1814", "diamond"),
+}
+"""Sides where no game is on."""
+
 
 def side_of(view: TableView, seat: Seat) -> Side:
     """Return how a seat appears, plain while no game is on."""
-    shown = view.seats[seat].side
-    if shown:
-        return shown
-    plain = {
-        Seat.SOUTH: (say("South"), "ink", "disc"),
-        Seat.NORTH: (say("North"), "bare", "diamond"),
-    }
-    name, colour, drawing = plain[seat]
-    return Side(name, colour, "#1B1814", drawing)
+    return view.seats[seat].side or PLAIN_SIDES[seat]
 
 
 def clock_words(at_s: float) -> str:
@@ -101,3 +101,53 @@ def whole_number(text: str) -> int | None:
 def tenths(number: float) -> str:
     """Return a number to its first decimal, as the language spoken now writes it."""
     return f"{number:.1f}".replace(".", decimal_mark())
+
+
+# ---- the end of a game ----
+
+
+@dataclass(frozen=True)
+class EndWords:
+    """Who has won, for a viewer, and how."""
+
+    text: str
+    small: str
+
+
+def end_words(view: TableView, finale: Finale | None, reader: Seat | None) -> EndWords | None:
+    """Return the words for a seat, or for everybody (None). None while there is no end, or nothing is known of it."""
+    if finale is None or view.match.outcome is None:
+        return None
+    winners = view.match.outcome.winners
+    if len(winners) != 1:
+        text = say("A draw")
+    elif reader in winners:
+        text = say("You win")
+    else:
+        text = say("{name} wins", name=finale.names[next(iter(winners))])
+    is_said = finale.how == say("A draw.")
+    return EndWords(text, "" if is_said else finale.how)
+
+
+def again_words(view: TableView) -> str:
+    """Return what is said beside the key for the same game once more."""
+    if any(view.seats[seat].door == "remote" for seat in SEATS):
+        return say("once both tables want it")
+    if any(view.seats[seat].door == "pad" for seat in SEATS):
+        return say("or press Ready")
+    return say("sides swapped") if view.match.can_swap else say("same sides")
+
+
+def length_of(finale: Finale) -> str:
+    """Return how long the game was."""
+    return say_n("{n} turn", "{n} turns", finale.turns)
+
+
+def score_words(score: float) -> str:
+    """Return a score in which draws are halves.
+
+    >>> [score_words(score) for score in (2.0, 0.5, 1.5)]
+    ['2', '½', '1½']
+    """
+    whole = int(score)
+    return f"{whole or ''}½" if score != whole else str(whole)

@@ -37,14 +37,14 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
     def command(
         name: str, about: str, run: Callable[[argparse.Namespace], None], *, numbered: bool = True
     ) -> Any:
-        made = what.add_parser(name, help=about)
-        made.add_argument(
+        subparser = what.add_parser(name, help=about)
+        subparser.add_argument(
             "--folder", type=Path, default=folder, metavar="DIR", help="where the hub keeps all"
         )
         if numbered:
-            made.add_argument("tournament", type=int, metavar="N", help="its number")
-        made.set_defaults(run=lambda options: _done(run, options))
-        return made
+            subparser.add_argument("tournament", type=int, metavar="N", help="its number")
+        subparser.set_defaults(run=lambda options: _run_and_exit(run, options))
+        return subparser
 
     _add_making(command)
     _add_directing(command)
@@ -77,9 +77,9 @@ def _add_making(command: Callable[..., Any]) -> None:
         ("rest", "an entry rests in the next round, for half a point"),
         ("no-rest", "an entry plays in the next round after all"),
     ):
-        each = command(name, about, _about_entry)
-        each.add_argument("entry", type=int, help="its number in the list of entries")
-        each.set_defaults(do=name.replace("-", "_"))
+        entry = command(name, about, _about_entry)
+        entry.add_argument("entry", type=int, help="its number in the list of entries")
+        entry.set_defaults(do=name.replace("-", "_"))
 
 
 def _add_directing(command: Callable[..., Any]) -> None:
@@ -142,29 +142,29 @@ def _add_export(parts: Any, folder: Path) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    for each in _asked(options, "/tournaments.json"):
-        state = (
-            "over" if each["over"] else f"round {each['paired']}" if each["paired"] else "not begun"
-        )
-        print(
-            f"{each['tournament']:>3}  {each['name']}  ({each['system'].replace('_', ' ')}, {each['game']}; {state})"
-        )
+    for tournament in _ask(options, "/tournaments.json"):
+        state = f"round {tournament['paired']}" if tournament["paired"] else "not begun"
+        if tournament["over"]:
+            state = "over"
+        system = tournament["system"].replace("_", " ")
+        about = f"({system}, {tournament['game']}; {state})"
+        print(f"{tournament['tournament']:>3}  {tournament['name']}  {about}")
 
 
 def _new(options: argparse.Namespace) -> None:
-    given = {
+    fields = {
         "name": options.name, "game": options.game, "system": options.system, "rounds": str(options.rounds),
         "minutes": str(options.minutes), "team_size": str(options.team_size),
     }  # fmt: skip
-    made = _asked(options, "/api/hub/tournaments", {"given": given})
-    print(
-        f"Tournament {made['tournament']} is made. Now:  companion hub tournament enter {made['tournament']} NAME"
-    )
+    tournament = _ask(options, "/api/hub/tournaments", {"given": fields})
+    number = tournament["tournament"]
+    print(f"Tournament {number} is made. Now:  companion hub tournament enter {number} NAME")
 
 
 def _enter(options: argparse.Namespace) -> None:
-    told = _do(options, "enter", people="\n".join(options.people), team=options.team)
-    print(f"{told['entries'][-1]['name']} takes part as entry {told['entries'][-1]['entry']}.")
+    tournament = _do(options, "enter", people="\n".join(options.people), team=options.team)
+    entry = tournament["entries"][-1]
+    print(f"{entry['name']} takes part as entry {entry['entry']}.")
 
 
 def _about_entry(options: argparse.Namespace) -> None:
@@ -187,31 +187,31 @@ def _move(options: argparse.Namespace) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    told = _asked(options, f"/tournament/{options.tournament}.json?round={options.round}")
+    tournament = _ask(options, f"/tournament/{options.tournament}.json?round={options.round}")
     if options.json:
-        print(json.dumps(told, ensure_ascii=False))
+        print(json.dumps(tournament, ensure_ascii=False))
     else:
-        _print(told)
+        _print(tournament)
 
 
 def _export(options: argparse.Namespace) -> int:
-    asked = {
+    query = {
         name: value for name in ("game", "season") if (value := getattr(options, name)) is not None
     }
     where = "/host/cards" if options.what == "cards" else f"/{options.what}"
     sys.stdout.write(
-        _text(options, f"{where}.{'json' if options.json else 'csv'}?{urlencode(asked)}")
+        _text(options, f"{where}.{'json' if options.json else 'csv'}?{urlencode(query)}")
     )
     return 0
 
 
-def _done(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+def _run_and_exit(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     run(options)
     return 0
 
 
 def _do(options: argparse.Namespace, what: str, **given: str) -> Any:
-    return _asked(
+    return _ask(
         options, f"/api/hub/tournament/{options.tournament}", {"given": {"do": what, **given}}
     )
 
@@ -224,29 +224,31 @@ def _place(board: str) -> str:
     return board
 
 
-def _print(told: Mapping[str, Any]) -> None:
+def _print(tournament: Mapping[str, Any]) -> None:
     """Print a tournament on paper: who sits where, and who stands where."""
-    paired = told["round"]
-    print(
-        f"{told['name']} ({told['system'].replace('_', ' ')}, {told['game']}){', over' if told['over'] else ''}"
-    )
+    paired = tournament["round"]
+    system = tournament["system"].replace("_", " ")
+    end = ", over" if tournament["over"] else ""
+    print(f"{tournament['name']} ({system}, {tournament['game']}){end}")
     if paired:
         print(f"\nRound {paired['number']}")
-        for each in paired["boards"]:
-            table = f"table {each['table']}" if each["table"] else "no table yet"
-            people = f"{each['south']:<24}  {each['north']:<24}  {SHOWN[each['verdict']]}"
-            print(f"{each['board']:>8}  {table:<13} {people}".rstrip())
-        for each in paired["byes"]:
-            print(f"{'':>8}  {'bye':<13} {each['name']:<24}  {'':<24}  {_points(each['points'])}")
+        for entry in paired["boards"]:
+            table = f"table {entry['table']}" if entry["table"] else "no table yet"
+            people = f"{entry['south']:<24}  {entry['north']:<24}  {SHOWN[entry['verdict']]}"
+            print(f"{entry['board']:>8}  {table:<13} {people}".rstrip())
+        for entry in paired["byes"]:
+            print(f"{'':>8}  {'bye':<13} {entry['name']:<24}  {'':<24}  {_points(entry['points'])}")
         print(f"\nAfter round {paired['number']}")
-        for row in told["standings"]:
+        for row in tournament["standings"]:
             print(
                 f"{row['place']:>8}  {row['name']:<38} {_points(row['points']):>5}"
                 f"  Buchholz {_points(row['buchholz'])}, Sonneborn-Berger {_points(row['sonneborn'])}"
             )
     print("\nEntries")
-    for each in told["entries"]:
-        print(f"{each['entry']:>8}  {each['name']}{'  (withdrawn)' if each['withdrawn'] else ''}")
+    for entry in tournament["entries"]:
+        print(
+            f"{entry['entry']:>8}  {entry['name']}{'  (withdrawn)' if entry['withdrawn'] else ''}"
+        )
 
 
 def _points(points: float) -> str:
@@ -256,7 +258,7 @@ def _points(points: float) -> str:
 # ---- the hub that runs here ------------------------------------------------------------------------------------------
 
 
-def _asked(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> Any:
+def _ask(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> Any:
     return json.loads(_text(options, path, body))
 
 
@@ -275,20 +277,20 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
 
     folder = options.folder.expanduser()
     try:
-        found = urlsplit((folder / ADDRESS_FILE).read_text().strip())
+        address = urlsplit((folder / ADDRESS_FILE).read_text().strip())
     except OSError:
         raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder") from None
     key = host_key_text(HubFolder(folder).now.host_key)
     line: http.client.HTTPConnection
-    if found.scheme == "https":  # this machine itself, whatever name its certificate bears
+    if address.scheme == "https":  # this machine itself, whatever name its certificate bears
         line = http.client.HTTPSConnection(
-            found.hostname or "",
-            found.port,
+            address.hostname or "",
+            address.port,
             timeout=ANSWERS_S,
             context=ssl._create_unverified_context(),
         )
     else:
-        line = http.client.HTTPConnection(found.hostname or "", found.port, timeout=ANSWERS_S)
+        line = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ANSWERS_S)
     headers = {"Content-Type": "application/json", "X-Host-Key": key}
     try:
         line.request("GET", "/health")
@@ -302,7 +304,7 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
             headers,
         )
         answer = line.getresponse()
-        told = answer.read().decode()
+        text = answer.read().decode()
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         raise SystemTrouble(
             "The hub does not run on this machine: start it with companion hub"
@@ -312,12 +314,12 @@ def _text(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None
     if answer.status == 404:
         raise SystemTrouble("The hub refuses: there is no such tournament, game or season")
     if answer.status != 200:
-        raise SystemTrouble(f"The hub refuses: {_why(told)}")
-    return told
+        raise SystemTrouble(f"The hub refuses: {_why(text)}")
+    return text
 
 
-def _why(told: str) -> str:
+def _why(text: str) -> str:
     try:
-        return str(json.loads(told)["error"]["message"])
+        return str(json.loads(text)["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return "its log says more"

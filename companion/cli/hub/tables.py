@@ -278,9 +278,9 @@ def _leave(settings: Settings) -> int:
 
 def _offer(options: argparse.Namespace, settings: Settings) -> int:
     wish = {"game": options.game, "seat": options.seat, "name": options.player}
-    told = ask_running(settings.web, host_key_of(settings), "/api/host/hub/offer", wish)
-    print(f"Code for the other host:  {shown_code(told['code'])}")
-    print(f"There:  companion hub play {told['code']}")
+    answer = ask_running(settings.web, host_key_of(settings), "/api/host/hub/offer", wish)
+    print(f"Code for the other host:  {shown_code(answer['code'])}")
+    print(f"There:  companion hub play {answer['code']}")
     return 0
 
 

@@ -96,10 +96,14 @@ class Arena(Game[State, Orders]):
         """Return who has more robots, or robots at all."""
         counts = [len(robots) for robots in state.robots]
         if min(counts) == 0 < max(counts):
-            return say("{side!c} has no robot left.", side=NAMES[counts.index(0)])
+            return say("{side!c} has no robots.", side=NAMES[counts.index(0)])
+        if not any(counts):
+            return say("No robots left.")
         if counts[0] != counts[1]:
             return say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
         points = [sum(robot.points for robot in robots) for robots in state.robots]
+        if points[0] == points[1]:
+            return say("{points} points each.", points=points[0])
         return say("{more} points against {fewer}.", more=max(points), fewer=min(points))
 
     def to_act(self, state: State) -> frozenset[Seat]:
@@ -204,7 +208,7 @@ class Arena(Game[State, Orders]):
         return state.turn
 
     def standing(self, state: State, seat: Seat | None) -> BoardUi:
-        """Hit points on the board, and the viewer's own sheet."""
+        """Return hit points on the board, and the viewer's own sheet."""
         return standing_of(state, seat)
 
     def plays(self, state: State, seat: Seat) -> tuple[Play, ...]:

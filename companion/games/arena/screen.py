@@ -29,7 +29,7 @@ _DIRECTIONS = tuple(
 
 
 def standing_of(state: State, seat: Seat | None) -> BoardUi:
-    """Hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
+    """Return hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
     squares, most = state.terrain.squares, state.options.hit_points
     return BoardUi(
         sign=_sign(state, seat),

@@ -208,13 +208,13 @@ def as_many(turn: int, count: int, points: int) -> str:
 
 @_remembered
 def is_blocked(side: int, number: int) -> str:
-    """A move fails at the edge, a wall or a robot."""
+    """Say that a move fails at the edge, a wall or a robot."""
     return say("{side!c}’s robot {number} is blocked", side=NAMES[side], number=number)
 
 
 @_remembered
 def all_want(robots: int, square: str) -> str:
-    """Several moves fail at one square."""
+    """Say that several moves fail at one square."""
     if robots == 2:
         return say("Both want {square}. Nobody gets it.", square=square)
     return say("{n} robots want {square}. None gets it.", n=robots, square=square)
@@ -222,13 +222,13 @@ def all_want(robots: int, square: str) -> str:
 
 @_remembered
 def are_blocked(robots: int) -> str:
-    """Many moves fail."""
+    """Say that many moves fail."""
     return say("{n} robots are blocked", n=robots)
 
 
 @_remembered
 def takes(side: int, other: int, number: int, damage: int) -> str:
-    """An attack hits."""
+    """Say that an attack hits."""
     if side == other:
         return say(
             "{side!c} hits own robot {number} for {points}",
@@ -247,24 +247,24 @@ def takes(side: int, other: int, number: int, damage: int) -> str:
 
 @_remembered
 def has_blown_up(side: int, number: int, victims: int) -> str:
-    """A robot is gone, and some others are hurt."""
+    """Say that a robot is gone, and some others are hurt."""
     who = {"side": NAMES[side], "number": number}
     return say("{side!c}’s robot {number} blows up: {victims} hit", **who, victims=victims)
 
 
 @_remembered
 def hit_nothing(attacks: int) -> str:
-    """No attack hits."""
+    """Say that no attack hits."""
     return say_n("The attack hits nothing", "{n} attacks hit nothing", attacks)
 
 
 @_remembered
 def take_shelter(robots: int) -> str:
-    """Robots defend."""
+    """Say that robots defend."""
     return say_n("{n} robot takes shelter", "{n} robots take shelter", robots)
 
 
 @_remembered
 def are_armed(robots: int) -> str:
-    """Robots will blow up."""
+    """Say that robots will blow up."""
     return say_n("{n} robot is going to blow up", "{n} robots are going to blow up", robots)

@@ -167,30 +167,22 @@ _MOST_BUMPS = 3
 
 def _shelter(turn: _Turn) -> None:
     """Shelter those who defend, for the whole turn."""
-    for robot in turn.robots:
-        if robot.code == DEFEND:
-            turn.add_event(
-                ArenaEvent.DEFEND,
-                robot,
-                sentences.shelters(robot.name, turn.terrain.texts[robot.place]),
-                "defending",
-            )
-    if sheltered := sum(robot.code == DEFEND for robot in turn.robots):
-        turn.headlines.append(Headline(sentences.take_shelter(sheltered)))
+    sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
+    for robot in sheltered:
+        text = sentences.shelters(robot.name, turn.terrain.texts[robot.place])
+        turn.add_event(ArenaEvent.DEFEND, robot, text, "defending")
+    if sheltered:
+        turn.headlines.append(Headline(sentences.take_shelter(len(sheltered))))
 
 
 def _arm(turn: _Turn) -> None:
     """Arm the self-destructs. Nothing stops them."""
-    for robot in turn.robots:
-        if robot.code == DESTRUCT:
-            turn.add_event(
-                ArenaEvent.ARMED,
-                robot,
-                sentences.arms(robot.name, turn.terrain.texts[robot.place]),
-                "self-destruct",
-            )
-    if armed := sum(robot.code == DESTRUCT for robot in turn.robots):
-        turn.headlines.append(Headline(sentences.are_armed(armed)))
+    armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
+    for robot in armed:
+        text = sentences.arms(robot.name, turn.terrain.texts[robot.place])
+        turn.add_event(ArenaEvent.ARMED, robot, text, "self-destruct")
+    if armed:
+        turn.headlines.append(Headline(sentences.are_armed(len(armed))))
 
 
 def _move(turn: _Turn) -> None:
@@ -230,7 +222,7 @@ def _move(turn: _Turn) -> None:
 def _bumps(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
 ) -> list[Headline]:
-    """What is told of moves that fail: of those to one square together."""
+    """Return the headlines of moves that fail: one for those to the same square."""
     if len(failed) > _MOST_BUMPS:
         names = [turn.robots[index].name for index in failed]
         return [Headline(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
@@ -356,7 +348,7 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 
 
 def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
-    """What is told of a hit: who has done it, and the robot that has lost points by it."""
+    """Return the headline of a hit: who has done it, and the robot that has lost points by it."""
     victim = robots[-1]
     faces, square = tuple(robot.name for robot in robots), turn.terrain.squares[victim.place]
     return Headline(
@@ -409,9 +401,7 @@ def _end(turn: _Turn) -> None:
         turn.forget_layout()
     turn.outcome = outcome = _outcome(turn)
     if outcome:
-        winner = next(iter(outcome.winners), None)
-        kind = CommonEvent.WON if winner else CommonEvent.TIE
-        turn.events.append(Event(kind, outcome.reason, winner, rule="winning"))
+        turn.events.append(outcome.event("winning"))
 
 
 def _outcome(turn: _Turn) -> Outcome | None:

@@ -457,9 +457,11 @@ def stages_of(
     if traps:
         place = events.index(traps.events[-1]) + 1
         headlines = tuple(Headline(event.text, "sums") for event in traps.events)
-        stages = [Stage(title, {}, tuple(events[:place]), None, headlines=headlines)]
+        taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
+        cards = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
+        stages = [Stage(title, {}, tuple(events[:place]), None, cards, headlines=headlines)]
         events = events[place:]
-    tallies = next((step.tallies for step in combat.steps if step.tallies), ())
+    tallies = next((step.tallies for step in combat.steps if step.tallies), _cards_of(combat.fight))
     lost = {
         Seat.SOUTH: combat.fight.defender,
         Seat.NORTH: () if combat.damage else combat.fight.attacker,
@@ -477,8 +479,17 @@ def stages_of(
     return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
 
 
+def _cards_of(fight: Fight) -> tuple[Tally, ...]:
+    """Return the cards of both stacks for the screen, where they come to no sum."""
+    stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
+    return tuple(
+        Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
+        for seat, stack in stacks.items()
+    )
+
+
 def _headline(combat: Combat, lane: int | None) -> str:
-    """What came of a combat that was not bounced, for both, in at most 40 letters."""
+    """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
     mine, theirs = combat.attack or Sum((), 0, 0), combat.defence or Sum((), 0, 0)
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
     attacker, defender = ROLES[ATTACKER], ROLES[DEFENDER]

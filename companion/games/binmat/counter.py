@@ -36,7 +36,6 @@ from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import PASS
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
-from companion.games.events import CommonEvent
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
@@ -194,7 +193,7 @@ class CounterGame(Game[Counter, str]):
             yield from _legal(state)
 
     def check(self, state: Counter, seat: Seat, action: str) -> None:
-        """Open cards are wanted in a combat, and only there."""
+        """Refuse open cards outside a combat, and what is not legal now."""
         if action in _legal(state):
             return
         if "/" in action and state.called:
@@ -218,10 +217,8 @@ class CounterGame(Game[Counter, str]):
             return Step(replace(state, called=True, lane=lane), (event,))
         if action == WON:
             reason = say("The lane deck owes a card and has none.")
-            event = Event(CommonEvent.WON, reason, ATTACKER, rule="winning")
-            return Step(
-                replace(_turn_over(state), outcome=Outcome(frozenset({ATTACKER}), reason)), (event,)
-            )
+            outcome = Outcome(frozenset({ATTACKER}), reason)
+            return Step(replace(_turn_over(state), outcome=outcome), (outcome.event("winning"),))
         if "/" in action:
             return _fight(state, OpenCards.parse(action))
         return Step(
@@ -383,16 +380,8 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say(
-            "{side!c}: {cards} to the attacker discard",
-            side=ROLES[ATTACKER],
-            cards=cards_text(cards),
-        )
-        number = say(
-            "{side!c}: {count} cards to the attacker discard",
-            side=ROLES[ATTACKER],
-            count=len(cards),
-        )
+        named = say("{side!c}: discard {cards}", side=ROLES[ATTACKER], cards=cards_text(cards))
+        number = say("{side!c}: discard {count} cards", side=ROLES[ATTACKER], count=len(cards))
         todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
     if cards := combat.to_lane_discard:
         named = say(

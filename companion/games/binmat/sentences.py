@@ -245,7 +245,7 @@ def is_worth(power: int) -> str:
 
 
 def level(totals: dict[str, object]) -> str:
-    """Two stacks of one power meet."""
+    """Say that two stacks of one power meet."""
     return say("{total} against {other}.", **totals)
 
 

@@ -35,7 +35,7 @@ from companion.games.binmat.orders import (
     CardAction,
 )
 from companion.games.binmat.state import LANES, State, can_draw
-from companion.games.events import CommonEvent, EventKind
+from companion.games.events import EventKind
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
@@ -155,7 +155,7 @@ class _Turn:
 
     def _end(self, winner: Seat, reason: str) -> None:
         self.outcome = Outcome(frozenset({winner}), reason)
-        self.add_event(CommonEvent.WON, reason, winner, rule="winning")
+        self.events.append(self.outcome.event("winning"))
 
     # ---- drawing ----------------------------------------------------------------------------------------------
 

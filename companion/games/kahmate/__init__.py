@@ -123,8 +123,11 @@ class Kahmate(Game[State, Action]):
 
     def how_it_ended(self, state: State) -> str:
         """Return that it was a try, or why nobody has won."""
-        winners = state.outcome.winners if state.outcome else ()
-        return say("A try.") if winners else super().how_it_ended(state)
+        if state.outcome and state.outcome.winners:
+            return say("A try.")
+        if state.round - 1 == state.options.round_limit:
+            return say("Turn {number} was the last.", number=state.round - 1)
+        return say("{number} turns, no face-off.", number=state.quiet)
 
     def check(self, state: State, seat: Seat, action: Action) -> None:
         """Raise `Illegal` with one of the reasons of `legal.Reason`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -89,7 +88,7 @@ class _Turn:
     tallies: tuple[Tally, ...] = ()
     """To be shown with the next stage."""
     told: str = ""
-    """What the sign tells of those sums."""
+    """The headline of those sums."""
     changes: dict[str, Any] = field(default_factory=dict)
     """What else of the state is different afterwards."""
     _told: int = 0
@@ -211,8 +210,13 @@ class _Turn:
             reason = say("{number} turns without a face-off: a draw.", number=quiet)
         else:
             return
-        self.add_event(CommonEvent.TIE, None, reason, "limits")
-        self.changes["outcome"] = Outcome(frozenset(), reason)
+        self.end(frozenset(), reason, "limits")
+
+    def end(self, winners: frozenset[Seat], reason: str, rule: str) -> None:
+        """End the game."""
+        outcome = Outcome(winners, reason)
+        self.events.append(outcome.event(rule))
+        self.changes["outcome"] = outcome
 
     def result(self) -> Step[State]:
         """Return what is answered. What was said after the last stage belongs to it."""
@@ -281,12 +285,10 @@ def _announce(turn: _Turn, course: Course) -> None:
     turn.add_event(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
 
 
-@cache
 def _on_square(piece: int, square: int) -> str:
     return say("{piece} on {square}", piece=PIECE_NAMES[piece], square=NAMES[square])
 
 
-@lru_cache(maxsize=4096)
 def _runs(piece: int, start: int, end: int) -> str:
     if end == start:
         return say(
@@ -327,8 +329,7 @@ def _succeed(turn: _Turn, course: Course) -> None:
     turn.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        turn.add_event(CommonEvent.WON, state.seat, reason, "try")
-        turn.changes["outcome"] = Outcome(frozenset({SEATS[state.seat]}), reason)
+        turn.end(frozenset({SEATS[state.seat]}), reason, "try")
     turn.stage(_title(turn, course))
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
@@ -399,7 +400,6 @@ class _Sum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-@lru_cache(maxsize=1024)
 def _comparison(attack: Parts, defence: Parts) -> str:
     """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
     one, other = (
@@ -432,7 +432,7 @@ def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
-    """What came of a face-off, for both, in at most 40 letters."""
+    """Say what came of a face-off, for both, in at most 40 letters."""
     totals = {"more": max(attack, defence), "less": min(attack, defence)}
     side, other = SIDE_NAMES[state.seat], SIDE_NAMES[1 - state.seat]
     if attack == defence:

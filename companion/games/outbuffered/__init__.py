@@ -118,14 +118,20 @@ class Outbuffered(Game[State, str]):
         return lead(state)
 
     def how_it_ended(self, state: State) -> str:
-        """Return that a flag is home, or that a robot that was hit cannot start again."""
+        """Return that a flag is home, that a robot that was hit cannot start again, or which limit ended it."""
         winner = next(iter(state.outcome.winners), None) if state.outcome else None
-        if winner is None:
-            return super().how_it_ended(state)
-        other = self.sides[winner.other].name
+        options = state.options
+        if winner and state.off_board:
+            return say("{side!c} is shut out.", side=self.sides[winner.other].name)
+        if winner:
+            return say("Home with {other}’s flag.", other=self.sides[winner.other].name)
         if state.off_board:
-            return say("{side!c} cannot start again.", side=other)
-        return say("Home with {other}’s flag.", other=other)
+            return say("Neither can start again.")
+        if state.robots == state.terrain.bases and state.flags == (None, None):
+            return say("Both flags came home.")
+        if state.turn - 1 == options.turn_limit:
+            return say("Turn {number} was the last.", number=options.turn_limit)
+        return say("{number} quiet turns.", number=state.quiet)
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return robots, flags (`{"on": "b1"}` or `{"carried_by": "north"}`), turn, outcome.

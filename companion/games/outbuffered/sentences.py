@@ -1,8 +1,6 @@
-"""What a turn of Outbuffered tells: sentences by seats (0 South, 1 North), squares and commands, each made once."""
+"""What a turn of Outbuffered tells: sentences by seats (0 South, 1 North), squares and commands."""
 
 from __future__ import annotations
-
-from functools import cache
 
 from companion.core.grid import Square
 from companion.core.i18n import say
@@ -11,7 +9,6 @@ from companion.games.outbuffered.board import NAMES
 WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
 
 
-@cache
 def step_title(number: int) -> str:
     """Return which pair of commands is carried out."""
     return say("Step {number} of 3", number=number)
@@ -20,13 +17,11 @@ def step_title(number: int) -> str:
 # ---- moves ----------------------------------------------------------------------------------------------------------
 
 
-@cache
 def idles(seat: int, square: Square) -> str:
     """Say that nothing is done."""
     return say("{side!c} waits on {square}.", **_who(seat, square))
 
 
-@cache
 def goes(seat: int, command: str, square: Square, to: Square) -> str:
     """Say that a robot moves."""
     return say(
@@ -37,13 +32,11 @@ def goes(seat: int, command: str, square: Square, to: Square) -> str:
     )
 
 
-@cache
 def bounces(seat: int, square: Square) -> str:
     """Say that a move was refused."""
     return say("{side!c} bounces and stays on {square}.", **_who(seat, square))
 
 
-@cache
 def into_wall(command: str, wall: Square) -> str:
     """Return why it bounces: a wall."""
     return say(
@@ -51,7 +44,6 @@ def into_wall(command: str, wall: Square) -> str:
     )
 
 
-@cache
 def off_board(command: str, *, is_turned: bool) -> str:
     """Return why it bounces: the edge. `is_turned`: left and right are seen from North's seat."""
     if is_turned and command == "L":
@@ -61,19 +53,16 @@ def off_board(command: str, *, is_turned: bool) -> str:
     return say("{direction!c} leads off the board.", direction=WORDS[command])
 
 
-@cache
 def own_flag(seat: int, square: Square) -> str:
     """Return why it bounces: the own flag."""
     return say("{side!c}’s own flag lies on {square}.", **_who(seat, square))
 
 
-@cache
 def both_try(square: Square) -> str:
     """Return why both bounce."""
     return say("Both robots try to enter {square}.", square=str(square))
 
 
-@cache
 def does_not_leave(seat: int, square: Square) -> str:
     """Return why it bounces: the other robot."""
     return say("{side!c} does not leave {square}.", **_who(seat, square))
@@ -82,7 +71,6 @@ def does_not_leave(seat: int, square: Square) -> str:
 # ---- flags ----------------------------------------------------------------------------------------------------------
 
 
-@cache
 def takes_flag(seat: int, square: Square) -> str:
     """Say that the other side's flag is taken."""
     return say(
@@ -90,7 +78,6 @@ def takes_flag(seat: int, square: Square) -> str:
     )
 
 
-@cache
 def drops_flag(seat: int, square: Square) -> str:
     """Say that the other side's flag is dropped."""
     return say(
@@ -98,7 +85,6 @@ def drops_flag(seat: int, square: Square) -> str:
     )
 
 
-@cache
 def brings_home(seat: int, square: Square) -> str:
     """Return how it was won."""
     return say(
@@ -111,7 +97,6 @@ def brings_home(seat: int, square: Square) -> str:
 # ---- shots ----------------------------------------------------------------------------------------------------------
 
 
-@cache
 def hits(seat: int, square: Square) -> str:
     """Return a shot that hits the other robot on a square."""
     return say(
@@ -119,19 +104,16 @@ def hits(seat: int, square: Square) -> str:
     )
 
 
-@cache
 def misses(seat: int) -> str:
     """Return a shot that does not."""
     return say("{side!c} shoots and hits nobody.", side=NAMES[seat])
 
 
-@cache
 def returns(seat: int, square: Square) -> str:
     """Return where a robot goes that was hit."""
     return say("{side!c} returns to its start tile {square}.", **_who(seat, square))
 
 
-@cache
 def shut_out(winner: int, square: Square, *, by_robot: bool) -> str:
     """Return how it was won when a robot cannot return.
 
@@ -150,15 +132,13 @@ def _who(seat: int, square: Square) -> dict[str, str]:
 # ---- what the sign tells, in at most 40 letters ----------------------------------------------------------------------
 
 
-@cache
 def both_want(square: Square) -> str:
-    """Both bounce off one tile."""
+    """Say that both bounce off one tile."""
     return say("Both want {square}. Nobody gets it.", square=str(square))
 
 
-@cache
 def bumps_into(seat: int, what: str) -> str:
-    """One bounces: off the other `robot`, a `wall`, the `edge` or its own `flag`."""
+    """Say that one bounces: off the other `robot`, a `wall`, the `edge` or its own `flag`."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     match what:
         case "robot":
@@ -170,27 +150,24 @@ def bumps_into(seat: int, what: str) -> str:
     return say("{side!c} bumps into the edge", **who)
 
 
-@cache
 def shot_headline(seat: int, *, is_flag_lost: bool) -> str:
-    """One is hit, and perhaps loses the flag."""
+    """Say that one is hit, and perhaps loses the flag."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_flag_lost:
         return say("{side!c} hits {other}. The flag drops.", **who)
     return say("{side!c} hits {other}", **who)
 
 
-@cache
 def flag_headline(seat: int, *, is_home: bool) -> str:
-    """A flag is taken, or brought home."""
+    """Say that a flag is taken, or brought home."""
     who = {"side": NAMES[seat], "other": NAMES[1 - seat]}
     if is_home:
         return say("{side!c} brings {other}’s flag home", **who)
     return say("{side!c} takes {other}’s flag", **who)
 
 
-@cache
 def miss_headline(seat: int) -> str:
-    """A shot hits nobody."""
+    """Say that a shot hits nobody."""
     return say("{side!c} hits nobody", side=NAMES[seat])
 
 

@@ -204,7 +204,7 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
 
 
 def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tuple[str, str] | None:
-    """Return why a move bounces without the other robot, and off what; None: it does not."""
+    """Return why a move bounces without the other robot, and off what. None: it does not."""
     state = turn.state
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
@@ -299,12 +299,7 @@ def _homecoming(turn: _Turn) -> None:
 
 def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
     turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.add_event(
-        CommonEvent.WON if winners else CommonEvent.TIE,
-        winners[0] if winners else None,
-        reason,
-        rule=rule,
-    )
+    turn.events.append(turn.outcome.event(rule))
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
@@ -360,7 +355,7 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
 
 
 def _headlines(turn: _Turn) -> tuple[Headline, ...]:
-    """What the sign tells of a step: bumps, then flags, then shots, then how the game ended."""
+    """Return the headlines of a step: bumps, then flags, then shots, then how the game ended."""
     headlines: list[Headline] = []
     off = set(turn.bumped.values())
     if (

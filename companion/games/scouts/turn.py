@@ -24,6 +24,7 @@ from companion.games.scouts.state import (
     pass_turn,
     place_scout,
 )
+from companion.games.screen import Headline
 
 
 def play(state: State, decision: Decision) -> Step[State]:
@@ -119,19 +120,28 @@ def _move(state: State, decision: Decision) -> Step[State]:
     is_dash = decision.kind is Kind.DASH
     events = [_dash_event(state, *squares)] if is_dash else _jump_events(state, squares)
     layout, outcome = layout_of(after), None
+    scout, intel = SCOUT_FACES[before.seat]
+    headlines: tuple[Headline, ...] = ()
     if after.is_won:
         reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
         events.append(_event(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
         outcome = Outcome(frozenset({state.seat}), reason)
+        home = say("{side!c} brings the intel home", side=_side(state))
+        headlines = (Headline(home, "taken", (intel,)),)
     turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
     laid = _before_turning(layout, before, squares[-1]) if turns_over else layout
-    stages = [Stage(say("Dash") if is_dash else say("Jump"), {}, tuple(events), laid)]
+    title = say("Dash") if is_dash else say("Jump")
+    stages = [Stage(title, {}, tuple(events), laid, headlines=headlines)]
     if turns_over:
         text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
         why = say("A scout on the other home rank is turned over.")
         turned = _event(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
         events.append(turned)
-        stages.append(Stage(say("Turn the scout over"), {}, (turned,), layout))
+        gathers = Headline(
+            say("{side!c} gathers intel", side=_side(state)), "taken", (scout, intel)
+        )
+        title = say("Turn the scout over")
+        stages.append(Stage(title, {}, (turned,), layout, headlines=(gathers,)))
     return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
 
 

@@ -168,11 +168,11 @@ def _leaves(tree: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries without None, for which TOML has no word."""
-    kept = {
+    values = {
         name: _without_none(value) if isinstance(value, dict) else value
         for name, value in tree.items()
     }
-    return {name: value for name, value in kept.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:

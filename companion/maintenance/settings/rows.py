@@ -252,11 +252,11 @@ def by_hand() -> str:
 
 def kept_by_hand(here: Settings, wanted: Settings) -> dict[str, object]:
     """Return what of some settings must stay as it is here, because the page may not write it."""
-    said = flat(here)
+    values = flat(here)
     return {
-        key: said[key]
+        key: values[key]
         for key, value in flat(wanted).items()
-        if said[key] != value and not page_may_write(key, value)
+        if values[key] != value and not page_may_write(key, value)
     }
 
 
@@ -274,9 +274,9 @@ def _types(of: inspect.Type, before: str) -> list[tuple[str, inspect.Type]]:
         return [(before, of)]
     return [
         leaf
-        for each in of.fields
+        for part in of.fields
         for leaf in _types(
-            each.type, f"{before}.{each.encode_name}" if before else each.encode_name
+            part.type, f"{before}.{part.encode_name}" if before else part.encode_name
         )
     ]
 
@@ -287,7 +287,7 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
     if isinstance(of, inspect.UnionType):
         empty = True
         of = next(
-            each for each in of.types if isinstance(each, inspect.IntType | inspect.FloatType)
+            kind for kind in of.types if isinstance(kind, inspect.IntType | inspect.FloatType)
         )
     default = flat(Settings()).get(key)
     row = SettingRow(

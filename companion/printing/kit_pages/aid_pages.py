@@ -185,9 +185,9 @@ def _tiles(
     """Draw tiles edge to edge, every order as often as it may be laid."""
     side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
     ink = printed_on(side.rgb)
-    laid = [tile for _ in range(_COPIES) for tile in tiles]
-    rows = -(-len(laid) // across)
-    for number, tile in enumerate(laid):
+    copies = [tile for _ in range(_COPIES) for tile in tiles]
+    rows = -(-len(copies) // across)
+    for number, tile in enumerate(copies):
         with pen.at(number % across * size, (rows - 1 - number // across) * deep):
             if kit.order_tiles:
                 _read_tile(pen, kit, seat, tile)

@@ -22,10 +22,10 @@ _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
 def print_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, room: Extent) -> None:
     """Draw one page of the board, in the middle of its room on the page."""
-    shown = window.printed
-    x = (room.left + room.right - shown.width) / 2 - shown.left
-    y = (room.bottom + room.top - shown.height) / 2 - shown.bottom
-    with pen.at(x, y, clip=shown):
+    printed = window.printed
+    x = (room.left + room.right - printed.width) / 2 - printed.left
+    y = (room.bottom + room.top - printed.height) / 2 - printed.bottom
+    with pen.at(x, y, clip=printed):
         print_ground(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
@@ -105,12 +105,14 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     numbers leave."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
-    taken = [(cut, cut) for cut in cuts_x]
+    occupied = [(cut, cut) for cut in cuts_x]
     if kit.deck:
-        taken += [(x - _LANE_FIGURE_MM / 2, x + _LANE_FIGURE_MM / 2) for x in _lane_middles(board)]
+        occupied += [
+            (x - _LANE_FIGURE_MM / 2, x + _LANE_FIGURE_MM / 2) for x in _lane_middles(board)
+        ]
     edges = [
         reach,
-        *(x for low, high in sorted(taken) for x in (low, high)),
+        *(x for low, high in sorted(occupied) for x in (low, high)),
         board.width_mm - reach,
     ]
     rooms = list(pairwise(edges))[::2]
@@ -218,23 +220,23 @@ def _cross(pen: Pen, number: int, x: float, y: float) -> None:
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     """Draw where to cut (scissors) and where the next page is glued on (its name)."""
-    core, shown, whole = window.core, window.printed, tiling.extent
+    core, printed, whole = window.core, window.printed, tiling.extent
     labels = {(other.column, other.row): other.label for other in tiling.windows}
     pen.hairline((whole.left, whole.bottom), (whole.right, whole.bottom), (whole.right, whole.top))
     pen.hairline((whole.right, whole.top), (whole.left, whole.top), (whole.left, whole.bottom))
     if window.column:
-        pen.hairline((core.left, shown.bottom), (core.left, shown.top))
+        pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):
             pen.scissors(5)
     if window.row:
-        pen.hairline((shown.left, core.bottom), (shown.right, core.bottom))
+        pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
             pen.scissors(5)
     if right := labels.get((window.column + 1, window.row)):
-        pen.hairline((core.right, shown.bottom), (core.right, shown.top))
+        pen.hairline((core.right, printed.bottom), (core.right, printed.top))
         with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
             pen.plate_text(say("glue {page} on this edge", page=right), 2.8)
     if above := labels.get((window.column, window.row + 1)):
-        pen.hairline((shown.left, core.top), (shown.right, core.top))
+        pen.hairline((printed.left, core.top), (printed.right, core.top))
         with pen.at((core.left + core.right) / 2, core.top + FLAP_MM - 3.4):
             pen.plate_text(say("glue {page} on this edge", page=above), 2.8)

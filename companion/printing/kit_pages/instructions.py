@@ -139,14 +139,14 @@ def print_instructions(
     """
     left, right, top, floor = room.left, room.right, room.top, room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
-    taken = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
+    title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
     pen.text(
         right,
         top - 16,
         say("Print, cut, glue, play"),
         5.0,
         anchor="right",
-        room=right - left - taken - 6,
+        room=right - left - title_width - 6,
     )
     pen.sign(left, top - 40, right - left, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, spares, kinds))
@@ -245,12 +245,12 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
     """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
     its name."""
     numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
-    shown = [(kind, list(pages)) for kind, pages in numbered]
+    piles = [(kind, list(pages)) for kind, pages in numbered]
     wide, high, apart = 14.0, 19.0, 5.5
-    scale = min(1.0, _PICTURE_WIDTH / (len(shown) * (wide + apart)))
+    scale = min(1.0, _PICTURE_WIDTH / (len(piles) * (wide + apart)))
     with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
-        x = apart / 2 - len(shown) * (wide + apart)
-        for kind, pages in shown:
+        x = apart / 2 - len(piles) * (wide + apart)
+        for kind, pages in piles:
             first, last = pages[0][0], pages[-1][0]
             for back in range(min(2, len(pages) - 1), -1, -1):
                 pen.rectangle(

@@ -109,7 +109,7 @@ class Timekeeper:
 
 
 def remote_clock_anew(session: Session, now_s: float) -> Session:
-    """After a restart: a clock that runs at the other table is shown as if its turn had begun now.
+    """Show a clock that runs at the other table, after a restart, as if its turn had begun now.
 
     Nothing follows from what it shows here: what the turn has taken is told by that table.
     """

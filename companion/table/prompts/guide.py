@@ -66,7 +66,7 @@ _TURNED = {
 def _as_on_board(
     session: Session, state: Any, step: LessonStep, orders: Mapping[Seat, tuple[SpelledOrder, ...]]
 ) -> Mapping[Seat, tuple[SpelledOrder, ...]]:
-    """Orders that are keys, drawn as they lead on a picture with South below."""
+    """Return orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
     if game.standing(state, None) or game.tableau(state, None):
         north = tuple(

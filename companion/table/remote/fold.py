@@ -204,7 +204,7 @@ def _require_answer(remote: RemoteGame) -> None:
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
-    """Clocks run where their owner sits."""
+    """Let clocks run where their owner sits."""
     _require_answer(remote)
     if session.awaited != {remote.own}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))

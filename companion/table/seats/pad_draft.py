@@ -113,7 +113,7 @@ def _moment_of(session: Session, seat: Seat, press: Press) -> str:
 
 
 def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
-    """Ready was held: its press is taken back, and what holding means is handed in for the same turn and time."""
+    """Take the press of a held ready back, and hand in what holding means for the same turn and time."""
     grammar = session.playing.pad(session.state, seat)
     count = grammar.count(draft) if grammar else 0
     if (

@@ -37,7 +37,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
 
 
 def take_seat(session: Session, record: TakeSeat) -> Advance:
-    """Somebody sits down."""
+    """Let somebody sit down."""
     if record.seat in session.seats and not session.is_gone(record.seat):
         raise Illegal(
             Refusal.SEAT_TAKEN,
@@ -52,7 +52,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
 
 
 def free_seat(session: Session, record: FreeSeat) -> Advance:
-    """Somebody gets up."""
+    """Let somebody get up."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
     return replace(session, seats=seats), ()
 

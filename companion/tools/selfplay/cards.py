@@ -109,8 +109,8 @@ class CardMatch(Match):
         """Compare what the table shows with the people's own game."""
         table = self.companion.table
         if self._has_real_cards:
-            seen, mine = table.view().board.tableau, self.game.tableau(self.state, None)
-            self.count.misread += seen is None or mine is None or seen.count != mine.count
+            shown, mine = table.view().board.tableau, self.game.tableau(self.state, None)
+            self.count.misread += shown is None or mine is None or shown.count != mine.count
             return
         for viewer in (None, *SEATS):
             self.count.misread += table.view(viewer).board.tableau != self.game.tableau(
@@ -185,9 +185,9 @@ class CardMatch(Match):
         }
         self._press(seat, self._rehearsal.call)
         self._lay({**others, **showdown.cards}, askew=True)
-        said = self._read_aloud()
-        self.count.misread += said != showdown.said
-        self._say_yes(seat, said)
+        words = self._read_aloud()
+        self.count.misread += words != showdown.said
+        self._say_yes(seat, words)
         self._put_away(others, mine, theirs)
         if self.look().phase is Phase.ORDERS and self.look().time.clock is None:
             is_won = self.game.outcome(self.state) is not None
@@ -212,9 +212,9 @@ class CardMatch(Match):
         Hands lay the fans straight where it does not see everything.
         """
         for frame in range(people.PATIENCE_FRAMES):
-            laid = self.look().own.laid
-            if laid is not None:
-                return laid
+            fans = self.look().own.laid
+            if fans is not None:
+                return fans
             if frame == people.PATIENCE_FRAMES // 2:
                 self.straighten()
             self.round()
@@ -237,10 +237,10 @@ class CardMatch(Match):
                 target = view.board.target or {}
                 expected = self._rehearsal.open_cards(self.state).get(theirs, ())
                 self.count.misread += sorted(target.get(theirs, ())) != sorted(expected)
-                kept = {zone: cards for zone, cards in target.items() if cards}
+                zones = {zone: cards for zone, cards in target.items() if cards}
                 if self.rng.random() < WRONG:
-                    self._leave_a_strange_card({**others, **kept}, mine)
-                self.laid = {**others, **kept}
+                    self._leave_a_strange_card({**others, **zones}, mine)
+                self.laid = {**others, **zones}
                 self.simulation.world.set_up(self.laid)
             self.until("The combat is put away", *place)
 

@@ -23,7 +23,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 def faults_of(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that keeps a game from being played, or makes it wrong."""
-    left_out = [each.trouble for each in plugin_games() if each.name == name and each.trouble]
+    left_out = [game.trouble for game in plugin_games() if game.name == name and game.trouble]
     if name not in GAMES:
         return tuple(left_out) or (
             f"There is no game “{name}”: install its package, then look at its entry point.",
@@ -35,7 +35,7 @@ def faults_of(name: str) -> tuple[str, ...]:
         return (f"It raises {type(error).__name__}: {error}.",)
 
 
-def wishes_of(name: str) -> tuple[str, ...]:
+def missing_parts(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that a game may have and this one has not."""
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))

@@ -249,14 +249,14 @@ def report_of(tables: Sequence[Match], trouble: str, seconds: float, misread: in
 
     `misread` layouts are counted beside those that the tables have counted themselves.
     """
-    first, counts = tables[0], [each.count for each in tables]
+    first, counts = tables[0], [table.count for table in tables]
     outcome = first.look().match.outcome
     return Report(
         first.game.name,
         first.seed,
         sorted(outcome.winners) if outcome and not trouble else None,
         trouble or (outcome.reason if outcome else "It was broken off."),
-        max(each.turns for each in tables),
+        max(table.turns for table in tables),
         sum(count.frames for count in counts),
         sum(count.wrong for count in counts),
         sum(count.noticed for count in counts),

@@ -258,11 +258,11 @@ class PieceMatch(Match):
     def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
         """Return how far from the middle (mm) and how askew (degrees) a piece is put down: with
         care beside other pieces."""
-        kit, taken = self.look().kit, self.truth()
+        kit, layout = self.look().kit, self.truth()
         around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
         if kit is None or self._is_big(face):
             return 2.0, 5.0
-        if any(near in taken for near in around if near != square):
+        if any(near in layout for near in around if near != square):
             return kit.board.square_mm * NEAT, 10.0
         return kit.board.square_mm * ASKEW, 40.0
 

@@ -43,15 +43,15 @@ class PlayMatch(PieceMatch):
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
-        laid = layouts[0] if play.is_by_hand and layouts else None
+        layout = layouts[0] if play.is_by_hand and layouts else None
         before = self._place()
-        is_seen = laid is not None and dict(laid) != dict(self.look().board.layout)
-        if laid is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
+        is_seen = layout is not None and dict(layout) != dict(self.look().board.layout)
+        if layout is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
             self._tap(seat, play)
         else:
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
-            self._make(seat, play, laid)
+            self._make(seat, play, layout)
         self.until(f"{play.text} is made", *before)
         self.state = step.state
 
@@ -118,18 +118,20 @@ class PlayMatch(PieceMatch):
     def _play_wrongly(self, seat: Seat) -> None:
         """Put one of the own pieces where no play leads, wait until the table says so and why, put it back."""
         view = self.look()
-        found = self._no_play(seat, view)
-        if found is None:
+        play = self._no_play(seat, view)
+        if play is None:
             return
-        origin, target, face = found
+        origin, target, face = play
         self.count.wrong += 1
         piece = self.piece(face, origin)
         self.put(piece, target)
         problem = self.wait_for_problem(target)
         if problem is None:
             return
-        said = self.look().board.why_not
-        self.count.noticed += problem.home == origin and said is not None and said.rule is not None
+        reason = self.look().board.why_not
+        self.count.noticed += (
+            problem.home == origin and reason is not None and reason.rule is not None
+        )
         self.put(piece, origin)
         for _ in range(people.PATIENCE_FRAMES):
             if not self.look().board.problems:

@@ -1,6 +1,6 @@
-"""An emulated Raspberry Pi 3B: its card with the installed package, and the machine that boots from it.
+"""An emulated Raspberry Pi 3B: a card as `make image` makes it, and the machine that boots from it.
 
-Debian's arm64 kernel with its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device
+The image below the card is Debian's, laid out like Raspberry Pi OS Lite. Debian's arm64 kernel with its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device
 tree is the kernel's own, with the revision that a board's firmware writes into it. Pins read low, as nothing drives
 them; the firmware's mailbox is missing. Emulated times say nothing about a Raspberry Pi.
 """
@@ -26,10 +26,21 @@ REVISION = "a02082"
 BOARD = "bcm2837-rpi-3-b.dtb"
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 """Modules without which there is no root: the card's driver and its file system."""
-NEEDED = ("qemu-system-aarch64", "mmdebstrap", "fdtput", "cpio", "depmod", "mke2fs")
-NEEDED_PACKAGES = (
-    "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test"
+NEEDED = (
+    "qemu-system-aarch64",
+    "mmdebstrap",
+    "fdtput",
+    "cpio",
+    "depmod",
+    "mke2fs",
+    "sfdisk",
+    "mcopy",
 )
+NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test fdisk mtools"
+TOOL = build.ROOT / "systemd/image"
+MIB = 1024**2
+BOOT_AT, ROOT_AT = MIB, 32 * MIB
+"""Where the first partition begins, and the root."""
 IDLE_UNITS = (
     "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service", "getty.target",
     "serial-getty@ttyAMA0.service", "systemd-pstore.service", "systemd-repart.service", "e2scrub_all.timer",
@@ -57,40 +68,32 @@ def require_tools() -> None:
 
 
 def card(deb: Path) -> build.Disk:
-    """The card with the package installed, its kernel, and what is there before the root; raises `CannotBuild`."""
+    """The card with the package in it, its kernel, and what is there before the root; raises `CannotBuild`."""
     require_tools()
     began_s = time.monotonic()
     bare = package.distribution(SUITE, "arm64")
-    installed = build.cache() / f"pi-root-{build.mark(bare.name, deb)}"
-    folder = build.cache() / f"pi-card-{build.mark(installed.name, HERE, build.GUEST / 'agent.py')}"
-    if not installed.exists():
-        build.drop("pi-root-", keep=0)
-        with build.work(installed) as made:
-            _install(bare, deb, made)
+    base = build.cache() / f"pi-base-{build.mark(bare.name, HERE, build.GUEST / 'agent.py')}"
+    folder = build.cache() / f"pi-card-{build.mark(base.name, deb, TOOL)}"
+    if not base.exists():
+        build.drop("pi-base-", keep=0)
+        with build.work(base) as made:
+            _make(bare, made)
     if not folder.exists():
         build.drop("pi-card-", keep=0)
         with build.work(folder) as made:
-            _make(installed, made)
-    return build.Disk(
-        folder / "card.img", folder / "vmlinuz", folder / "initrd", time.monotonic() - began_s
-    )
+            made.mkdir()
+            image = made / "card.img"
+            build.do(str(TOOL / "make-image"), str(base / "base.img"), str(image), str(deb))
+            with image.open("r+b") as file:
+                file.truncate(CARD_BYTES)
+    built_s = time.monotonic() - began_s
+    return build.Disk(folder / "card.img", base / "vmlinuz", base / "initrd", built_s)
 
 
-def _install(bare: Path, deb: Path, root: Path) -> None:
-    """The package by the distribution's own apt, which some minutes of emulation take."""
-    with package.copy_of(bare, root) as inside:
-        inside.environment["QEMU_CPU"] = "cortex-a72"
-        shutil.copyfile(deb, root / "root/companion.deb")
-        inside(
-            "apt-get install -y /root/companion.deb && rm /root/companion.deb",
-            DEBIAN_FRONTEND="noninteractive",
-        )
-
-
-def _make(installed: Path, folder: Path) -> None:
+def _make(bare: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
-    build.do("cp", "-a", "--reflink=auto", str(installed), str(root))
+    build.do("cp", "-a", "--reflink=auto", str(bare), str(root))
     taken = folder / "taken"
     _fetch(taken)
     (modules,) = (taken / "lib/modules").iterdir()
@@ -100,6 +103,7 @@ def _make(installed: Path, folder: Path) -> None:
     build.do("depmod", "-b", str(taken), modules.name)
     build.do("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
     shutil.copy(taken / "bin/kmod", root / "bin/kmod")
+    (root / "sbin/modprobe").symlink_to("/bin/kmod")  # by which the kernel loads vfat
     _add_guest(root)
     _make_initrd(taken, modules.name, folder)
     shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
@@ -108,12 +112,17 @@ def _make(installed: Path, folder: Path) -> None:
     )
     _as_firmware(folder / "board.dtb")
     shutil.rmtree(taken)
-    image = folder / "card.new"
-    with image.open("wb") as file:
-        file.truncate(CARD_BYTES)
-    build.do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    _lay_out(root, str(folder / "base.img"))
     shutil.rmtree(root)
-    image.rename(folder / "card.img")
+
+
+def _lay_out(root: Path, image: str) -> None:
+    """Make two partitions as a downloaded image has them, with little room left."""
+    used = int(build.do("du", "-sm", str(root)).split()[0])
+    build.do("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
+    build.do("mke2fs", "-q", "-t", "ext4", "-E", f"offset={ROOT_AT}", "-d", str(root), image, f"{used * 5 // 4}M")  # fmt: skip
+    build.do("/bin/sh", "-ec", f"sfdisk -q {image} <{HERE / 'partitions.sfdisk'}")
+    build.do("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
 
 
 def _fetch(taken: Path) -> None:
@@ -130,16 +139,19 @@ def _add_guest(root: Path) -> None:
     shutil.copyfile(build.GUEST / "agent.py", root / "opt/appliance/agent.py")
     units = root / "etc/systemd/system"
     for name in ("companion", "companion-lamp"):
-        (units / f"{name}.service.d").mkdir(exist_ok=True)
+        (units / f"{name}.service.d").mkdir()
         shutil.copyfile(HERE / "slow.conf", units / f"{name}.service.d/slow.conf")
-    shutil.copyfile(HERE / "appliance-agent.service", units / "appliance-agent.service")
+    for unit in HERE.glob("*.service"):
+        shutil.copyfile(unit, units / unit.name)
     for name, place in (("usb.network", "network"), ("manager.conf", "system.conf.d")):
         (root / "etc/systemd" / place).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(HERE / name, root / "etc/systemd" / place / name)
-    for unit in ("appliance-agent", "systemd-networkd"):
+    for unit in ("appliance-agent", "systemd-networkd", "userconfig"):
         build.do("systemctl", f"--root={root}", "enable", f"{unit}.service")
-    (root / "etc/fstab").write_text("/dev/mmcblk0 / ext4 defaults 0 1\n")
-    (root / "etc/hostname").write_text("table\n")
+    (root / "boot/firmware").mkdir()
+    shutil.copyfile(HERE / "fstab", root / "etc/fstab")
+    (root / "etc/hostname").write_text("raspberrypi\n")
+    (root / "etc/hosts").write_text("127.0.0.1\tlocalhost\n127.0.1.1\traspberrypi\n")
     for unit in (*build.IDLE_UNITS, *IDLE_UNITS):
         if not (units / unit).exists():
             (units / unit).symlink_to("/dev/null")

@@ -260,6 +260,7 @@ def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None
     assert winners(step) == {SOUTH}
     assert step.state.outcome is not None
     assert step.state.outcome.reason == "Coral has no robot left."
+    assert GAME.how_it_ended(step.state) == "Coral has no robots."
     assert step.events[-1].kind == "won"
     assert GAME.to_act(step.state) == frozenset()
     assert list(GAME.legal_actions(step.state, SOUTH)) == []

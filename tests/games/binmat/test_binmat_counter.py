@@ -151,7 +151,7 @@ def test_the_worked_example_is_worked_out() -> None:
     ]
     last = done.stages[-1]
     assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
-    assert last.todo == ((NORTH, "Attacker: 5 cards to the attacker discard"),)
+    assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one

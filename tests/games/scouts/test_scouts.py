@@ -9,6 +9,7 @@ import pytest
 from scouts_tools import GAME, SET_UP, SlowScouts, after, at, do, start
 
 from companion.games.scouts import perft
+from companion.games.scouts.state import State
 
 _GAME = (
     "@d1 @f10 @e1 @h10 @b1 @e10 @g1 @d10 @h1 @c10 g1-f2 . e10^g10 R@h4-h5 d10-d9 . d1^f1^f3 f2^f4 . c10-d9 h10-h9 . "
@@ -148,3 +149,19 @@ def test_the_view_tells_which_of_two_scouts_on_a_square_has_intel() -> None:
         {"square": "d4", "level": "lower", "intel": False},
     ]
     assert [piece["intel"] for piece in lower["pieces"]] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("state", "action", "told"),
+    [
+        (at("c4", "d5"), "c4-d5", []),
+        (at("c9", "h9"), "c9-c10", ["White gathers intel"]),
+        (at("c2", "h9", intel="c2"), "c2-c1", ["White brings the intel home"]),
+    ],
+)
+def test_the_sign_tells_who_has_intel_and_who_is_home(
+    state: State, action: str, told: list[str]
+) -> None:
+    headlines = [headline for stage in do(state, action).stages for headline in stage.headlines]
+    assert [headline.text for headline in headlines] == told
+    assert all(headline.scene for headline in headlines), "it is drawn before hands go on"

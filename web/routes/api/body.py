@@ -46,6 +46,13 @@ class Entered(Body, frozen=True):
     entered: Text
 
 
+class Laid(Body, frozen=True):
+    """Whether a seat’s order tiles are down, and in which moment."""
+
+    moment: Text
+    is_ready: bool
+
+
 class Rematch(Body, frozen=True):
     """Once more, with `swap` the other way round where no pad is in the way."""
 

@@ -14,7 +14,18 @@ from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
 from web.rendering.json_view import plain_view
 from web.rendering.piece_controls import plain_plays
-from web.routes.api.body import SEAT, Body, Confirm, Entered, Long, Moment, Read, Rematch, Text
+from web.routes.api.body import (
+    SEAT,
+    Body,
+    Confirm,
+    Entered,
+    Laid,
+    Long,
+    Moment,
+    Read,
+    Rematch,
+    Text,
+)
 from web.routes.api.table import Choose
 from web.routes.route import get, own_seat, post, sitting
 
@@ -138,6 +149,11 @@ class SeatDoors:
         return jsonify(
             action=view.own.sealed.action, orders=[_order(key) for key in spell_action if key]
         )
+
+    @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
+    def tiles(self, seat: Seat, body: Laid) -> None:
+        """Say that the seat's tiles are down behind its wall, or no longer."""
+        self._table.lay_tiles(seat, body.moment, body.is_ready)
 
     @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting)
     def confirm(self, seat: Seat, body: Confirm) -> None:

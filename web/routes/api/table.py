@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from flask import Response, g, jsonify
+from typing import Literal
+
+from flask import Response, g, jsonify, request
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
+from companion.core.kit import SEATS, Seat
+from companion.table.seats.staff_call import StaffBell
 from web.context import PageContext
-from web.rendering.answers import ViewJson
+from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import Body, Long, Moment, Read, Rematch, Text
+from web.routes.api.body import SEAT, Body, Laid, Long, Moment, Read, Rematch, Text
 from web.routes.route import at_table, get, post
+from web.security.auth import is_own_screen
 
 
 class Act(Body, frozen=True):
@@ -24,6 +29,19 @@ class Choose(Body, frozen=True):
     """The game that is to be shown to everybody before it begins."""
 
     game: Text
+
+
+class LaidBy(Laid, frozen=True):
+    """Whether the tiles of the seat that is named are down."""
+
+    seat: Seat
+
+
+class GoOn(Body, frozen=True):
+    """Who takes over. `sitting` names whose phone is gone."""
+
+    by: Literal["pad", "machine", "phone"]
+    sitting: Text
 
 
 class TableDoors:
@@ -87,9 +105,83 @@ class TableDoors:
         """Start the game that was chosen."""
         self._table.begin_chosen()
 
+    @post("/api/table/tiles", body=LaidBy, guard=at_table)
+    def table_tiles(self, body: LaidBy) -> None:
+        """Say on the table screen that a seat's tiles are down, or no longer."""
+        self._table.lay_tiles(body.seat, body.moment, body.is_ready)
+
+    @post(f"/api/seat/{SEAT}/go-on", body=GoOn, guard=at_table)
+    def go_on(self, seat: str, body: GoOn) -> None:
+        """Let the pad, the machine or another phone go on for a seat whose phone is gone."""
+        gone, features = Seat(seat), self._page_context.features
+        if gone not in self._page_context.presence.gone:
+            raise Illegal(Refusal.WRONG_PHASE, say("That phone is back."))
+        if body.by == "pad":
+            if not features.welcome.has_pads:
+                raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+            self._table.play_by(gone, "pad", body.sitting)
+            return
+        self._require_nothing_secret(gone)
+        if body.by == "machine" and not features.opponents:
+            raise Illegal(Refusal.WRONG_PHASE, say("No machine plays here."))
+        self._table.free_seat(gone, body.sitting)
+        if body.by == "machine":
+            self._table.machines.seat(gone, features.opponents[0].name)
+
+    def _require_nothing_secret(self, seat: Seat) -> None:
+        """Raise `Illegal` where whoever sits down there would see a sealed order or a hand, unless the owner asks."""
+        view = self._table.view()
+        is_owner = is_own_screen(request) or self._page_context.guard.is_host(request)
+        hides = view.seats[seat].receipt is not None or view.board.tableau is not None
+        if hides and not is_owner:
+            text = say(
+                "An order or a hand is secret there: the owner can let somebody else sit down."
+            )
+            raise Illegal(Refusal.NOT_YOUR_SEAT, text)
+
     def _require_open(self) -> None:
         if not self._table.view().turn.is_open:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("Only a seat or the owner can stop this clock, or start it again"),
             )
+
+
+class StaffKeys:
+    """The doors under `/api/staff`."""
+
+    name = "staff"
+
+    def __init__(self, page_context: PageContext, bell: StaffBell) -> None:
+        self._guard = page_context.guard
+        self._bell = bell
+
+    @post("/api/staff/call", answer=StaffCall)
+    def call(self) -> Response:
+        """Call the staff. The bell raises where nobody would hear it."""
+        by = self._who()
+        self._bell.ring(by)
+        return jsonify(call=self._bell.call)
+
+    @post("/api/staff/cancel", answer=StaffCall)
+    def cancel(self) -> Response:
+        """Cancel the call."""
+        self._who()
+        self._bell.cancel()
+        return jsonify(call=self._bell.call)
+
+    def _who(self) -> str:
+        """Return who asks. Raises `Illegal` for anybody who may not."""
+        for seat in SEATS:
+            if self._guard.sits(request, seat):
+                return seat
+        if self._guard.is_host(request):
+            return "host"
+        if is_own_screen(request):
+            return "table"
+        raise Illegal(
+            Refusal.NOT_YOUR_SEAT,
+            say(
+                "Only a seat, the owner or the table’s own screen can call the staff: sit down first"
+            ),
+        )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from time import sleep
 from typing import Any
 
 from flask import (
     Response,
-    copy_current_request_context,
     make_response,
     redirect,
     render_template,
@@ -26,11 +22,9 @@ from web.routes.camera import FRAME_PX, CameraLooks
 from web.routes.host import ask_for_key
 from web.routes.route import form, get, host_only
 from web.security.auth import is_own_screen
-from web.server.sse import Audience, message
+from web.server.sse import Audience
 
 PAGES = ("language", "camera", "print", "seats")
-LOOK_S = 1.0
-"""Seconds between two looks of a stream at what the camera sees."""
 
 
 class FirstEvening:
@@ -77,22 +71,13 @@ class FirstEvening:
     @get("/live/first", guard=host_only)
     def live(self) -> Response:
         """Stream what of the camera's page changes."""
-        draw: Callable[[], str] = copy_current_request_context(
-            lambda: render_template(
+
+        def draw() -> str:
+            return render_template(
                 "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
             )
-        )
-        page = ""
 
-        def news() -> str:
-            nonlocal page
-            html = draw()
-            if html == page:
-                return ""
-            page = html
-            return message(html)
-
-        return self._page_context.streams.hold(news, partial(sleep, LOOK_S), Audience.SEAT)
+        return self._page_context.streams.watch(draw, Audience.SEAT)
 
     @form("/host/first/language", "code", guard=host_only)
     def language(self) -> Response:

@@ -9,7 +9,7 @@ from companion.core.kit import Seat
 from companion.games.base import Game
 from companion.games.scouts.board import NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import chain_text, dashes, has_play, movers, shortest
-from companion.games.scouts.state import Position, moved
+from companion.games.scouts.state import Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
 _WIN = 1e6
@@ -38,11 +38,11 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
     for square in squares_in(movers(position)):
         name, origin = NAMES[square], 1 << square
         found += [
-            (f"{name}-{NAMES[target]}", moved(position, origin, 1 << target))
+            (f"{name}-{NAMES[target]}", move_scout(position, origin, 1 << target))
             for target in squares_in(dashes(position, square))
         ]
         found += [
-            (chain_text(chain), moved(position, origin, 1 << chain[-1]))
+            (chain_text(chain), move_scout(position, origin, 1 << chain[-1]))
             for chain in shortest(position, square)
         ]
     return found
