@@ -27,7 +27,7 @@ MAKES = Rate(8, 8 / 3600)
 """Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
 """Cards that all addresses may make. So strangers need an hour to push a new card out."""
-MOST_RESULTS = 20
+MAX_RESULTS = 20
 
 
 class ShownCard(Body, frozen=True):
@@ -62,7 +62,7 @@ class CardPages:
             person=person,
             error=error,
             link=f"{request.url_root}card/{person.code}",
-            results=self._league.results.last(MOST_RESULTS, person.number),
+            results=self._league.results.last(MAX_RESULTS, person.number),
             league=self._league,
             games=GAMES,
             tournaments=[

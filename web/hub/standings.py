@@ -22,7 +22,7 @@ from web.hub.room import Room
 from web.routes.route import form, get, host_only
 from web.security.auth import Auth
 
-MOST_RESULTS = 100
+MAX_RESULTS = 100
 EXPORTED = 1_000_000
 
 
@@ -96,7 +96,7 @@ class StandingsPages:
             "hub_people.html",
             league=self._league,
             people=[person for person in self._league.cards.people() if not person.is_forgotten],
-            results=self._league.results.last(MOST_RESULTS),
+            results=self._league.results.last(MAX_RESULTS),
             tables={table.id: table.number for table in self._room.tables()},
             games=GAMES,
             error=error,

@@ -110,10 +110,10 @@ class WallPages:
             due_s=room.due_s(on.round.ends_s)
             if on and on.round and not on.round.is_decided
             else None,
-            standings=standings(on)[:MOST_STANDINGS] if on and on.rounds else (),
+            standings=standings(on)[:MAX_STANDINGS] if on and on.rounds else (),
             w=self._words,
             calls=calls_of(tables, now_s),
-            most_calls=MOST_CALLS,
+            most_calls=MAX_CALLS,
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
@@ -123,9 +123,9 @@ class WallPages:
         return html
 
 
-MOST_CALLS = 4
+MAX_CALLS = 4
 """Maximum number of tables in need that are named. The tiles of all of them say it."""
-MOST_STANDINGS = 128
+MAX_STANDINGS = 128
 """Maximum number of rows of the standings. The page shows those for which it has room in turn."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
 """Stands for a table that has told nothing yet."""

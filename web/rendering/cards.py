@@ -17,9 +17,9 @@ from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile
 from companion.table.table_view import ClockView, TableView
 
-MOST_TICKS = 120
+MAX_TICKS = 120
 """Maximum number of ticks. More of them would run together."""
-MOST_BEATS = 30
+MAX_BEATS = 30
 """Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
 ROOM = 4
 """Maximum number of cards below each other. Twice as many fit in two columns."""
@@ -45,7 +45,7 @@ def beats_of(limit_s: float) -> tuple[float, ...]:
 
     A long one has twelve parts.
     """
-    if limit_s > MOST_BEATS:
+    if limit_s > MAX_BEATS:
         return tuple(part / 12 for part in range(12))
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
@@ -78,7 +78,7 @@ def ring(view: TableView, colour: str) -> Markup:
     count = view.board.tableau.count if view.board.tableau else None
     if count is None:
         return Markup()
-    ticks = min(count.total, MOST_TICKS)
+    ticks = min(count.total, MAX_TICKS)
     left = math.ceil(count.number * ticks / count.total)
     rest = _spokes((place / ticks for place in range(left - 1)), 322, 350)
     spent = _spokes((place / ticks for place in range(left + 1, ticks)), 331, 337)

@@ -21,7 +21,7 @@ COOKIE_AGE_S = 400 * 24 * 3600
 """Age of cookies in seconds, the longest that browsers allow."""
 COOKIE_MARK_LENGTH = 8
 """Length of what tells the cookies of several tables on one machine apart."""
-KNOWN_NAMES = 4
+MAX_OFFERED_NAMES = 4
 """Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
 """Maximum number of wrong host keys of one address in so many seconds."""
@@ -166,7 +166,7 @@ class Auth:
         given = [name.strip() for name in names if name.strip()]
         kept = dict.fromkeys((*given, *self.names_of(request)))
         if given:
-            self._set(answer, "names", list(kept)[:KNOWN_NAMES])
+            self._set(answer, "names", list(kept)[:MAX_OFFERED_NAMES])
 
     # ---- the host ----
 

@@ -29,7 +29,7 @@ from companion.core.i18n import (
     to_owner,
     translate,
 )
-from companion.core.kit import SEAT_WORDS, SEATS
+from companion.core.kit import SEATS
 from companion.core.network import shown, shown_code
 from companion.table.session import Phase
 from companion.table.table_view import TableView
@@ -101,7 +101,6 @@ def register_template_helpers(app: Flask) -> None:
         seen_svg=seen_svg,
         side_of=side_of,
         SEATS=SEATS,
-        SEAT_WORDS=SEAT_WORDS,
     )
     app.jinja_env.filters.update(
         clock=clock_words,
