@@ -167,17 +167,17 @@ class CardPages:
 
         Raises `Illegal` after too many wrong codes from one address.
         """
-        found: list[Person] = []
+        persons: list[Person] = []
 
         def is_right() -> bool:
-            found.extend(person for person in (self._league.cards.by_code(code),) if person)
-            return bool(found)
+            persons.extend(person for person in (self._league.cards.by_code(code),) if person)
+            return bool(persons)
 
         if self._guesses.check(request.remote_addr or "", is_right) is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
             )
-        return found[0] if found else None
+        return persons[0] if persons else None
 
     def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")

@@ -268,8 +268,8 @@ class Room(Notifier):
 
     def table(self, number: int) -> RoomTable | None:
         """Return the table of that number."""
-        found = self._tables.get(self._numbers.get(number, ""))
-        return found if found and found.number == number else None
+        table_there = self._tables.get(self._numbers.get(number, ""))
+        return table_there if table_there and table_there.number == number else None
 
     def delayed(self, table: str) -> Delayed | None:
         """Return what spectators of a table follow."""

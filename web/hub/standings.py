@@ -155,13 +155,13 @@ class StandingsPages:
         }  # fmt: skip
 
     def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
-        told = kept.result
+        result = kept.result
         return {
-            "ended_s": round(told.ended_s), "game": told.game,
+            "ended_s": round(result.ended_s), "game": result.game,
             "south": kept.south, "south_name": self._name(kept.south),
-            "north": kept.north, "north_name": self._name(kept.north), "winner": told.winner and str(told.winner),
-            "counts": not kept.is_void, "table": numbers.get(told.table), "key": told.key, "entry": told.entry,
-            "mark": told.mark,
+            "north": kept.north, "north_name": self._name(kept.north), "winner": result.winner and str(result.winner),
+            "counts": not kept.is_void, "table": numbers.get(result.table), "key": result.key, "entry": result.entry,
+            "mark": result.mark,
         }  # fmt: skip
 
     def _name(self, number: int | None) -> str:

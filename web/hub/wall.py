@@ -91,10 +91,10 @@ class WallPages:
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return whom a round wants at a table, by name."""
-        found = self._league.tournaments.board_of(table)
-        if found is None:
+        pairing = self._league.tournaments.board_of(table)
+        if pairing is None:
             return {}
-        board = board_at(*found)
+        board = board_at(*pairing)
         return {
             Seat.SOUTH: self._words.person(board.south),
             Seat.NORTH: self._words.person(board.north),
@@ -164,8 +164,8 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
 
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
     """Return the tables that need somebody and what for, those whose people have called first."""
-    found = [(table, what) for table in tables if (what := table.needs(now_s))]
-    return sorted(found, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
+    needy = [(table, what) for table in tables if (what := table.needs(now_s))]
+    return sorted(needy, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:

@@ -20,7 +20,7 @@ from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
-from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
+from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack, use
 
 Point = tuple[float, float]
 
@@ -105,13 +105,13 @@ class _Sketch:
         """Return the middle of a square in the picture."""
         across = (square.file - (self.board.files - 1) / 2) * self.pitch
         up = (square.rank - (self.board.ranks - 1) / 2) * self.pitch
-        x, y = turned(across, -up, self.quarters)
+        x, y = _turn(across, -up, self.quarters)
         return self.width / 2 + x, self.height / 2 + y
 
     def way(self, step: tuple[int, int]) -> Point:
         """Return the direction in the picture of a step of files and ranks."""
         files, ranks = step
-        return turned(files, -ranks, self.quarters)
+        return _turn(files, -ranks, self.quarters)
 
     def side(self, seat: Seat | None) -> str:
         return side_class(self.scene.kit, seat)
@@ -217,7 +217,7 @@ class _Sketch:
                         square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
                     )
                 )
-        big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
+        big = [self._big(face, squares) for face, squares in big_pieces(kit, self.scene.layout)]
         return (
             "".join(big + drawn)
             + "".join(self._draw_problem(problem) for problem in self.scene.wrong)
@@ -262,7 +262,7 @@ class _Sketch:
         drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
         for face in faces:
             if is_big(kit, face):
-                there = dict(covered(kit, self.scene.target)).get(face, (square,))
+                there = dict(big_pieces(kit, self.scene.target)).get(face, (square,))
                 drawn = self._big(face, there) + drawn
         return f'<g class="{classes}">{drawn}</g>' if classes else drawn
 
@@ -309,7 +309,7 @@ class _Sketch:
             return self._away(move.origin, move.faces) if move.origin else ""
         big = [
             squares
-            for face, squares in covered(self.scene.kit, self.scene.target)
+            for face, squares in big_pieces(self.scene.kit, self.scene.target)
             if face in move.faces
         ]
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
@@ -471,7 +471,7 @@ def _direction(start: Point, end: Point) -> Point:
     return (end[0] - start[0]) / length, (end[1] - start[1]) / length
 
 
-def turned(x: float, y: float, quarters: int) -> Point:
+def _turn(x: float, y: float, quarters: int) -> Point:
     """Turn a way in a picture clockwise by quarters of a full turn."""
     for _ in range(quarters):
         x, y = -y, x

@@ -93,10 +93,10 @@ def ring(view: TableView, colour: str) -> Markup:
         if view.time.clock
         else f'<circle class="track" r="{_SWEEP}"/>'
     )
-    told = say(
+    words_of_count = say(
         "{number} of {total} {things}", number=count.number, total=count.total, things=count.label
     )
-    words, unit = escape(translate(told)), escape(translate(count.label))
+    words, unit = escape(translate(words_of_count)), escape(translate(count.label))
     return Markup(
         f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.time.clock)}>'
         f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
@@ -158,8 +158,8 @@ def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stac
     ]
     wide = len(cards) > room
     fits = 2 * room if wide else room
-    kept = cards if len(cards) <= fits else cards[1 - fits :]
-    return Stack(tuple(kept), len(cards) - len(kept), wide)
+    visible = cards if len(cards) <= fits else cards[1 - fits :]
+    return Stack(tuple(visible), len(cards) - len(visible), wide)
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -232,10 +232,10 @@ def main_action(view: TableView) -> tuple[str, str] | None:
         return say("That is right"), view.own.laid
     if view.board.tableau is None:
         return None
-    found = (
+    keys = (
         (key.label, text) for key, text in straight_keys(view.board.tableau) if key.is_main and text
     )
-    return next(found, None)
+    return next(keys, None)
 
 
 def _is_straight(choice: CardChoice) -> bool:

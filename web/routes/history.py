@@ -146,7 +146,7 @@ class HistoryPages:
     def game(self, number: int) -> Any:
         """Show the replay of a game that is over at the scene `at`, or that it is not over."""
         line = self._line(number)
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "line": line,
             "game": self._page_context.games.get(line.game),
             "is_host": self._page_context.guard.is_host(request),
@@ -156,12 +156,12 @@ class HistoryPages:
         }
         speak(spoken(), self._names(line))
         if not line.has_replay:
-            return render_template("game.html", replay=None, **told)
+            return render_template("game.html", replay=None, **values)
         replay = self._past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
-        told |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
+        values |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
         return render_template(
-            "game.html", replay=replay, at=place, **told, **self._scene(replay, place)
+            "game.html", replay=replay, at=place, **values, **self._scene(replay, place)
         )
 
     @get("/history/<int:number>/scene/<int:place>")
@@ -213,7 +213,7 @@ class HistoryPages:
         photograph = (
             replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
         )
-        told = {
+        values = {
             "scene": scene,
             "turn": turn,
             "photograph": photograph,
@@ -225,7 +225,7 @@ class HistoryPages:
             if self._page_context.features.coach
             else ()
         )
-        return told | {
+        return values | {
             "has_better": turn is not None and place == turn.last and turn.number in asked
         }
 

@@ -190,8 +190,8 @@ class CompiledTemplates(BytecodeCache):
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill the bucket from its file, if that is whole and belongs to the template as it is."""
         with contextlib.suppress(OSError):
-            kept = self._file(bucket).read_bytes()
-            digest, code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+            content = self._file(bucket).read_bytes()
+            digest, code = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
             if hashlib.sha256(code).digest() == digest:
                 bucket.bytecode_from_string(code)
 

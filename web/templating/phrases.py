@@ -75,12 +75,12 @@ def device_words(view: TableView) -> str:
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
-    told = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
+    parts = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
     return joined(
         " ",
         [
             sentence if sentence.endswith(".") else joined("", (sentence, "."))
-            for sentence in told
+            for sentence in parts
             if sentence
         ],
     )
