@@ -58,7 +58,7 @@ class Kept:
         return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
     def press(self, seat: Seat | None, key: PadKey) -> None:
-        self.table.pressed(Press(seat, key, self.clock.monotonic_s()))
+        self.table.press(Press(seat, key, self.clock.monotonic_s()))
         self.table.step()
 
     def finger(self, button: str) -> None:
@@ -92,7 +92,7 @@ def kept(
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
     ):
-        panel, hands = simulated_panel(settings.panel, clock, table.pressed, False, table.released)
+        panel, hands = simulated_panel(settings.panel, clock, table.press, False, table.release)
         with panel:
             check, used, restarts = PanelTrial(panel, clock), [], []
 

@@ -69,7 +69,7 @@ class Played:
     def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
         """Keys of a pad; `U D L R S I` or their names."""
         for key in keys:
-            self.table.pressed(
+            self.table.press(
                 Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held)
             )
         self.table.step()

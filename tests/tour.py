@@ -86,12 +86,15 @@ class Tour:
         """End the service."""
         self.companion.close()
 
-    def stops(self, games: tuple[str, ...] = tuple(GAMES)) -> Iterator[Stop]:
-        """As in `Walk`, with the pages of these games."""
+    def stops(
+        self, games: tuple[str, ...] = tuple(GAMES), machines: tuple[str, ...] = tuple(GAMES)
+    ) -> Iterator[Stop]:
+        """As in `Walk`, with the pages of these games, and of these against the machine, too."""
         yield from self._before()
         for name in games:
             yield from self._game(name)
-            yield from self._machine(name)
+            if name in machines:
+                yield from self._machine(name)
         yield from self._documents()
 
     # ---- states ------------------------------------------------------------------------------------------------------

@@ -97,15 +97,15 @@ def _record_words(record: PlayerRecord) -> str:
     """Return a player: games won, drawn and lost against people, then against each of the machine's
     characters."""
 
-    def counted(games: int, wins: int, ties: int) -> str:
+    def totals(games: int, wins: int, ties: int) -> str:
         word = "game" if games == 1 else "games"
         return f"{games} {word}, {wins} won, {ties} drawn, {games - wins - ties} lost"
 
     total = record.total
-    lines = [f"{record.name}: against people {counted(total.games, total.wins, total.ties)}"]
+    lines = [f"{record.name}: against people {totals(total.games, total.wins, total.ties)}"]
     for opponent in record.against:
         lines.append(
-            f"  against {opponent.name}: {counted(opponent.games, opponent.wins, opponent.ties)}"
+            f"  against {opponent.name}: {totals(opponent.games, opponent.wins, opponent.ties)}"
         )
     return "\n".join(lines)
 
@@ -222,12 +222,12 @@ def _played_here(number: int, settings: Settings) -> tuple[Session | None, Calla
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
     from companion.storage.journal import Journal  # noqa: PLC0415
 
-    def played() -> GameFile:
+    def read_game() -> GameFile:
         with Journal(settings.journal_path, read_only=True) as journal:
             return History(journal, None, RealClock(), on_table=_last_game(journal)).file(number)
 
     with Journal(settings.journal_path, read_only=True) as journal:
-        return (None if number in journal.archive.imported() else journal.fold(number)), played
+        return (None if number in journal.archive.imported() else journal.fold(number)), read_game
 
 
 def _played_file(path: Path) -> GameFile:

@@ -87,16 +87,16 @@ def _kit(options: argparse.Namespace) -> int:
         style = replace(style, paper=paper)
     pdf = kit_pdf(kit, style, game.extras(values))
     advice = f"one sheet of {style.paper.upper()}; " if options.board_only else ""
-    return _written(options.output, pdf, f"{advice}print it at 100 %, on matt paper")
+    return _write_pdf(options.output, pdf, f"{advice}print it at 100 %, on matt paper")
 
 
 def _card(options: argparse.Namespace) -> int:
     address = f"http://{options.address.removeprefix('http://').rstrip('/')}/"
     pdf = KitPrinter(GAMES).join_card((address,), None, options.paper, options.language)
-    return _written(options.output, pdf, "print it, and fold it along the dashes")
+    return _write_pdf(options.output, pdf, "print it, and fold it along the dashes")
 
 
-def _written(path: Path, pdf: bytes, advice: str) -> int:
+def _write_pdf(path: Path, pdf: bytes, advice: str) -> int:
     try:
         path.write_bytes(pdf)
     except OSError as error:

@@ -18,6 +18,7 @@ class Tally:
     """A seat's sum, to be shown as it builds up: its parts with what each adds, the total, and what that is worth.
 
     `ladder` is a row of numbers (2 4 8 16 …) of which the first `reached` are filled. `is_greater`: it beats the other.
+    Without a `total` its parts are shown alone.
     `lost` are those of its parts that its seat loses.
     """
 

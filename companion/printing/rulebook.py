@@ -45,7 +45,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         (stage.expected for stage in reversed(stages) if stage.expected is not None), before
     )
     events = tuple(event for stage in stages for event in stage.events)
-    tallies = tuple(tally for stage in stages for tally in stage.tallies)
+    tallies = tuple(tally for stage in stages for tally in stage.tallies if tally.total)
     caption = example.caption or joined(
         " ", [event.text for event in last.events if event.kind.look.is_told]
     )

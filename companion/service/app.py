@@ -237,7 +237,7 @@ class Companion(Closeable):
 
     def _open_devices(self, may_simulate: bool) -> None:
         self.panel = open_panel(
-            self.settings.panel, self.clock, self.table.pressed, self.table.released
+            self.settings.panel, self.clock, self.table.press, self.table.release
         )
         if self.panel is None:
             reason = panel_reason(self.settings.panel) or "switched off in the settings"
@@ -288,9 +288,9 @@ class Companion(Closeable):
         panel, hands = simulated_panel(
             self.settings.panel,
             self.clock,
-            self.table.pressed,
+            self.table.press,
             threads=self._threads,
-            on_release=self.table.released,
+            on_release=self.table.release,
         )
         self.panel = panel
         self.simulation = Simulation(world, hands)

@@ -68,7 +68,7 @@ def run(
         begun_s = time.monotonic()
         try:
             last_good.starting()
-            settings, notices, waits = _settled(settings_of, path)
+            settings, notices, waits = _restore_backup(settings_of, path)
             tried: bytes | None = last_good.content()
             companion, attendant = begin(settings)
         except Exception as error:
@@ -133,7 +133,7 @@ def spare_collections() -> None:
     gc.freeze()
 
 
-def _settled(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
+def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Settings, str, str]:
     """Return the settings once a waiting backup is restored, what was done, and why it still waits."""
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 

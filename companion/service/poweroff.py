@@ -40,7 +40,7 @@ def power_key(
         )
 
     actions = PowerActions(
-        play=table.pressed,
+        play=table.press,
         is_at_once=lambda: table.is_open,
         signal=panel.signal,
         tell=partial(table.notice, "power"),

@@ -86,7 +86,7 @@ def make_bundle(
             problems = []
             for frame in frames:
                 name = f"frame-{frame.number:06}.png"
-                picture = _shown(frame, view)
+                picture = _visible_part(frame, view)
                 if picture is None:
                     continue
                 encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
@@ -113,22 +113,22 @@ def _without(text: str, words: list[str]) -> str:
     return text
 
 
-def _shown(frame: SettledFrame, view: TableView) -> Luma | None:
+def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
     """Return what may be seen of a frame: the board alone, also when the game is over, which may be taken back.
 
     A frame without a board is shown between games only. None: nothing may be seen.
     """
     if frame.outline_px:
-        return board_alone(frame, _covered(frame, view.kit))
+        return board_only(frame, _unread_zones(frame, view.kit))
     return frame.frame.luma if view.phase is Phase.LOBBY else None
 
 
-def _covered(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
+def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
     """Return the zones of a board of cards that were not read."""
     return frame.reading.unknown if kit and kit.deck else frozenset()
 
 
-def board_alone(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
+def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
     """Return a copy of a frame with everything beside the board, and these squares, in one grey."""
     luma = frame.frame.luma
     mask = np.zeros(luma.shape, np.uint8)

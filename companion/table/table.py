@@ -66,7 +66,7 @@ class Table(Closeable):
     """The doors of one table. Every method may be called from any thread.
 
     What changes something waits for the lock, and raises a `CompanionError` where it is refused. What a device or an
-    adapter tells (`saw`, `pressed`, `notice` and the like) never raises.
+    adapter tells (`saw`, `press`, `notice` and the like) never raises.
 
     `start` runs the thread that lets time pass; without it (tests, fast simulation) time passes with each input and in
     `step`. `close` may be called twice.
@@ -502,15 +502,15 @@ class Table(Closeable):
         with self._store.hold_for_device():
             self._board.camera_is(status)
 
-    def pressed(self, press: Press) -> None:
+    def press(self, press: Press) -> None:
         """Take a key of a pad, or the table's button, that went down or is held."""
         with self._store.hold_for_device():
-            self._pads.pressed(press)
+            self._pads.press(press)
 
-    def released(self, press: Press) -> None:
+    def release(self, press: Press) -> None:
         """Take the key of a press that was let go."""
         with self._store.hold_for_device():
-            self._pads.released(press)
+            self._pads.release(press)
 
     def panel_is(self, sentence: str) -> None:
         """Say something about the pads. Empty: nothing."""

@@ -11,6 +11,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from service import tap_square, until
 from tour import SIZES, Stop, Tour, dress, touring, visit
 
+from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.session import Phase
@@ -153,6 +154,8 @@ def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebD
         ), "no modes"
         tap_square(window, near)
         until("the run", lambda: tour.table.view().phase is Phase.STAGES)
+        (run,) = tour.table.view().turn.instructions
+        assert (run.move.origin, run.move.target) == (Square.parse(piece), Square.parse(near))
 
 
 # ---- by keyboard -----------------------------------------------------------------------------------------------------

@@ -492,9 +492,7 @@ def test_a_step_that_follows_another_moves_nothing_else(
                     tour.table.resign(Seat.NORTH)
                 until("the step", lambda: window.execute_script("return window.heard"))
                 shift, what = window.execute_async_script(_SHIFT)
-                # known: on a phone Arena's orders make room for the list of moves (0.052)
-                is_known = game == "arena" and path == "/seat/south"
-                if shift > (0.06 if is_known else MOST_SHIFT):
+                if shift > MOST_SHIFT:
                     found.append(f"{path} {step}: {shift:.3f} {what}")
             if tour.table.view().phase is not Phase.OVER:
                 tour.table.abandon()

@@ -158,7 +158,7 @@ def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
 
 
 def press(place: Place, key: PadKey, held: bool = False) -> None:
-    place.table.pressed(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
+    place.table.press(Press(Seat.SOUTH, key, place.clock.monotonic_s(), held))
     place.table.step()
 
 
@@ -166,7 +166,7 @@ def hold_back(place: Place) -> None:
     """Hold the South pad's Back key for two seconds."""
     pressed_s = place.clock.monotonic_s()
     for held, is_long in ((False, False), (True, False), (True, True)):
-        place.table.pressed(Press(Seat.SOUTH, PadKey.BACK, pressed_s, held, is_long))
+        place.table.press(Press(Seat.SOUTH, PadKey.BACK, pressed_s, held, is_long))
     place.table.step()
 
 

@@ -62,7 +62,7 @@ class Hands:
 
     def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
         """A key of a pad, heard late."""
-        self.table.pressed(Press(seat, key, self.clock.monotonic_s() - late_s, held))
+        self.table.press(Press(seat, key, self.clock.monotonic_s() - late_s, held))
 
     def wait(self, seconds: float) -> None:
         """Time passes."""

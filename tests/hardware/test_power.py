@@ -254,7 +254,7 @@ def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path)
         stamp_s = played.clock.monotonic_s()
         played.clock.advance(0.2)
         played.table.confirm("host", played.table.view().moment, 0, force=True)
-        played.table.pressed(Press(None, PadKey.TABLE, stamp_s))
+        played.table.press(Press(None, PadKey.TABLE, stamp_s))
         played.table.step()
         assert played.table.view().turn.stage == 1
         assert played.signals[-1].cue is Cue.KEY_REFUSED

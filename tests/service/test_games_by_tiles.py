@@ -83,7 +83,7 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
         at.world.lay_tiles(NORTH, "LLL")
 
         def press(seat: Seat, key: PadKey) -> None:
-            at.table.pressed(Press(seat, key, at.clock.monotonic_s()))
+            at.table.press(Press(seat, key, at.clock.monotonic_s()))
             at.look(1)
 
         press(SOUTH, PadKey.READY)

@@ -155,7 +155,7 @@ def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(playe
     begin(played)
     pressed_s = played.clock.monotonic_s() + 4.99
     played.clock.advance(5.4)  # the table was busy: press and time-out wait together
-    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.press(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     assert left(played) == 109
     clock = played.table.view().time.clock
@@ -173,7 +173,7 @@ def test_a_press_that_is_heard_after_the_time_out_still_counts(
     assert left(played) == 109
     assert "time_out" not in played.cues, "the alarm itself comes from the panel"
     moment = played.table.view().moment
-    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.press(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     clock = played.table.view().time.clock
     assert clock is not None
@@ -189,7 +189,7 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
     with pytest.raises(Stale, match="turn that is over"):
         played.table.hand_in(SOUTH, moment, ".", at_s=due_s + 0.01)
     assert left(played) == 109
-    played.table.pressed(Press(SOUTH, PadKey.READY, due_s + 0.02))
+    played.table.press(Press(SOUTH, PadKey.READY, due_s + 0.02))
     played.table.step()
     assert left(played) == 109, "it is the attacker's turn"
 
@@ -241,10 +241,10 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     begin(played)
     played.wait(3)
     pressed_s = played.clock.monotonic_s()
-    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s))
+    played.table.press(Press(SOUTH, PadKey.READY, pressed_s))
     played.wait(1)
     assert left(played) == 109
-    played.table.pressed(Press(SOUTH, PadKey.READY, pressed_s, held=True))
+    played.table.press(Press(SOUTH, PadKey.READY, pressed_s, held=True))
     played.table.step()
     assert (left(played), played.table.view().time.clock) == (110, None)
     assert played.table.view().sign.text == "Both: fan your cards face up"
@@ -306,7 +306,7 @@ def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(playe
     played.press(None, "table")
     pressed_s = played.clock.monotonic_s()
     played.clock.advance(1)
-    played.table.pressed(Press(None, PadKey.TABLE, pressed_s, held=True))
+    played.table.press(Press(None, PadKey.TABLE, pressed_s, held=True))
     played.table.step()
     assert (left(played), left_s(played)) == (110, 3)
     assert played.table.view().sign.text == "Resume"
@@ -434,7 +434,7 @@ def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
         begin(played)
         early_s = played.clock.monotonic_s() + 4.9
         played.wait(5.2)
-        played.table.pressed(Press(SOUTH, PadKey.READY, early_s))
+        played.table.press(Press(SOUTH, PadKey.READY, early_s))
         played.press(NORTH, "a", "ready")
         played.press(SOUTH, "ready", "back")
         played.table.pause("host")
@@ -465,7 +465,7 @@ def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_o
             gate.wait(10)
 
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
-        panel, hands = simulated_panel(PanelSettings(), clock, table.pressed)
+        panel, hands = simulated_panel(PanelSettings(), clock, table.press)
         with panel:
             table.take_seat(SOUTH, "Mara")
             table.start()

@@ -25,7 +25,7 @@ def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None
             played.table.take_seat(Seat.SOUTH, "Mara")
         played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
         played.table.saw(Reading({}))
-        played.table.pressed(Press(Seat.SOUTH, PadKey.UP, 1.0))
+        played.table.press(Press(Seat.SOUTH, PadKey.UP, 1.0))
         played.table.redraw()
         assert session_of(played.table).seats == {}
 
@@ -41,7 +41,7 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
         with store_of(table).hold():
             table.start()
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
-            thread = threading.Thread(target=table.pressed, args=(press,))
+            thread = threading.Thread(target=table.press, args=(press,))
             thread.start()
             until("the press waits", lambda: table.waiting)
             clock.advance(6.0)

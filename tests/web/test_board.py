@@ -68,6 +68,22 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     assert "The camera cannot see a2" in board_words(scene)
 
 
+def test_all_who_wanted_one_square_are_faint_on_it(game: Any) -> None:
+    kit = game.kit(game.options({}))
+    layout = {
+        Square.parse("b2"): ("purple robot",),
+        Square.parse("c3"): ("lime flag", "lime robot"),
+    }
+    edges = {"b2": (0, 1), "c3": (-1, 0)}
+    for moved, ghosts in (({"b2"}, []), ({"b2", "c3"}, ["robot-s", "robot-n"])):
+        events = tuple(
+            Event(CommonEvent.BOUNCE, "…", edge=edges[square], square=square)
+            for square in sorted(moved)
+        )
+        svg = board_svg(BoardPicture(kit, layout, events=events))
+        assert re.findall(r'scale\(\.5\)[^<]*<g class="ghost">.*?href="#([\w-]+)"', svg) == ghosts
+
+
 def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game: Any) -> None:
     """The script of the reveal plays by these marks."""
     kit = game.kit(game.options({}))

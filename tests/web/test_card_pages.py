@@ -164,12 +164,28 @@ def test_a_combat_shows_its_cards_on_every_page(place: Place) -> None:
         assert page.count('<li class="bigcard lost"') == 2, path
         assert page.count('class="in"') == 3, path
         assert "8 beats 6." in page, path
+        assert path == "/watch" or 'class="chance' not in page, "it would lie on the cards"
+    assert 'data-meanwhile="Lane 2"' in page_of(south, "/"), "the sign while the cards turn"
     view = place.table.view()
     south.post("/api/seat/south/read", json={"moment": view.moment, "stage": 0, "told": 0})
     assert place.table.view().sign.text == "Attacker: discard 2# 4^ 5& 3% >+"
     assert page_of(south, "/").count('<li class="bigcard') == 5, (
         "what is read stays while hands are at work"
     )
+
+
+@pytest.mark.parametrize("cards", ["@& 3% / 4^ 2#", "?& 3% / 4^ 2#"])
+def test_a_trap_and_a_bounce_show_their_cards_on_every_page(place: Place, cards: str) -> None:
+    south = place.sit("south")
+    place.to_clock("referee")
+    for action in ("c2", cards):
+        south.post(
+            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
+        )
+    for path in ("/", "/watch", "/seat/south"):
+        page = page_of(south, path)
+        assert page.count('<li class="bigcard') == 4, path
+        assert 'class="comes-to"' not in page, path
 
 
 def test_who_draws_after_a_combat_is_named_on_every_page(place: Place) -> None:

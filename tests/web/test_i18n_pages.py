@@ -200,7 +200,7 @@ def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None
     look(phone, strays, "at the pad", "/seat/south")
     look(stranger, strays, "at the pad", "/join", "/join/south")
     back = Press(Seat.SOUTH, PadKey.BACK, place.clock.monotonic_s(), True, True)
-    place.table.pressed(back)
+    place.table.press(back)
     place.table.step()
     look(stranger, strays, "the pad's seat is open", "/seat/south", "/")
     place.table.hand_in(Seat.NORTH, moment, "III")

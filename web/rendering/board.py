@@ -390,11 +390,28 @@ class _Sketch:
     # ---- what happened ----
 
     def bounces(self) -> str:
-        """Draw a bar at every edge that refused a move in the step that is shown."""
-        events = [(event.square, event.edge) for event in self.scene.events]
-        return "".join(
-            self._bounce(Square.parse(square), edge) for square, edge in events if square and edge
-        )
+        """Draw a bar at every edge that refused a move, and on a square that several wanted all of them, faint."""
+        refused = [
+            (Square.parse(event.square), event.edge)
+            for event in self.scene.events
+            if event.square and event.edge
+        ]
+        wanted = [square.shifted(*edge) for square, edge in refused]
+        ghosts = [
+            self._ghost(*way)
+            for way, target in zip(refused, wanted, strict=True)
+            if wanted.count(target) > 1
+        ]
+        return "".join(ghosts + [self._bounce(*way) for way in refused])
+
+    def _ghost(self, square: Square, edge: tuple[int, int]) -> str:
+        """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
+        x, y = self.centre(square)
+        across, down = self.way(edge)
+        piece = self._stack(square, self.scene.layout.get(square, ())[-1:], "ghost")
+        far = self.pitch - 18
+        to = f"{x + far * across:g} {y + far * down:g}"
+        return f'<g transform="translate({to}) scale(.5) translate({-x:g} {-y:g})">{piece}</g>'
 
     def shots(self) -> str:
         """Draw the lines of fire of the step that is shown. They lie under the pieces."""

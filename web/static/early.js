@@ -1,12 +1,14 @@
 // Runs before anything else on a page; no module, so that it is there first.
 
 // Nothing new under the finger: a key that comes, goes on to mean something else, or moves to where another key was or
-// under the last tap, rests for a moment. It looks as always; a tap meanwhile does nothing.
+// under the last tap, rests for a moment. It looks as always; a tap meanwhile does nothing. Another key under the finger
+// rests longer: whoever taps twice does so within a second.
 (() => {
   const REST_MS = 700;
+  const UNDER_MS = 1100;
   const TAP_MS = 2000; // how long the place of a tap counts
   const MOVED_PX = 8;
-  const KEYS = ':is(.key, .whole, button.row, a.code):not(.off, :disabled, span)';
+  const KEYS = ':is(.key, .whole, button.wkey, .is-key, .as-key, a.code):not(.off, :disabled, span)';
   const CLOCKS = '[data-time], [data-limit], [data-run]';
   let seen = [];
   let tap = { at: -Infinity, x: 0, y: 0 };
@@ -32,6 +34,8 @@
     const isUnder = now - tap.at < TAP_MS && isInside(tap, fresh.rect);
     const same = seen.find(each => each.meaning === fresh.meaning && meets(each.rect, fresh.rect));
     if (same && (same.text === fresh.text || !isUnder)) return same.since;
+    const isOther = !seen.some(({ key }) => key === fresh.key);
+    if (isUnder && isOther) return now + UNDER_MS - REST_MS;
     if (same || isUnder || fresh.isAsked) return now;
     return seen.some(each => meets(each.rect, fresh.rect)) ? now : -Infinity;
   }

@@ -450,7 +450,7 @@ export function silence() {
       running.push(card.animate({ background: [BACK, BACK], color: ['transparent', 'transparent'] }, delay + duration / 2));
     }
     const plain = (each, timing) => {
-      const { color } = getComputedStyle(each.parentElement);
+      const { color } = getComputedStyle(each.closest('.comes-to') ?? each.parentElement);
       running.push(each.animate([{ background: 'transparent', color }, { background: 'transparent', color }], timing));
     };
     for (const total of document.querySelectorAll('.greater [data-turn]')) plain(total, landing(Number(total.dataset.turn) + 1));
@@ -481,9 +481,14 @@ export function silence() {
     }
     let end = board();
     if (!isSummed) end += sums(end);
-    // What came of it is told by a cut, once all has lain still for a moment.
+    // What came of it is told by a cut, once all has lain still for a moment. The sign says until then what is on.
     for (const told of document.querySelectorAll('[data-drama]')) {
-      running.push(told.animate([{ opacity: 0 }, { opacity: 0 }], end + STILL_MS));
+      const isSign = told.dataset.meanwhile !== undefined;
+      const hidden = isSign ? { color: 'transparent' } : { opacity: 0 };
+      const rest = told.animate([hidden, hidden], end + STILL_MS);
+      told.classList.toggle('meanwhile', isSign);
+      rest.onfinish = () => told.classList.remove('meanwhile');
+      running.push(rest);
     }
   }
 

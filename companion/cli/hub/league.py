@@ -43,7 +43,7 @@ def add_league(parts: argparse._SubParsersAction[argparse.ArgumentParser], folde
         )
         if numbered:
             subparser.add_argument("tournament", type=int, metavar="N", help="its number")
-        subparser.set_defaults(run=lambda options: _done(run, options))
+        subparser.set_defaults(run=lambda options: _run_and_exit(run, options))
         return subparser
 
     _add_making(command)
@@ -142,7 +142,7 @@ def _add_export(parts: Any, folder: Path) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    for tournament in _asked(options, "/tournaments.json"):
+    for tournament in _ask(options, "/tournaments.json"):
         state = f"round {tournament['paired']}" if tournament["paired"] else "not begun"
         if tournament["over"]:
             state = "over"
@@ -156,7 +156,7 @@ def _new(options: argparse.Namespace) -> None:
         "name": options.name, "game": options.game, "system": options.system, "rounds": str(options.rounds),
         "minutes": str(options.minutes), "team_size": str(options.team_size),
     }  # fmt: skip
-    tournament = _asked(options, "/api/hub/tournaments", {"given": fields})
+    tournament = _ask(options, "/api/hub/tournaments", {"given": fields})
     number = tournament["tournament"]
     print(f"Tournament {number} is made. Now:  companion hub tournament enter {number} NAME")
 
@@ -187,7 +187,7 @@ def _move(options: argparse.Namespace) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    tournament = _asked(options, f"/tournament/{options.tournament}.json?round={options.round}")
+    tournament = _ask(options, f"/tournament/{options.tournament}.json?round={options.round}")
     if options.json:
         print(json.dumps(tournament, ensure_ascii=False))
     else:
@@ -205,13 +205,13 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _done(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+def _run_and_exit(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     run(options)
     return 0
 
 
 def _do(options: argparse.Namespace, what: str, **given: str) -> Any:
-    return _asked(
+    return _ask(
         options, f"/api/hub/tournament/{options.tournament}", {"given": {"do": what, **given}}
     )
 
@@ -258,7 +258,7 @@ def _points(points: float) -> str:
 # ---- the hub that runs here ------------------------------------------------------------------------------------------
 
 
-def _asked(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> Any:
+def _ask(options: argparse.Namespace, path: str, body: Mapping[str, Any] | None = None) -> Any:
     return json.loads(_text(options, path, body))
 
 

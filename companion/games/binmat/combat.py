@@ -457,9 +457,11 @@ def stages_of(
     if traps:
         place = events.index(traps.events[-1]) + 1
         headlines = tuple(Headline(event.text, "sums") for event in traps.events)
-        stages = [Stage(title, {}, tuple(events[:place]), None, headlines=headlines)]
+        taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
+        cards = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
+        stages = [Stage(title, {}, tuple(events[:place]), None, cards, headlines=headlines)]
         events = events[place:]
-    tallies = next((step.tallies for step in combat.steps if step.tallies), ())
+    tallies = next((step.tallies for step in combat.steps if step.tallies), _cards_of(combat.fight))
     lost = {
         Seat.SOUTH: combat.fight.defender,
         Seat.NORTH: () if combat.damage else combat.fight.attacker,
@@ -475,6 +477,15 @@ def stages_of(
         else Headline(_headline(combat, lane), "sums")
     )
     return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
+
+
+def _cards_of(fight: Fight) -> tuple[Tally, ...]:
+    """Return the cards of both stacks for the screen, where they come to no sum."""
+    stacks = {ATTACKER: fight.attacker, DEFENDER: fight.defender}
+    return tuple(
+        Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
+        for seat, stack in stacks.items()
+    )
 
 
 def _headline(combat: Combat, lane: int | None) -> str:

@@ -58,7 +58,7 @@ class Pads:
             Phase.OVER: {(PadKey.READY, False): self._play_again},
         }
 
-    def pressed(self, press: Press) -> None:
+    def press(self, press: Press) -> None:
         """Take a key that went down, or is held."""
         try:
             if press.is_long:
@@ -71,7 +71,7 @@ class Pads:
             if not press.held and not self._draw_keys.has_both(press.seat):
                 self._refuse(press.seat)
 
-    def released(self, press: Press) -> None:
+    def release(self, press: Press) -> None:
         """Take the key of a press that was let go."""
         self._draw_keys.release(press)
 

@@ -57,7 +57,7 @@ class TimedTable:
         moment = self.table.ready()
         self._seen.clear()
         begun_s = time.perf_counter()
-        table.pressed(Press(Seat.SOUTH, PadKey("up"), time.monotonic()))
+        table.press(Press(Seat.SOUTH, PadKey("up"), time.monotonic()))
         if not self._seen.wait(_LATE_S):
             raise RuntimeError("a key lights no lamp")
         self.lamps_ms.append((time.perf_counter() - begun_s) * 1000)

@@ -356,6 +356,22 @@ def test_combat_comes_in_stages_that_tell_everything() -> None:
     assert [tally.worth for tally in step.stages[1].tallies] == ["power 3", "power 2"]
 
 
+@pytest.mark.parametrize(
+    ("attack", "defence", "shown"),
+    [
+        ("8^ @^", "4& 3&", {"8^": False, "@^": False, "4&": False, "3&": True}),
+        ("?^ 8^", "4& 3&", {"?^": True, "8^": True, "4&": False, "3&": False}),
+    ],
+)
+def test_traps_and_bounces_show_the_cards_and_cross_what_goes(
+    attack: str, defence: str, shown: dict[str, bool]
+) -> None:
+    stage = play(at(start(), 2, attack=attack, defence=defence), "c2").stages[0]
+    cards = {text: text in tally.lost for tally in stage.tallies for text, _ in tally.parts}
+    assert cards == shown
+    assert not any(tally.total for tally in stage.tallies)
+
+
 # ---- the worked example, what is said, and JSON ----------------------------------------------------------------
 
 

@@ -204,9 +204,12 @@ def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None
         for play in plays(at("F@d4", "R@d5", "a9")).values()
         if play.touches[1:] == (Square.parse("d6"),)
     ]
-    met = [" ".join(map(str, play.meets)) for play in ways]
-    assert met[0] == ""
-    assert set(met[1:]) == {"d5"}
+    assert [(play.text, " ".join(map(str, play.meets))) for play in ways] == [
+        ("d4-c4-c5-c6-d6", ""),
+        ("d4-d5-d6", "d5"),  # who loses to d5 is left on d4, c5 or e5
+        ("d4-c4-c5-d5-d6", "d5"),
+        ("d4-e4-e5-d5-d6", "d5"),
+    ]
 
 
 def test_of_passes_and_kicks_kicks_alone_have_a_key() -> None:

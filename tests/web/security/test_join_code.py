@@ -59,7 +59,7 @@ def test_one_code_gets_one_phone_into_both_seats(cafe: Place) -> None:
 
 def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
-    cafe.table.pressed(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
+    cafe.table.press(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
     cafe.table.step()
     phone = stranger(cafe)
     assert 'id="code"' in page_of(phone, "/seat/south")
