@@ -18,11 +18,11 @@ OLD_MODULES = {
     "house", "furnish", "seen", "beside", "plain", "described", "refusals", "guard", "gate", "limits", "passing",
     "desk", "watch", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
     "settling", "squares", "closer", "litter", "finding", "things", "trouble", "truth", "sight", "weak", "eye", "told",
-    "past", "care", "manners", "standing", "door", "hands", "outside", "retelling",
+    "past", "care", "manners", "standing", "door", "hands", "outside", "retelling", "wishes",
 }  # fmt: skip
 OLD_CLASSES = {
     "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground", "Retelling",
+    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground", "Retelling", "Wishes", "Space",
 }  # fmt: skip
 OLD_FUNCTIONS = {
     "furnish",

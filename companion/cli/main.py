@@ -334,12 +334,12 @@ def _selfplay(options: argparse.Namespace) -> int:
 
 
 def _check_game(name: str) -> int:
-    from companion.tools.selfplay.check import faults_of, wishes_of  # noqa: PLC0415
+    from companion.tools.selfplay.check import faults_of, missing_parts  # noqa: PLC0415
 
     faults = faults_of(name)
     for fault in faults:
         print(f"wrong  {fault}")
-    for wish in () if faults else wishes_of(name):
+    for wish in () if faults else missing_parts(name):
         print(f"may    {wish}")
     if not faults:
         print(f"The game “{name}” can be played.")

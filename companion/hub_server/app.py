@@ -13,13 +13,13 @@ from companion.core.config import WebSettings
 from companion.core.network import bracketed, from_here, host_key_text, page_urls
 from companion.core.ports import Closeable
 from companion.hub.pairing import Pair
+from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
 from companion.hub_server.listener import HubListener
 from companion.hub_server.members import Members, Rights
 from companion.hub_server.nats_server import NatsServer, NatsSettings
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
-from companion.hub_server.wishes import Wishes
 from companion.league.league import League
 from companion.league.league_file import LeagueFile
 from web.hub.app import HubSite, create_hub_app
@@ -79,17 +79,17 @@ class Hub(Closeable):
             file = LeagueFile(settings.folder)
             self._stack.callback(file.close)
             self.league = League(file, clock, self.room.free_tables, self.room.change)
-            wishes = Wishes(self.folder, self.room, self.league, clock, self.store.command)
+            desired = DesiredState(self.folder, self.room, self.league, clock, self.store.command)
             forget = (
                 self.pairs.forget,
-                wishes.forget,
+                desired.forget,
                 lambda _: self._rights.keep(),
                 self.store.forget,
             )
             self.members = Members(
                 self.folder,
                 self.room,
-                wishes,
+                desired,
                 self._rights,
                 servers=(
                     f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",
@@ -97,7 +97,7 @@ class Hub(Closeable):
                 forget=(*forget, self.room.remove),
             )
             self.listener = HubListener(
-                self.members, wishes, room=self.room, league=self.league, pairs=self.pairs
+                self.members, desired, room=self.room, league=self.league, pairs=self.pairs
             )
             self._open(known, clock)
         except BaseException:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from companion.hub.pairing import Pair
+from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.members import Members
 from companion.hub_server.pairs import PairKeeper
-from companion.hub_server.wishes import Wishes
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, PublicState
 from web.hub.room import Room
@@ -34,10 +34,16 @@ class HubListener:
     """Hands it to whom it concerns, in the store's thread. Every call is quick."""
 
     def __init__(
-        self, members: Members, wishes: Wishes, *, room: Room, league: League, pairs: PairKeeper
+        self,
+        members: Members,
+        desired: DesiredState,
+        *,
+        room: Room,
+        league: League,
+        pairs: PairKeeper,
     ) -> None:
         self._members = members
-        self._wishes = wishes
+        self._desired = desired
         self._room = room
         self._league = league
         self._pairs = pairs
@@ -102,7 +108,7 @@ class HubListener:
         """Do what is due."""
         self._room.step()
         self.when_round()
-        self._wishes.step()
+        self._desired.step()
 
     def keep(self) -> None:
         """Keep how far tables were followed."""

@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from companion.hub.commands import HubCommand
+from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import HubFile, HubFolder, KnownTable
 from companion.hub_server.nats_server import NatsServer, TableKey, accounts_text
-from companion.hub_server.wishes import Wishes
 from web.hub.host import Joined
 from web.hub.room import Room, RoomTable
 
@@ -30,7 +30,7 @@ class Members:
         self,
         folder: HubFolder,
         room: Room,
-        wishes: Wishes,
+        desired: DesiredState,
         rights: Rights,
         *,
         servers: Sequence[str],
@@ -38,7 +38,7 @@ class Members:
     ) -> None:
         self._folder = folder
         self._room = room
-        self._wishes = wishes
+        self._desired = desired
         self._rights = rights
         self._servers = tuple(servers)
         self._forget = tuple(forget)
@@ -90,13 +90,13 @@ class Members:
         """Tell a table that somebody is coming, or that it is done."""
         table = self._room.table(number)
         if table is not None:
-            self._wishes.tell(table.id, HubCommand(staff=words))
+            self._desired.tell(table.id, HubCommand(staff=words))
         return table is not None
 
     def close_tables(self, numbers: Sequence[int], is_closed: bool) -> bool:
         """Let no game begin at these tables any more, or let games begin again."""
         tables = [self._alter(number, closed=is_closed) for number in numbers]
-        self._wishes.hurry()
+        self._desired.repeat_soon()
         return all(tables)
 
     def change_settings(self, numbers: Sequence[int], typed: Mapping[str, str]) -> bool:
@@ -107,7 +107,7 @@ class Members:
         tables = [table.id for number in numbers if (table := self._room.table(number))]
         if len(tables) < len(numbers):
             return False
-        self._wishes.ask(tables, typed)
+        self._desired.ask(tables, typed)
         return True
 
     def use_delay(self, delay_s: float) -> None:

@@ -22,7 +22,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import joined, listed, say
 from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_back, give_way
-from companion.storage.disk_space import Space
+from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -61,7 +61,7 @@ class Housekeeping(Closeable):
         kept: KeptGames,
         clock: Clock,
         settings: HistorySettings,
-        space: Space | None = None,
+        space: DiskSpace | None = None,
     ) -> None:
         self._table = table
         self._journal, self._history, self._album = journal, history, album = (
@@ -71,7 +71,7 @@ class Housekeeping(Closeable):
         )
         self._clock = clock
         self.settings = settings
-        self.space = space or Space(journal.path)
+        self.space = space or DiskSpace(journal.path)
         journal.database.on_full = self.space.give_up
         album.has_room = history.has_room = lambda: self.space.has_room
         self._told = ""

@@ -36,7 +36,7 @@ def free_bytes(folder: Path) -> int:
     return status.f_bavail * status.f_frsize
 
 
-class Space:
+class DiskSpace:
     """The room beside one journal. `look` is called now and then, `give_up` by whoever finds the disk full.
 
     Any thread may call. `free` answers the free bytes of a folder.

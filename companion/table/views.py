@@ -140,7 +140,8 @@ def _timed_headline(live: TableState) -> TimedHeadline | None:
 
 def _last_layout(session: Session) -> Layout:
     """Return what lay on the board before a piece left it for good, with the end of the game."""
-    layouts = (stage.expected for stage in reversed(session.stages))
+    layouts = [stage.expected for stage in reversed(session.stages)]
+    layouts.append(session.before.board if session.before else None)
     return next((layout for layout in layouts if layout), {})
 
 

@@ -25,7 +25,7 @@ from companion.core.config import HistorySettings
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
 from companion.maintenance.housekeeping import QUIET_S, Housekeeping, KeptGames
-from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, Space
+from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 
@@ -56,7 +56,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
         assert "disk is full" in told.devices.notices[0]
         kept = journal.restore()
         assert bool(kept.sealed) == (told.own.sealed is not None), "what is shown is what is kept"
-        space = Space(journal.path, free=lambda _: 10**9)
+        space = DiskSpace(journal.path, free=lambda _: 10**9)
         space.look()
 
         def give_up() -> bool:
@@ -75,7 +75,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_the_reserve_lets_the_game_g
 
 def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
     free = 10**9
-    space = Space(tmp_path / "journal.sqlite", free=lambda _: free)
+    space = DiskSpace(tmp_path / "journal.sqlite", free=lambda _: free)
 
     def level(megabytes: int) -> str:
         nonlocal free
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
     assert level(39) == DiskLevel.SHORT
     assert space.reserve.exists()
     assert (
-        Space(tmp_path / "no-folder" / "journal.sqlite", free=lambda _: 10**9).look()
+        DiskSpace(tmp_path / "no-folder" / "journal.sqlite", free=lambda _: 10**9).look()
         == DiskLevel.FULL
     )
 
@@ -188,7 +188,7 @@ def a_house(
             KeptGames(journal, history, album),
             clock,
             HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
-            space=Space(journal.path, free),
+            space=DiskSpace(journal.path, free),
         ) as house:
             yield played, house, album, history
 

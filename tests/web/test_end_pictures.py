@@ -11,6 +11,7 @@ from web_fixtures import open_place
 
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.table.session import Phase
 
 
 @pytest.mark.parametrize("turns", [3000, 5])
@@ -45,3 +46,20 @@ def test_only_the_winners_robot_smiles_and_only_at_the_end(tmp_path: Path) -> No
         page = place.browser().get("/").get_data(as_text=True)
         assert f'href="#{smile}"' in page
         assert f'href="#{GAMES["outbuffered"].sides[Seat.NORTH].cheering}"' not in page
+
+
+@pytest.mark.parametrize("first", ["SII", "ISI"])
+def test_a_board_that_nobody_can_set_up_any_more_is_shown_as_it_was(
+    tmp_path: Path, first: str
+) -> None:
+    """Who is hit cannot come back: the other stands on his start."""
+    with open_place(tmp_path) as place:
+        place.to_orders()
+        for orders in (("UUU", "UUI"), ("RRI", "III"), (first, "III")):
+            for seat, text in zip(Seat, orders, strict=True):
+                place.table.hand_in(seat, place.table.view().moment, text)
+            while (view := place.table.view()).phase is Phase.STAGES:
+                place.table.confirm("host", view.moment, view.turn.stage, force=True)
+        assert view.phase is Phase.OVER
+        assert "c4" in {str(square) for square in view.board.layout}
+        assert "c2" in {str(square) for square in view.board.layout}

@@ -35,7 +35,7 @@ def faults_of(name: str) -> tuple[str, ...]:
         return (f"It raises {type(error).__name__}: {error}.",)
 
 
-def wishes_of(name: str) -> tuple[str, ...]:
+def missing_parts(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that a game may have and this one has not."""
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))

@@ -28,8 +28,8 @@ AGAIN_S = 1.0
 """A table that does not follow what is wanted of it is told so often."""
 
 
-class Wishes:
-    """No game at a table, a tournament's next board, other settings.
+class DesiredState:
+    """What a hub wants of its tables: no game, a tournament’s next board, other settings.
 
     `send` takes a table and a command's bytes.
 
@@ -55,8 +55,8 @@ class Wishes:
         """Tell a table this once."""
         self._send(table, encoded_command(command))
 
-    def hurry(self) -> None:
-        """Tell what else is wanted with the next step."""
+    def repeat_soon(self) -> None:
+        """Tell what else is wanted again with the next step."""
         self._told_s = -AGAIN_S
 
     def ask(self, tables: Sequence[str], typed: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ class Wishes:
         self._folder.change(more)
         for table in tables:
             self._room.ask(table)
-        self.hurry()
+        self.repeat_soon()
 
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
