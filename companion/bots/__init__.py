@@ -41,8 +41,8 @@ def bot_for(game: str, seat: Seat, options: Mapping[str, Any], level: int, seed:
     from companion.games import game_named  # noqa: PLC0415
 
     if not knows(game):
-        known = ", ".join(name for name in _BOTS if knows(name))
-        raise Malformed(f"There is no opponent for {game[:60]}: known are {known}")
+        names = ", ".join(name for name in _BOTS if knows(name))
+        raise Malformed(f"There is no opponent for {game[:60]}: known are {names}")
     if level not in LEVELS:
         raise Malformed(f"There is no level {level}: known are {', '.join(map(str, LEVELS))}")
     game_named(game).options(options)

@@ -116,9 +116,11 @@ class ArenaBot(Bot):
         search = _Search(self._field, robots, self._side, self._strength.nodes)
         search.plan(self._strength, 0.0, Random(f"{self._seed}/{robots.turn}"))
         mine = [index for index, side in enumerate(robots.sides) if side == self._side]
-        given = dict(parse_orders(action).given)
+        orders_by_unit = dict(parse_orders(action).given)
         codes = tuple(
-            CODES.index(given[number]) if (number := robots.numbers[index]) in given else NOTHING
+            CODES.index(orders_by_unit[number])
+            if (number := robots.numbers[index]) in orders_by_unit
+            else NOTHING
             for index in mine
         )
         plan, better = search.judged(codes)
@@ -150,8 +152,8 @@ class _Search:
     def __init__(self, field: Field, robots: Robots, side: int, nodes: int) -> None:
         self.field, self.robots, self.left, self.nodes = field, robots, nodes, 0
         self.sign = 1.0 if side == 0 else -1.0
-        mine = [index for index, each in enumerate(robots.sides) if each == side]
-        theirs = [index for index, each in enumerate(robots.sides) if each != side]
+        mine = [index for index, owner in enumerate(robots.sides) if owner == side]
+        theirs = [index for index, owner in enumerate(robots.sides) if owner != side]
         self.units = (mine, theirs)
         self.plans: tuple[list[Codes], list[Codes]] = ([], [])
         self.table: dict[tuple[int, int], float] = {}
@@ -224,11 +226,11 @@ class _Search:
             plan, most = list(first), self._sum_against(first, replies)
             for unit, orders in enumerate(self._choices[0]):
                 for code in orders:
-                    kept, plan[unit] = plan[unit], code
+                    before, plan[unit] = plan[unit], code
                     if (total := self._sum_against(plan, replies)) > most:
                         most = total
                     else:
-                        plan[unit] = kept
+                        plan[unit] = before
             if most >= whole:
                 return tuple(plan)
         return None
@@ -266,22 +268,20 @@ class _Search:
         if not strength.rounds:
             reply = say("The other side’s robots are expected to stay where they are.")
         after = self.field.play(self.robots, self.joined(plan, theirs))
-        left = [0, 0]
+        points_left = [0, 0]
         for side, points in zip(after.sides, after.points, strict=True):
-            left[side == self.robots.sides[self.units[1][0]]] += points
-        told = say(
+            points_left[side == self.robots.sides[self.units[1][0]]] += points
+        words = say(
             "After that, this side has {own} hit points left and the other side {other}.",
-            own=left[0],
-            other=left[1],
+            own=points_left[0],
+            other=points_left[1],
         )
-        others = {each: self._against(0, each, mix) for each in self.plans[0] if each != plan}
+        others = {other: self._against(0, other, mix) for other in self.plans[0] if other != plan}
         second = max(others, key=others.__getitem__, default=plan)
         less = self._against(0, plan, mix) - others.get(second, 0.0)
-        differing = [
-            code if code != kept else None for code, kept in zip(second, plan, strict=True)
-        ]
+        differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
         scale = _A_GAME if strength.rounds else _A_GAME * strength.rashness
-        return reasons_of(reply, told, next_best(self._words(0, differing), less / scale))
+        return reasons_of(reply, words, next_best(self._words(0, differing), less / scale))
 
     def _words(self, who: int, plan: Sequence[int | None]) -> list[str]:
         """Return a side's orders in words. None is left out."""
@@ -311,7 +311,7 @@ class _Search:
         enemy."""
         robots, field = self.robots, self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - who]}
-        taken = {robots.places[index] for index in self.units[who]}
+        occupied = {robots.places[index] for index in self.units[who]}
         plan = []
         for index in self.units[who]:
             ahead = field.ahead[robots.places[index]]
@@ -324,10 +324,10 @@ class _Search:
             ways = [
                 (min(field.ways[place][foe] for foe in foes), way, place)
                 for way, place in enumerate(ahead)
-                if place >= 0 and place not in taken
+                if place >= 0 and place not in occupied
             ]
             if ways:
-                taken.add(min(ways)[2])
+                occupied.add(min(ways)[2])
             plan.append(min(ways)[1] if ways else DEFEND)
         return tuple(plan)
 
@@ -336,21 +336,21 @@ class _Search:
         field, robots = self.field, self.robots
         side, place = robots.sides[index], robots.places[index]
         foes = [
-            other for each, other in zip(robots.sides, robots.places, strict=True) if each != side
+            other for owner, other in zip(robots.sides, robots.places, strict=True) if owner != side
         ]
         # squares on which a hit can matter: enemies and where they can step
         near = {spot for foe in foes for spot in (foe, *field.ahead[foe])}
         if field.is_spawning(robots.turn):
             near.update(field.spawns[1 - side])
-        found = [DEFEND]
+        codes = [DEFEND]
         for way, target in enumerate(field.ahead[place]):
             if target >= 0:
-                found.append(way)
+                codes.append(way)
                 if target in near:
-                    found.append(4 + way)
+                    codes.append(4 + way)
         if any(spot in near for spot in field.around[place]):
-            found.append(DESTRUCT)
-        return tuple(found)
+            codes.append(DESTRUCT)
+        return tuple(codes)
 
     def _answer(self, who: int, mix: list[tuple[Codes, float]], sweeps: int) -> Codes:
         """Return the best plan that is found against a mixture, robot by robot, from the best plan
@@ -366,12 +366,12 @@ class _Search:
                         return tuple(plan)
                     if code == plan[unit]:
                         continue
-                    kept, plan[unit] = plan[unit], code
+                    before, plan[unit] = plan[unit], code
                     other = self._against(who, plan, mix)
                     if other > value + 1e-9:
                         value, changed = other, True
                     else:
-                        plan[unit] = kept
+                        plan[unit] = before
             if not changed:
                 break
         return tuple(plan)
@@ -448,7 +448,7 @@ def _next(gains: list[float], mix: list[float], regrets: list[float]) -> list[fl
 
 def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tuple[str, ...]:
     """Return why these orders, in sentences, the main thing first."""
-    told = []
+    reasons = []
     foes = {
         place
         for place, side in zip(robots.places, robots.sides, strict=True)
@@ -458,13 +458,13 @@ def _reasons(field: Field, robots: Robots, mine: list[int], plan: Codes) -> tupl
         (index, code - 4) for index, code in zip(mine, plan, strict=True) if 4 <= code < DEFEND
     ]
     if any(field.ahead[robots.places[index]][way] in foes for index, way in attacks):
-        told.append(say("This strikes where a robot of the other side stands now."))
+        reasons.append(say("This strikes where a robot of the other side stands now."))
     if any(field.ahead[robots.places[index]][way] not in foes for index, way in attacks):
-        told.append(say("This strikes where a robot of the other side is likely to go."))
+        reasons.append(say("This strikes where a robot of the other side is likely to go."))
     if DESTRUCT in plan:
-        told.append(say("A robot that is lost anyway takes others down with it."))
+        reasons.append(say("A robot that is lost anyway takes others down with it."))
     if DEFEND in plan:
-        told.append(say("A robot that can be hit from several sides shelters."))
-    if not told:
-        told.append(say("This closes in, so that several robots meet one."))
-    return tuple(told)
+        reasons.append(say("A robot that can be hit from several sides shelters."))
+    if not reasons:
+        reasons.append(say("This closes in, so that several robots meet one."))
+    return tuple(reasons)

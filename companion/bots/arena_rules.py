@@ -113,19 +113,21 @@ class Field:
         if self.is_spawning(robots.turn):
             for side, place in self._born(sides, at):
                 at[place] = len(places)
-                taken = {
-                    number for each, number in zip(sides, numbers, strict=True) if each == side
+                numbers_taken = {
+                    number for owner, number in zip(sides, numbers, strict=True) if owner == side
                 }
-                numbers.append(next(number for number in range(1, 9) if number not in taken))
+                numbers.append(
+                    next(number for number in range(1, 9) if number not in numbers_taken)
+                )
                 sides.append(side)
                 places.append(place)
                 points.append(self.options.hit_points)
                 orders.append(NOTHING)
         self._fire(sides, places, points, orders, at)
         rows = sorted(
-            (side, number, place, left)
-            for side, number, place, left in zip(sides, numbers, places, points, strict=True)
-            if left > 0
+            (side, number, place, hit_points)
+            for side, number, place, hit_points in zip(sides, numbers, places, points, strict=True)
+            if hit_points > 0
         )
         if not rows:
             return Robots((), (), (), (), robots.turn + 1)
@@ -151,24 +153,24 @@ class Field:
             if len(rivals) > 1:
                 for index in rivals:
                     del tries[index]
-        kept = [place for index, place in enumerate(places) if index not in tries]
-        for place in kept:  # it grows: who cannot enter keeps a place too
+        staying = [place for index, place in enumerate(places) if index not in tries]
+        for place in staying:  # it grows: who cannot enter keeps a place too
             for index in comers.get(place, ()):
                 if index in tries:
                     del tries[index]
-                    kept.append(places[index])
+                    staying.append(places[index])
         for index, target in tries.items():
             after[index] = target
         return after
 
     def _born(self, sides: Sequence[int], at: Mapping[int, int]) -> list[tuple[int, int]]:
         """Return the sides and places of the robots that appear."""
-        found = []
+        born = []
         for side, spawns in enumerate(self.spawns):
             room = self.options.max_robots - sides.count(side)
             free = [place for place in spawns if place not in at]
-            found += [(side, place) for place in free[: max(0, room)]]
-        return found
+            born += [(side, place) for place in free[: max(0, room)]]
+        return born
 
     def _fire(
         self,
@@ -238,11 +240,11 @@ class Field:
         near = weights.near * (1 + robots.turn / self.options.turns)
         if material * (1 if self.side == 0 else -1) > 0:
             near *= 0.4
-        for side, place, left in zip(robots.sides, robots.places, robots.points, strict=True):
+        for side, place, hit_points in zip(robots.sides, robots.places, robots.points, strict=True):
             sign = 1.0 if side == 0 else -1.0
             if foes := (self._beside[place] & masks[1 - side]).bit_count():
                 total += sign * weights.contact
-                if foes * attack >= left:
+                if foes * attack >= hit_points:
                     total -= sign * weights.doomed
             if side == self.side:
                 total -= sign * near * min(map(self.ways[place].__getitem__, enemies))

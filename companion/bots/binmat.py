@@ -81,9 +81,9 @@ class BinmatBot(Bot):
             self._remember(table_of(view, self._index)[0])
 
     def _remember(self, table: Table) -> None:
-        shown = cards_shown(table)
+        open_cards = cards_shown(table)
         self._held |= set(self._tops)
-        self._held -= shown
+        self._held -= open_cards
         self._tops = [
             deck[-1]
             for deck, is_open in zip(table.decks, table.are_open, strict=True)
@@ -120,12 +120,12 @@ class BinmatBot(Bot):
         if "lanes" not in view or action == choice.action:
             return Verdict(choice, 0.0)
         table, hidden = table_of(view, self._index)
-        known = {text_of(each): each for each in table.legal()}
-        if action not in known or not self._strength.deals:
+        by_text = {text_of(option): option for option in table.legal()}
+        if action not in by_text or not self._strength.deals:
             return Verdict(choice, None)
         best, tried, rng = (
-            known[choice.action],
-            known[action],
+            by_text[choice.action],
+            by_text[action],
             Random(f"{self._seed}/{table.left}/judge"),
         )
         better, deals, unseen = 0.0, sum(self._strength.deals), cards_unseen(table)
@@ -150,37 +150,37 @@ class BinmatBot(Bot):
 
         How many there were. And what they say for it.
         """
-        left, nodes = _apart(table, list(points))[: self._strength.tried], 0
-        scores = dict.fromkeys(left, 0.0)
-        order = {action: place for place, action in enumerate(left)}
+        candidates, nodes = _apart(table, list(points))[: self._strength.tried], 0
+        scores = dict.fromkeys(candidates, 0.0)
+        order = {action: place for place, action in enumerate(candidates)}
         unseen, done = cards_unseen(table), 0
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
                 deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
-                for action in left:
+                for action in candidates:
                     scores[action] += self._playout(deal.copy(), action, Random(seed))
                     nodes += 1
             done += round_deals
             judged = {
                 action: scores[action] / done + _PRIOR[self._index] * points[action]
-                for action in left
+                for action in candidates
             }
-            left.sort(key=lambda action: (-judged[action], order[action]))
-            second = left[1] if len(left) > 1 else None
+            candidates.sort(key=lambda action: (-judged[action], order[action]))
+            second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: the better half goes on
-            left = left[: max(1, (len(left) + 1) // 2)]
-            if len(left) == 1:
+            candidates = candidates[: max(1, (len(candidates) + 1) // 2)]
+            if len(candidates) == 1:
                 break
-        told = say(
+        words = say(
             "It was tried out in {games} games in which what is hidden was dealt at random.",
             games=done,
         )
         less = (
-            next_best([_words(second)], max(0.0, scores[left[0]] - scores[second]) / done)
+            next_best([_words(second)], max(0.0, scores[candidates[0]] - scores[second]) / done)
             if second
             else ""
         )
-        return left[0], nodes, reasons_of(told, less)
+        return candidates[0], nodes, reasons_of(words, less)
 
     def _playout(self, table: Table, action: Action, rng: Random) -> float:
         """Return how well a deal ends for this seat after an action, 0 to 1.
@@ -229,7 +229,7 @@ def _wins(deal: Table, action: Action, seat: int) -> bool:
 def _apart(table: Table, ranked: list[Action]) -> list[Action]:
     """Return the same without actions that differ in nothing but a suit, or in a lane where all is
     alike."""
-    seen, found = set(), []
+    keys, distinct = set(), []
     for action in ranked:
         letter, card, lane = action
         place: Any = lane
@@ -241,10 +241,10 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
                 tuple(table.decks[lane][-1:]),
                 len(table.discards[lane]),
             )
-        if (key := (letter, card[:1], place)) not in seen:
-            seen.add(key)
-            found.append(action)
-    return found
+        if (key := (letter, card[:1], place)) not in keys:
+            keys.add(key)
+            distinct.append(action)
+    return distinct
 
 
 # ---- rules of thumb -------------------------------------------------------------------------------------------------
@@ -335,10 +335,10 @@ def attacker_move(table: Table, rng: Random) -> Action:
     weights = []
     for lane in LANES:
         wall, mine = table.defence[lane], table.attack[lane]
-        left = _left_in(table, lane) + len(wall)
-        weight = 1 + 6 / (left + 1)
+        cards_left = _left_in(table, lane) + len(wall)
+        weight = 1 + 6 / (cards_left + 1)
         weights.append(weight + 0.4 * random() - 0.12 * len(wall))
-        if not wall and left:
+        if not wall and cards_left:
             worth = weight + room + 0.3 * random()
             if worth > most:
                 best, most = ("d", "", lane), worth
@@ -347,7 +347,7 @@ def attacker_move(table: Table, rng: Random) -> Action:
             theirs = _wall_power(table, lane, random)
             if strength >= theirs:
                 damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
-                if damage > left:
+                if damage > cards_left:
                     return ("c", "", lane)
                 worth = weight * damage + 0.3 * random()
                 if worth > most:
@@ -374,8 +374,8 @@ def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | 
     """Return the first card of the one or two that bring most a turn in a lane, the combat
     included, and how much."""
     wall, mine = table.defence[lane], table.attack[lane]
-    left = _left_in(table, lane) + len(wall)
-    weight, theirs = 1 + 6 / (left + 1), _wall_power(table, lane, rng.random)
+    cards_left = _left_in(table, lane) + len(wall)
+    weight, theirs = 1 + 6 / (cards_left + 1), _wall_power(table, lane, rng.random)
     before = sum([WORTH[card] for card in mine])
     # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1
@@ -385,14 +385,14 @@ def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | 
         strength = power_of(before + worth)
         if strength >= theirs:
             damage = strength - less
-            value = _SURE if damage > left else weight * damage / 2
+            value = _SURE if damage > cards_left else weight * damage / 2
             if value > most:
                 best, most = card, value
         for _, other in cards[:index]:
             strength = power_of(before + worth + other)
             if strength >= theirs:
                 damage = strength - less
-                value = _SURE if damage > left else weight * damage / 3
+                value = _SURE if damage > cards_left else weight * damage / 3
                 if value > most:
                     best, most = card, value
     return best, most

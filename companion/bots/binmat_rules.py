@@ -115,28 +115,28 @@ class Table:
         """Return all legal actions of the seat on turn, the pass last."""
         is_attacker, hand = self.acts == ATTACKS, self.hands[self.acts]
         piles = bool(self.attacker_deck or self.attacker_discard)
-        found: list[Action] = []
+        actions: list[Action] = []
         for lane in LANES:
             if self.can_draw(lane) if is_attacker else self.decks[lane] or self.discards[lane]:
-                found.append(("d", "", lane))
+                actions.append(("d", "", lane))
         if is_attacker and piles:
-            found.append(("d", "", ATTACKER_PILE))
+            actions.append(("d", "", ATTACKER_PILE))
         ways = {
             value: [self.faces(lane, value) for lane in LANES]
             for value in {card[0] for card in hand}
         }
-        found += [
+        actions += [
             (face, card, lane) for card in hand for lane in LANES for face in ways[card[0]][lane]
         ]
         if is_attacker or not self.is_hackmud:
             for lane in LANES:
                 if self.attack[lane] or (self.is_hackmud and self.defence[lane]):
-                    found.append(("c", "", lane))
+                    actions.append(("c", "", lane))
         if self.is_hackmud and not is_attacker:
-            found += [("x", card, lane) for card in hand for lane in LANES]
+            actions += [("x", card, lane) for card in hand for lane in LANES]
         elif self.is_hackmud and piles:
-            found += [("x", card, ATTACKER_PILE) for card in hand]
-        return [*found, PASS]
+            actions += [("x", card, ATTACKER_PILE) for card in hand]
+        return [*actions, PASS]
 
     # ---- what an action does ----------------------------------------------------------------------------------------
 
@@ -312,8 +312,8 @@ def table_of(view: Mapping[str, Any], seat: int) -> tuple[Table, list[Hidden]]:
         table.are_open[lane], table.is_up[lane] = plain["deck_open"], plain["defender_open"]
         table.discards[lane] = list(plain["discard"])
         table.defence[lane], table.attack[lane] = list(plain["defender"]), list(plain["attacker"])
-        shown = zip(plain["attacker"], plain["attacker_open"], strict=True)
-        table.attack_up |= {card for card, is_open in shown if is_open}
+        attackers = zip(plain["attacker"], plain["attacker_open"], strict=True)
+        table.attack_up |= {card for card, is_open in attackers if is_open}
     table.attacker_deck = view["attacker_deck"][::-1]
     table.attacker_discard = list(view["attacker_discard"])
     table.hands = (list(view["hands"]["south"]), list(view["hands"]["north"]))
@@ -340,8 +340,8 @@ def cards_shown(table: Table) -> set[str]:
 
 def cards_unseen(table: Table) -> list[str]:
     """Return every card that lies face down or is in the other hand."""
-    shown = cards_shown(table)
-    return [card for card in DECK if card not in shown]
+    open_cards = cards_shown(table)
+    return [card for card in DECK if card not in open_cards]
 
 
 def dealt(
@@ -351,16 +351,16 @@ def dealt(
 
     Those `held` are with the opponent.
     """
-    known: list[str] = []
+    known_cards: list[str] = []
     others: list[str] = []
     for card in unseen:
-        (known if card in held else others).append(card)
+        (known_cards if card in held else others).append(card)
     rng.shuffle(others)
-    rng.shuffle(known)
+    rng.shuffle(known_cards)
     slots = [slot for slot in hidden if slot.is_theirs]
     rng.shuffle(slots)
     rest = [slot for slot in hidden if not slot.is_theirs]
-    cards = known + others
+    cards = known_cards + others
     for slot, card in zip(slots + rest, cards, strict=False):
         slot.cards[slot.place] = card
     copy = table.copy()

@@ -98,9 +98,9 @@ def bot_command(game: str, level: int, seed: int) -> list[str]:
 def _environment() -> dict[str, str]:
     """Return what a child is told of its surroundings: where programs are, and what makes it the
     same at every start."""
-    kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV") if name in os.environ}
+    variables = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV") if name in os.environ}
     return {
-        **kept,
+        **variables,
         "LANG": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -141,16 +141,16 @@ class BotProcess:
 
     def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
         """Begin a game in that seat. `deadline_s` is how long the answer may take."""
-        said = self._ask({"new": {"seat": seat, "options": dict(options)}}, _ready, deadline_s)
-        if not said.ready:
+        answer = self._ask({"new": {"seat": seat, "options": dict(options)}}, _ready, deadline_s)
+        if not answer.ready:
             self._fail("is not ready")
 
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
     ) -> None:
         """Show what a turn has brought: the seat's view after it, and its events."""
-        said = self._ask({"see": {"view": view, "events": list(events)}}, _ok, deadline_s)
-        if not said.ok:
+        answer = self._ask({"see": {"view": view, "events": list(events)}}, _ok, deadline_s)
+        if not answer.ok:
             self._fail("did not take what it was shown")
 
     def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
@@ -158,15 +158,15 @@ class BotProcess:
 
         Whether the rules allow it is for the caller to check.
         """
-        said = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
-        return self._choice(said)
+        answer = self._ask({"choose": {"view": view}}, _chosen, deadline_s)
+        return self._choice(answer)
 
     def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
         """Return how good an action for this view is, and what would have been better."""
-        said = self._ask({"judge": {"view": view, "action": action}}, _judged, deadline_s)
-        if said.loss is not None and not 0 <= said.loss <= 1:
+        answer = self._ask({"judge": {"view": view, "action": action}}, _judged, deadline_s)
+        if answer.loss is not None and not 0 <= answer.loss <= 1:
             self._fail("answered nonsense")
-        return Verdict(self._choice(said), said.loss)
+        return Verdict(self._choice(answer), answer.loss)
 
     def _choice(self, said: _Chosen) -> Choice:
         if not 0 < len(said.action) <= _MAX_ACTION:
@@ -238,11 +238,11 @@ class BotProcess:
 
     def _write(self, line: bytes, ends_s: float, deadline_s: float) -> None:
         pipe = _pipe(self.child.stdin)
-        left = memoryview(line)
-        while left:
+        remaining = memoryview(line)
+        while remaining:
             self._wait_for(pipe, select.POLLOUT, ends_s, deadline_s)
             try:
-                left = left[os.write(pipe, left[:_CHUNK]) :]
+                remaining = remaining[os.write(pipe, remaining[:_CHUNK]) :]
             except BlockingIOError:
                 continue
             except OSError:
@@ -308,7 +308,7 @@ def _shown(reason: str) -> str:
     """Return a program's words in one line, without what cannot be shown or turns the writing
     round."""
     return " ".join(
-        "".join(each for each in reason if each.isspace() or is_printable(each)).split()
+        "".join(letter for letter in reason if letter.isspace() or is_printable(letter)).split()
     )
 
 

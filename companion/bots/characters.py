@@ -39,13 +39,13 @@ def cast(engines: Iterable[str]) -> tuple[Character, ...]:
     >>> [character.name for character in cast(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']
     """
-    known = {character.name: character for character in CHARACTERS}
+    by_name = {character.name: character for character in CHARACTERS}
     for engine in engines:
         name, _, text = engine.partition("=")
         with suppress(ValueError):  # an open quotation mark
             command = tuple(shlex.split(text))
-            known.setdefault(
+            by_name.setdefault(
                 name.strip(),
                 Character(name.strip(), 0, say("an external engine"), "laptop", command),
             )
-    return tuple(known.values())
+    return tuple(by_name.values())

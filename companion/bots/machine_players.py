@@ -261,22 +261,26 @@ class _MachinePlayer:
 
     def _knowing(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
         """Return the process, told of every turn up to this one. Raises `BotFailure`."""
-        told = self._told
-        is_new = told is None or (told.number, told.name, told.game) != (
+        known_turn = self._told
+        is_new = known_turn is None or (known_turn.number, known_turn.name, known_turn.game) != (
             turn.number,
             turn.name,
             turn.game,
         )
-        if not is_new and told is not None and turn.events[: len(told.events)] != told.events:
+        if (
+            not is_new
+            and known_turn is not None
+            and turn.events[: len(known_turn.events)] != known_turn.events
+        ):
             is_new = True  # a turn that it knows was taken back
         if is_new or self._process is None:
             self.close()
             self._process = process = self._casting.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
-            told = None
-        seen = len(told.events) if told else 0
-        if len(turn.events) > seen:
-            fresh = [event for events in turn.events[seen:] for event in events]
+            known_turn = None
+        count = len(known_turn.events) if known_turn else 0
+        if len(turn.events) > count:
+            fresh = [event for events in turn.events[count:] for event in events]
             self._process.see(turn.view, fresh, deadline_s)
         self._told = turn
         return self._process

@@ -49,8 +49,8 @@ def give_way(pid: int, memory_bytes: int) -> None:
         with contextlib.suppress(OSError):
             nice = os.getpriority(os.PRIO_PROCESS, pid)
             # size, SCHED_OTHER, flags, nice, priority, slice, deadline, period
-            wanted = struct.pack("=IIQiIQQQ", 48, 0, 0, nice, 0, SLICE_NS, 0, 0)
-            ctypes.CDLL(None).syscall(call, pid, wanted, 0)
+            attributes = struct.pack("=IIQiIQQQ", 48, 0, 0, nice, 0, SLICE_NS, 0, 0)
+            ctypes.CDLL(None).syscall(call, pid, attributes, 0)
     for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_NPROC, MAX_TASKS)):
         with contextlib.suppress(OSError, ValueError):
             resource.prlimit(pid, limit, (most, most))

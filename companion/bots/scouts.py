@@ -114,10 +114,10 @@ class ScoutsBot(Bot):
         search = _Search(self._ground(position), position.seat, self._left)
         squares = [1 << NUMBERS[name] for name in _SQUARE.findall(action)]
         if not position.due:
-            kept, best, tried = (
+            passing, best, tried = (
                 search.laid(position, self._covered(text)) for text in (".", choice.action, action)
             )
-            return Verdict(choice, _share(max(kept, best) - tried))
+            return Verdict(choice, _share(max(passing, best) - tried))
         best_turn = search.best(position, self._strength)
         if best_turn is None or len(squares) < 2:
             return Verdict(choice, None)
@@ -221,15 +221,15 @@ class _Search:
     def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
         """Return the first of these turns, looked at one ply deeper than the widths tell, the best
         first."""
-        found, alpha = [], -inf
+        ranked, alpha = [], -inf
         for _, plays, after in turns[: widths[0]]:
             first = self.terrain.value(after, self.seat)
             bored = _BOREDOM * self.left.get(after, 0)
             # negamax: the value is seen by the side that plays next
             score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
-            found.append((score, plays, after))
+            ranked.append((score, plays, after))
             alpha = max(alpha, score)
-        return sorted(found, key=_worth_of, reverse=True)
+        return sorted(ranked, key=_worth_of, reverse=True)
 
     def _turns(
         self, node: Node, seat: int, value: float, due: int = 2, played: int = 0
@@ -240,14 +240,14 @@ class _Search:
         """
         self.nodes += 1
         terrain = self.terrain
-        found: list[Turn] = []
+        turns: list[Turn] = []
         for worth, origin, target in terrain.moves(node, seat, played):
             after = masks_after(node, seat, origin, target)
             if worth >= WIN:
                 return [(WIN, ((origin, target),), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
             if not seconds:
-                found.append((value + worth, ((origin, target),), after))
+                turns.append((value + worth, ((origin, target),), after))
             for worth_too, start, end in seconds:
                 if worth_too >= WIN:
                     return [
@@ -257,9 +257,9 @@ class _Search:
                             masks_after(after, seat, start, end),
                         )
                     ]
-                found.append((value + worth + worth_too, ((origin, target), (start, end)), after))
-        found.sort(key=_worth_of, reverse=True)
-        return _completed(found, seat)
+                turns.append((value + worth + worth_too, ((origin, target), (start, end)), after))
+        turns.sort(key=_worth_of, reverse=True)
+        return _completed(turns, seat)
 
     def _turn(
         self,
@@ -326,8 +326,8 @@ class _Search:
         zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
         best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
         # only rocks beside a scout with intel can stop it
-        near = [laid for laid in rock_placings(position) if laid[1] & zone]
-        for kind, covered in sorted(near, key=lambda laid: -(laid[1] & zone).bit_count())[
+        near = [placing for placing in rock_placings(position) if placing[1] & zone]
+        for kind, covered in sorted(near, key=lambda placing: -(placing[1] & zone).bit_count())[
             :_ROCKS_TRIED
         ]:
             search = _Search(self.terrain.with_stone(covered), self.seat, self.left)
@@ -366,19 +366,19 @@ class _Search:
     ) -> tuple[str, ...]:
         """Return why this turn, in sentences, the main thing first."""
         worth, _, node = turn
-        before, told = position[:6], []
+        before, words = position[:6], []
         if worth >= _SURE:
-            told.append(say("This brings intel home."))
+            words.append(say("This brings intel home."))
         elif worth <= -_SURE:
-            told.append(say("Nothing stops the other side’s scout any more: this is a last try."))
+            words.append(say("Nothing stops the other side’s scout any more: this is a last try."))
         if node[3].bit_count() > before[3].bit_count():
-            told.append(say("This buries a scout of the other side."))
+            words.append(say("This buries a scout of the other side."))
         if rock is not None:
-            told.append(say("The rock blocks the way home of a scout with intel."))
+            words.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
-            told.append(say("This gathers intel."))
+            words.append(say("This gathers intel."))
         return (
-            *told,
+            *words,
             say(
                 "As far as one can see ahead, this side’s scouts then get farther than the other side’s."
             ),

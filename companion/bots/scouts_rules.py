@@ -42,7 +42,7 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
     `noise` bends the curve, fixed for a game.
     """
-    values = [WAY - left + _HURRY * _FADE**left for left in range(WAY + 1)]
+    values = [WAY - steps_left + _HURRY * _FADE**steps_left for steps_left in range(WAY + 1)]
     if noise:
         values = [value * (1 + noise * rng.uniform(-1, 1)) for value in values]
     return values
@@ -91,7 +91,7 @@ class Terrain:
         shut = self.stone | (low if self.may_stack else scouts)
         empty, home = ALL & ~(scouts | self.stone), HOME[seat]
         plain, turned = self.worth[seat]
-        found: list[Move] = []
+        moves_: list[Move] = []
         movers = own & ~played
         # take the scouts one by one, by the lowest bit
         while movers:
@@ -113,14 +113,14 @@ class Terrain:
                 target = targets & -targets
                 targets ^= target
                 if has_intel and target & home:
-                    found.append((WIN, origin, target))
+                    moves_.append((WIN, origin, target))
                 elif scouts & target:
-                    found.append(
+                    moves_.append(
                         (leaves + worth[target] + self._covered(node, seat, target), origin, target)
                     )
                 else:
-                    found.append((leaves + worth[target], origin, target))
-        return found
+                    moves_.append((leaves + worth[target], origin, target))
+        return moves_
 
     def _uncovered(self, node: Node, seat: int, bit: int) -> float:
         """Return what it is worth that the scout beneath is free again."""

@@ -106,7 +106,7 @@ class Machine:
 
     def _command(self, disk: Disk, network: bool, log: Path | None) -> list[str]:
         folder = self._folder
-        line = "console=ttyS0 root=/dev/vda rw rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
+        line = "console=ttyS0 root=/dev/vda ro rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
         device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
         if log:
             files = [

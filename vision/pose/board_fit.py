@@ -89,7 +89,7 @@ class Fit:
     def lens_spread(self) -> Points:
         """(2, 2): covariance of the logarithm of the focal length and of k1."""
         assert self.pose.covariance is not None
-        return np.asarray(self.pose.covariance[6:8, 6:8])
+        return self.pose.covariance[6:8, 6:8]
 
 
 def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
@@ -138,7 +138,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         if is_last or (
-            told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+            told[lines.is_in].all() and _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
         ):
             break
         taken = told
@@ -146,7 +146,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     return replace(fit, lines=final)
 
 
-def _moved_px(before: Pose, pose: Pose, points_mm: Points) -> float:
+def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
     """Return how far a point has moved from one pose to the next, at most."""
     return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
 
@@ -231,7 +231,7 @@ class _TagScene:
 
 
 def _complex(points: Points) -> NDArray[np.complex128]:
-    return np.asarray(points[:, 0] + 1j * points[:, 1], dtype=np.complex128)
+    return points[:, 0] + 1j * points[:, 1]
 
 
 class _Problem:

@@ -165,7 +165,7 @@ def _known(spec: OrderTiles) -> str:
     return " ".join(spec.orders[Seat.SOUTH])
 
 
-def _stamped(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
+def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
     """Draw a marker with its middle so far from the lower left corner of a print."""
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
@@ -181,7 +181,7 @@ def _strip_picture_of(
     width, depth, marker_mm = size
     art = np.full((round(depth * _SCALE), round(width * _SCALE), 3), _PAPER, np.uint8)
     for marker, middle in zip(markers, middles, strict=True):
-        _stamped(art, marker, width / 2 + middle, depth / 2, marker_mm)
+        _stamp(art, marker, width / 2 + middle, depth / 2, marker_mm)
     return art
 
 
@@ -199,7 +199,7 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     )
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
-    _stamped(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
+    _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
     return art
 
 

@@ -100,17 +100,19 @@ class KahmateBot(Bot):
             return Verdict(choice, self._card_loss(view, position, int(action)))
         search = Search(STRENGTHS[self.level], self._seed)
         best, tried = search.judged(position, action)
-        found = Choice(str(best.first), search.nodes, _lines(search, position, best))
+        choice = Choice(str(best.first), search.nodes, _lines(search, position, best))
         return Verdict(
-            found, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY))
+            choice, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY))
         )
 
     def _placing(self) -> Choice:
         squares = self.rng.choice(_FORMATIONS).split()
         if self.rng.random() < 0.5:
-            squares = ["abcdefgh"[7 - "abcdefgh".index(each[0])] + each[1] for each in squares]
+            squares = [
+                "abcdefgh"[7 - "abcdefgh".index(square[0])] + square[1] for square in squares
+            ]
         if self._me == 1:
-            squares = [each[0] + str(12 - int(each[1])) for each in squares]
+            squares = [square[0] + str(12 - int(square[1])) for square in squares]
         text = " ".join(
             f"{letter}@{square}" for letter, square in zip(_LETTERS, squares, strict=True)
         )
@@ -158,8 +160,8 @@ class KahmateBot(Bot):
         else:
             columns = zip(*payoff, strict=True)
             worth = {
-                one: -sum(map(float.__mul__, each, mine))
-                for one, each in zip(defence, columns, strict=True)
+                one: -sum(map(float.__mul__, column, mine))
+                for one, column in zip(defence, columns, strict=True)
             }
         return min(1.0, max(0.0, (max(worth.values()) - worth[card]) / TRY))
 
@@ -212,7 +214,7 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
     answer = ""
     if end.after is not None and search.strength.replies:
         answer = expected([_play_words(end.after, search.answer(end.after).first)])
-    second = next((each for each in search.ranked if str(each.first) != str(best.first)), best)
+    second = next((line for line in search.ranked if str(line.first) != str(best.first)), best)
     words = [] if second is best else [_play_words(position, second.first)]
     return reasons_of(
         reason, odds, answer, next_best(words, max(0.0, best.value - second.value) / TRY)
@@ -270,11 +272,11 @@ def _card_matrix(
             lead = one + ahead - other
             # a tie: what is left in both hands decides
             if lead == 0:
-                left = (
+                remaining = (
                     [card for card in attack if card != one],
                     [card for card in defence if card != other],
                 )
-                chance = plain_odds(tuple(left[0]) or FULL, tuple(left[1]) or FULL, ahead)
+                chance = plain_odds(tuple(remaining[0]) or FULL, tuple(remaining[1]) or FULL, ahead)
                 value = chance * by_little + (1 - chance) * loses
             else:
                 value = by_much if lead > CLEAR_LEAD else by_little if lead > 0 else loses

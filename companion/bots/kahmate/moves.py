@@ -111,7 +111,8 @@ class Position:
 def position_of(view: Mapping[str, Any]) -> Position:
     """Return the position that a view shows, once the pieces are placed."""
     places = [
-        IN_GOAL if each["square"] == "goal" else NUMBERS[each["square"]] for each in view["pieces"]
+        IN_GOAL if piece["square"] == "goal" else NUMBERS[piece["square"]]
+        for piece in view["pieces"]
     ]
     board = [EMPTY] * AREA
     for piece, square in enumerate(places):
@@ -120,7 +121,7 @@ def position_of(view: Mapping[str, Any]) -> Position:
     ball = IN_GOAL if view["ball"]["square"] == "goal" else NUMBERS[view["ball"]["square"]]
     ran = tuple(board[NUMBERS[name]] for name in view["ran"])
     hands = (tuple(view["cards"][SEATS[0]]), tuple(view["cards"][SEATS[1]]))
-    down = [int(each["rounds_down"]) for each in view["pieces"]]
+    down = [int(piece["rounds_down"]) for piece in view["pieces"]]
     return Position(places, down, ball, SEATS.index(view["seat"]), ran, hands, board)
 
 
@@ -232,7 +233,7 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
     goal = OWN_LINE[1 - seat]
     first = (start, start == ball, EMPTY)
     ways: list[tuple[tuple[int, bool, int], Path, int]] = [(first, (start,), start)]
-    seen = {first}
+    visited = {first}
     for _ in range(SPEED[piece]):
         further = []
         for (square, has_ball, met), path, stop in ways:
@@ -251,9 +252,9 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
                     meets = other
                 # a place on a way: its square, with the ball or not, and whom it has met
                 place = (to, has_ball or to == loose, meets)
-                if place in seen:
+                if place in visited:
                     continue
-                seen.add(place)
+                visited.add(place)
                 way = (*path, to)
                 if other in (EMPTY, piece):
                     yield _run(position, way, to, (place[1], meets), halt)
@@ -359,7 +360,7 @@ def _way_to(position: Position, piece: int, target: int) -> Path | None:
     board, down, seat = position.board, position.down, position.seat
     start = position.places[piece]
     ways: list[Path] = [(start,)]
-    seen = {start}
+    visited = {start}
     for _ in range(SPEED[piece]):
         further = []
         for path in ways:
@@ -367,8 +368,8 @@ def _way_to(position: Position, piece: int, target: int) -> Path | None:
                 if to == target:
                     return path
                 other = board[to]
-                if to not in seen and (other == EMPTY or down[other] or SEAT_OF[other] == seat):
-                    seen.add(to)
+                if to not in visited and (other == EMPTY or down[other] or SEAT_OF[other] == seat):
+                    visited.add(to)
                     further.append((*path, to))
         ways = further
     return None

@@ -91,41 +91,44 @@ class Search:
     def best(self, position: Position) -> Candidate:
         """Return the best round of the seat on turn."""
         strength = self.strength
-        found = self.rounds(
+        candidates = self.rounds(
             position, strength.width, strength.depth, all_meetings=strength.replies > 0
         )
-        for each in found:
-            if each.value < TRY - 1:
-                each.value += self._mood(position, each)
-        found.sort(key=lambda each: -each.value)
-        self.ranked = found
-        if not strength.replies or found[0].value >= TRY - 1:
-            return found[0]
+        for candidate in candidates:
+            if candidate.value < TRY - 1:
+                candidate.value += self._mood(position, candidate)
+        candidates.sort(key=lambda candidate: -candidate.value)
+        self.ranked = candidates
+        if not strength.replies or candidates[0].value >= TRY - 1:
+            return candidates[0]
         looked_at: list[Candidate] = []
-        for each in found[: strength.replies]:
+        for candidate in candidates[: strength.replies]:
             if self.nodes > MAX_NODES and looked_at:
                 break
-            each.value = self._answered(each) + self._mood(position, each)
-            looked_at.append(each)
-        self.ranked = sorted(looked_at, key=lambda each: -each.value)
+            candidate.value = self._answered(candidate) + self._mood(position, candidate)
+            looked_at.append(candidate)
+        self.ranked = sorted(looked_at, key=lambda candidate: -candidate.value)
         return self.ranked[0]
 
     def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
         """Return the best round, and what the best one is worth that begins with the play of this
         notation (None: unknown)."""
         strength = self.strength
-        found = self.rounds(position, strength.width, strength.depth, all_meetings=True)
-        found.sort(key=lambda each: -each.value)
+        rounds_ = self.rounds(position, strength.width, strength.depth, all_meetings=True)
+        rounds_.sort(key=lambda candidate: -candidate.value)
         ends = _ends_of(text)
-        tried = [each for each in found if _ends_of(str(each.first)) == ends]
-        if found[0].value < TRY - 1:
-            for each in {
-                id(each): each for each in (*found[: strength.replies], *tried[:_MAX_TRIED])
+        tried = [candidate for candidate in rounds_ if _ends_of(str(candidate.first)) == ends]
+        if rounds_[0].value < TRY - 1:
+            for candidate in {
+                id(candidate): candidate
+                for candidate in (*rounds_[: strength.replies], *tried[:_MAX_TRIED])
             }.values():
-                each.value = self._answered(each)
-        self.ranked = sorted(found[: max(1, strength.replies)], key=lambda each: -each.value)
-        best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda each: each.value)
-        return best, max((each.value for each in tried[:_MAX_TRIED]), default=None)
+                candidate.value = self._answered(candidate)
+        self.ranked = sorted(
+            rounds_[: max(1, strength.replies)], key=lambda candidate: -candidate.value
+        )
+        best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda candidate: candidate.value)
+        return best, max((candidate.value for candidate in tried[:_MAX_TRIED]), default=None)
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,
@@ -172,30 +175,30 @@ class Search:
 
         Of a sure try nothing else is answered.
         """
-        found = [self._ended(END_ROUND, won(position, END_ROUND))]
+        candidates = [self._ended(END_ROUND, won(position, END_ROUND))]
         layer: list[tuple[float, Play | None, Position]] = [(0.0, None, position)]
-        seen = {position.key()}
+        visited = {position.key()}
         for number in range(depth):
             further: list[tuple[float, Play | None, Position]] = []
             for _, begun, at in layer:
                 for play in plays(at, all_meetings=all_meetings and number == 0):
                     first = begun or play
                     if play.meetings:
-                        found.append(self._gamble(first, at, play))
+                        candidates.append(self._gamble(first, at, play))
                         continue
                     # nothing beats a sure try
                     if play.kind == RUN and play.end == IN_GOAL:
                         return [Candidate(first, (End(1.0, None),), TRY)]
                     after = won(at, play)
                     key = after.key()
-                    if key not in seen:
-                        seen.add(key)
-                        found.append(candidate := self._stopped(first, after))
+                    if key not in visited:
+                        visited.add(key)
+                        candidates.append(candidate := self._stopped(first, after))
                         further.append((candidate.value + _hope(after), first, after))
             # beam search: only the most promising positions are played on
             further.sort(key=lambda each: -each[0])
             layer = further[:width]
-        return found
+        return candidates
 
     def _ended(self, first: Play, after: Position) -> Candidate:
         self.nodes += 1
@@ -244,14 +247,14 @@ class Search:
                 End(by_little, won(at, play, 1)),
                 End(loses, lost(at, play)),
             ]
-        ends, left = [], 1.0
+        ends, remaining = [], 1.0
         for number, meeting in enumerate(play.meetings):
             by_much, by_little, loses = chance_of(at, play.movers, meeting.defender)
-            ends.append(self._end(left * loses, lost(at, play, number)))
-            left *= by_much + by_little
+            ends.append(self._end(remaining * loses, lost(at, play, number)))
+            remaining *= by_much + by_little
         if play.kind == RUN and play.end == IN_GOAL:
-            return [End(left, None), *ends]
-        return [self._end(left, won(at, play)), *ends]
+            return [End(remaining, None), *ends]
+        return [self._end(remaining, won(at, play)), *ends]
 
 
 def _ends_of(text: str) -> tuple[str, ...]:

@@ -298,8 +298,8 @@ def quiet_worth(position: Position) -> float:
 
 def _ground(rank: int, seat: int) -> float:
     """Return what it is worth to have the ball on that rank."""
-    made = rank if seat == 0 else max(OWN_LINE) - rank
-    return 7.0 * (made - 5) + 2.5 * max(0, made - 5) ** 2
+    gained = rank if seat == 0 else max(OWN_LINE) - rank
+    return 7.0 * (gained - 5) + 2.5 * max(0, gained - 5) ** 2
 
 
 def _carried_worth(position: Position, carrier: int, owner: int) -> float:

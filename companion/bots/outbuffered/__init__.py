@@ -114,11 +114,11 @@ class OutbufferedBot(Bot):
         game = self._game(position, view)
         if (sure := game.sure_win()) is not None:
             return {self._text(game.rows[sure]): 1.0}
-        kept = _kept(self._leaning(position, game).mix)
-        total = float(kept.sum())
+        mix = _kept(self._leaning(position, game).mix)
+        total = float(mix.sum())
         return {
             self._text(game.rows[row]): float(share) / total
-            for row, share in enumerate(kept)
+            for row, share in enumerate(mix)
             if share
         }
 
@@ -164,7 +164,7 @@ class OutbufferedBot(Bot):
         Less near a limit at which the game is a draw.
         """
         options = self._options
-        left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
+        turns_left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
         quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else None
         values = []
         for position, stirs in ends:
@@ -172,7 +172,9 @@ class OutbufferedBot(Bot):
             if value is None:
                 value = DISCOUNT * self._judge.worth(position)
                 still = (options.quiet_limit or None) if stirs else quiet
-                rest = min((each for each in (left, still) if each is not None), default=None)
+                rest = min(
+                    (limit for limit in (turns_left, still) if limit is not None), default=None
+                )
                 # near a limit a position is worth less, for the game may end as a draw
                 if rest is not None:
                     value *= 1 - 0.75**rest
@@ -312,8 +314,8 @@ class TurnGame:
         """Return the row of a buffer, or of the one that means the same."""
         return next(
             row
-            for row, each in enumerate(self.rows)
-            if np.array_equal(self._whole[each], self._whole[buffer])
+            for row, candidate in enumerate(self.rows)
+            if np.array_equal(self._whole[candidate], self._whole[buffer])
         )
 
     def answers_to_idling(self) -> Vector:
@@ -337,10 +339,10 @@ _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, Fal
 
 def _distinct(table: NDArray[np.int32]) -> list[int]:
     """Return the rows that differ, one of each kind."""
-    found: dict[bytes, int] = {}
+    first_rows: dict[bytes, int] = {}
     for row in _IDLE_FIRST:
-        found.setdefault(table[row].tobytes(), row)
-    return list(found.values())
+        first_rows.setdefault(table[row].tobytes(), row)
+    return list(first_rows.values())
 
 
 def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector, Vector, float]:
@@ -471,16 +473,16 @@ class Judge:
         return [self._distances_from(square) for square in range(len(self._turns.squares))]
 
     def _distances_from(self, square: int) -> list[int]:
-        far = len(self._turns.squares)
-        found = [far] * far
-        found[square] = 0
+        unreached = len(self._turns.squares)
+        distances = [unreached] * unreached
+        distances[square] = 0
         todo = [square]
         for at in todo:
             for to in self._turns.ways[at]:
-                if to != CARRIED and found[to] == far and to != square:
-                    found[to] = found[at] + 1
+                if to != CARRIED and distances[to] == unreached and to != square:
+                    distances[to] = distances[at] + 1
                     todo.append(to)
-        return found
+        return distances
 
 
 def _judge_of(turns: Turns, options: OutbufferedOptions) -> Judge:

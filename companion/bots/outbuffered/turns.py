@@ -78,18 +78,18 @@ class Turns:
     def answers(self, position: Position) -> list[tuple[Position, bool]]:
         """Return what the 36 pairs of commands lead to, South's first, and whether a flag was taken
         or a robot hit by them."""
-        found = self._answers.get(position)
-        if found is None:
+        answers_ = self._answers.get(position)
+        if answers_ is None:
             if position[0] <= WON[0]:
-                found = [(position, False)] * (COMMANDS * COMMANDS)
+                answers_ = [(position, False)] * (COMMANDS * COMMANDS)
             else:
-                found = [
+                answers_ = [
                     self.step(position, one, other)
                     for one in range(COMMANDS)
                     for other in range(COMMANDS)
                 ]
-            self._answers[position] = found
-        return found
+            self._answers[position] = answers_
+        return answers_
 
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
         """Return what one pair of commands leads to, and whether a flag was taken or a robot hit by
