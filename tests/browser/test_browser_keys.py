@@ -422,7 +422,7 @@ def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
         reader.does("Start the clock")
         reader.hears("Draw a card")
         reader.focus()
-        reader.does("Draw lane")
+        reader.does("Draw")
         reader.does("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
         reader.hears("Attacker: draw")
         assert "10^" in reader.names()
