@@ -188,12 +188,6 @@ class BoardEye:
         look = self._last
         return look.number if look else 0
 
-    @property
-    def taken_s(self) -> float | None:
-        """When the last frame was taken, by the clock of frames. None: there was none yet."""
-        look = self._last
-        return look.frame.at_s if look else None
-
     def picture(self) -> bytes | None:
         """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
         look = self._last

@@ -296,15 +296,6 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
 
 
-def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY) -> float:
-    """Return the correlation of what a quadrangle shows with a marker's print."""
-    means = modules_in(luma, quad)
-    means -= means.mean()
-    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(
-        float(np.linalg.norm(means)), 1e-9
-    )
-
-
 def best_guess(
     luma: Luma,
     quad: Points,

@@ -78,8 +78,6 @@ class Fit:
     pose: Pose
     misfit: float
     """Half the robust sum of squares of all that was seen, in standard deviations."""
-    number: int
-    """How many coordinates were seen."""
     tags: Sequence[Tag] = ()
     """Those that lie where tags lie."""
     lines: Lines | None = field(default=None, repr=False)
@@ -359,5 +357,4 @@ def _least_squares(problem: _Problem) -> Fit:
     return Fit(
         replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)),
         cost,
-        problem.number,
     )
