@@ -24,7 +24,7 @@ COOKIE_MARK_LENGTH = 8
 MAX_OFFERED_NAMES = 4
 """Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
-"""Maximum number of wrong host keys of one address in so many seconds."""
+"""Maximum number of wrong host keys of one address, and the seconds in which they count."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):

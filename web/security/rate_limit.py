@@ -28,7 +28,7 @@ class Rate:
     per_s: float
 
     def most_in(self, seconds: float) -> float:
-        """Return how many that can be at most in so long a time.
+        """Return the largest number in a time.
 
         >>> Rate(5, 0.5).most_in(60)
         35.0
