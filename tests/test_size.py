@@ -9,9 +9,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd")
-MAX_SOURCE, MAX_TESTS = 391_000, 432_000
-"""Nothing may grow beyond what was there on 28 November 2026; 305,000 and 270,000 are the aim."""
-MAX_NODES_A_LINE = 4.6
+MAX_SOURCE, MAX_TESTS = 385_500, 437_500
+"""Nothing may grow beyond what was there on 29 November 2026; 305,000 and 270,000 are the aim.
+
+Together they are what they were before hard sceneries moved from the renderer to the bench.
+"""
+MAX_NODES_A_LINE = 4.5
 """4.2 is the aim."""
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 
