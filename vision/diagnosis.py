@@ -188,16 +188,10 @@ class BoardEye:
         look = self._last
         return look.number if look else 0
 
-    @property
-    def taken_s(self) -> float | None:
-        """When the last frame was taken, by the clock of frames. None: there was none yet."""
-        look = self._last
-        return look.frame.at_s if look else None
-
     def picture(self) -> bytes | None:
         """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
         look = self._last
-        return _jpeg(_shown(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
+        return _jpeg(_for_people(look.frame, _PICTURE_PX), _PICTURE_QUALITY) if look else None
 
     def blind_advice(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the picture while no board is found in it.
@@ -265,7 +259,7 @@ class BoardEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         """Return a settled frame as a JPEG of at most that width. None: it is not kept any more."""
         look = self._look(frame)
-        return _jpeg(_shown(look.frame, width_px), _PICTURE_QUALITY) if look else None
+        return _jpeg(_for_people(look.frame, width_px), _PICTURE_QUALITY) if look else None
 
     def photograph(self) -> bytes | None:
         """Return the board alone, from straight above, as a small JPEG.
@@ -287,7 +281,7 @@ class BoardEye:
             return None
         area = _area_mm(look.seen.kit, whole=not look.seen.kit.deck)
         view = self._from_above(look.frame, look.seen.pose, area, _PHOTOGRAPH_PX)
-        view = _covered(view, look.seen.kit, area, look.reading.unknown)
+        view = _cover(view, look.seen.kit, area, look.reading.unknown)
         for quality in _PHOTOGRAPH_QUALITIES:
             picture = _jpeg(view, quality)
             if len(picture) <= _PHOTOGRAPH_BYTES:
@@ -412,7 +406,7 @@ def _area_mm(kit: Kit, whole: bool = True) -> Area:
     return 0.0, -strip, board.width_mm, board.height_mm + strip
 
 
-def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
+def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
     """Return the same view with a plain grey over some squares, half the gaps included."""
     scale = view.shape[1] / (area_mm[2] - area_mm[0])
     covered = view.copy()
@@ -428,7 +422,7 @@ def _covered(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) 
     return covered
 
 
-def _narrowed(luma: Luma, width_px: int) -> Luma:
+def _narrow(luma: Luma, width_px: int) -> Luma:
     height, width = luma.shape
     if width <= width_px:
         return luma
@@ -436,9 +430,9 @@ def _narrowed(luma: Luma, width_px: int) -> Luma:
     return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _shown(frame: Frame, width_px: int) -> Picture:
+def _for_people(frame: Frame, width_px: int) -> Picture:
     """Return a frame for people: no wider than that, in colour where the camera has any."""
-    return painted(_narrowed(frame.luma, width_px), _colours_of(frame))
+    return painted(_narrow(frame.luma, width_px), _colours_of(frame))
 
 
 def _colours_of(frame: Frame) -> Colours | None:

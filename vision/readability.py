@@ -120,8 +120,9 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
         blur_px = _blur(slopes[0][here], slopes[1][here])
         module_px = module_mm * pose.px_per_mm(*board.centre_mm(square))
         inside = _inside(quad, pose.size)
-        glare = (patch >= _FULL).mean()
-        found[square] = Measure(_ninth(patch[::2, ::2]), glare, blur_px, module_px, inside)
+        found[square] = Measure(
+            _ninth(patch[::2, ::2]), (patch >= _FULL).mean(), blur_px, module_px, inside
+        )
     return found
 
 

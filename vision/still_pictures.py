@@ -118,16 +118,9 @@ def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
     sightings = list(found.sightings)
     for sighting in (*finder.find(larger).sightings, *finder.find(sharpened(larger)).sightings):
         small = Sighting(sighting.marker, (sighting.corners_px + 0.5) / 2 - 0.5)
-        if not any(_same(small, other) for other in sightings):
+        if not any(small.is_same(other) for other in sightings):
             sightings.append(small)
     return Found(tuple(sightings), found.rejected)
-
-
-def _same(one: Sighting, other: Sighting) -> bool:
-    apart = np.abs(one.centre_px - other.centre_px).max()
-    return one.marker == other.marker and bool(
-        apart < max(2.0, 0.3 * min(one.side_px, other.side_px))
-    )
 
 
 def _board_problems(reading: Reading, why: str, note: str) -> list[str]:

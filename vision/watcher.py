@@ -19,7 +19,6 @@ from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import READING, give_way
 from vision.cameras.camera_link import SILENCE_S, CameraLink, Cameras
 from vision.cameras.camera_report import CameraReport
-from vision.cameras.lens_keeper import LensKeeper
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
@@ -72,7 +71,7 @@ def board_watcher(
     fps: float = 10.0,
 ) -> Watcher:
     """Return a watcher that reads the board in front of one of these cameras `fps` times a second."""
-    link = CameraLink(cameras, clock, LensKeeper(cameras.lenses, reader))
+    link = CameraLink(cameras, clock, reader)
     report = CameraReport(listeners.on_status, cameras.expected)
     return Watcher(
         link, reader, report, Pace(min(1 / fps, SLOWEST_S)), clock=clock, listeners=listeners

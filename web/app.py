@@ -113,7 +113,7 @@ def create_app(
         if request.path.startswith(AT_TABLE):
             speak(spoken(), table.player_names())
 
-    rooms = [
+    groups = [
         room(page_context)
         for room in (
             Pages,
@@ -128,20 +128,20 @@ def create_app(
             Opponents,
         )
     ]
-    there: tuple[tuple[Any, Any], ...] = (
+    optional: tuple[tuple[Any, Any], ...] = (
         (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
         (StaffKeys, features.staff), (HubDoor, features.hub),
         (HistoryPages, features.past), (Bench, features.workbench),
         (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
         (WifiPage, features.own_wifi),
     )  # fmt: skip
-    rooms += [room(page_context, what) for room, what in there if what]
+    groups += [room(page_context, feature) for room, feature in optional if feature]
     if features.camera and features.camera.phone:
         phone = features.camera.phone
         is_secure = bool(site.settings.certificate)
         add_routes(app, PhoneCameraPages(guard, phone, is_secure))
         add_routes(app, PhoneOwnerPages(guard, streams, phone))
-    for room in (StaticFiles(), Description(), *rooms):
+    for room in (StaticFiles(), Description(), *groups):
         add_routes(app, room)
     return app
 

@@ -138,7 +138,7 @@ class PageContext:
         return features.past is None or features.past.count() == 0
 
     def is_newcomer(self, asked: Request) -> bool:
-        """Is this the machine's own screen, or a phone in the Wi-Fi it has opened, before the table has an owner?"""
+        """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an owner."""
         own, address = self.features.own_wifi, asked.remote_addr or ""
         is_near = bool(own and own.hotspot and address.startswith(HOTSPOT_NET))
         return (is_own_screen(asked) or is_near) and not self.guard.is_key_used()

@@ -62,7 +62,7 @@ class StaticFiles:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=kind)
         if request.accept_encodings.quality("gzip") > 0:
-            answer.set_data(packed(content))
+            answer.set_data(_compress(content))
             answer.content_encoding = "gzip"
         answer.vary.add("Accept-Encoding")
         fresh = version == self._static_version
@@ -91,7 +91,7 @@ def static_files() -> Mapping[str, bytes]:
 
 
 @cache
-def packed(content: bytes) -> bytes:
+def _compress(content: bytes) -> bytes:
     """Compress a static file once. Pages never are, as their size could tell what is secret."""
     return gzip.compress(content, mtime=0)
 

@@ -158,22 +158,6 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Illustration:
-    """An example as it is drawn: the board before, what goes where from square to square, events and sums.
-
-    `ways` are faces of a stack with the squares they leave and reach (None: beside the board).
-    """
-
-    kit: Kit
-    layout: Layout
-    after: Layout
-    ways: tuple[tuple[tuple[str, ...], Square | None, Square | None], ...]
-    events: tuple[Event, ...]
-    tallies: tuple[Tally, ...]
-    caption: str
-
-
-@dataclass(frozen=True)
 class Rule:
     """A paragraph of the rules page, perhaps with a picture.
 

@@ -6,13 +6,14 @@ For itself or for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.games.screen import BoardUi, CardUi, Possible
+from companion.games.screen import BoardUi, Possible
 
 
 def possibilities(
@@ -35,44 +36,39 @@ def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ..
 def _of_keys(
     game: Game[Any, Any], state: Any, seat: Seat, *, is_public: bool
 ) -> Iterator[Possible]:
-    words = game.help_words
+    def possible(word: str, drawing: str = "") -> Possible:
+        return Possible(drawing, word, game.help_words.get(str(word), ""))
+
     tableau, standing = game.tableau(state, seat), game.standing(state, seat)
     if tableau:
-        yield from _of_cards(tableau, words, is_public=is_public)
+        usable = {choice.key for choice in tableau.choices}
+        for key in tableau.keys:
+            is_barred = not is_public and key.name not in usable
+            yield replace(possible(key.label), is_barred=is_barred)
     elif standing and standing.sheet:
         for kind in standing.sheet.kinds:
-            yield Possible(kind.drawing, kind.label, words.get(str(kind.label), ""))
+            yield possible(kind.label, kind.drawing)
     elif standing and standing.duel:
-        yield Possible("", say("A card"), words.get("A card", ""))
+        yield possible(say("A card"))
     elif standing and standing.placing:
-        yield Possible("", say("Place"), words.get("Place", ""))
+        yield possible(say("Place"))
     elif standing:
-        yield from _of_plays(game, state, seat, standing)
+        for word, squares in _words_of_plays(game, state, seat, standing).items():
+            yield replace(possible(word), squares=tuple(squares))
     elif grammar := game.pad(state, seat):
-        for key in grammar.keys:
-            yield Possible(key.drawing, key.label, words.get(str(key.label), ""))
+        for pad_key in grammar.keys:
+            yield possible(pad_key.label, pad_key.drawing)
 
 
-def _of_cards(tableau: CardUi, words: Any, *, is_public: bool) -> Iterator[Possible]:
-    usable = {choice.key for choice in tableau.choices}
-    for key in tableau.keys:
-        yield Possible(
-            "",
-            key.label,
-            words.get(str(key.label), ""),
-            (),
-            not is_public and key.name not in usable,
-        )
-
-
-def _of_plays(
+def _words_of_plays(
     game: Game[Any, Any], state: Any, seat: Seat, standing: BoardUi
-) -> Iterator[Possible]:
-    """Yield the words of all plays, each once, with the squares on which they begin."""
+) -> dict[str, dict[Square, None]]:
+    """Return the words of all plays, each once, with the squares on which they begin."""
     labels = {key.name: key.label for key in standing.keys}
-    found: dict[str, dict[Square, None]] = {}
+    squares_of: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
         word = next(iter(game.commands(game.parse(play.text))), labels.get(play.key, say("Place")))
-        found.setdefault(word, {}).update({} if play.key else dict.fromkeys(play.squares[:1]))
-    for word, squares in found.items():
-        yield Possible("", word, game.help_words.get(str(word), ""), tuple(squares))
+        beginnings = squares_of.setdefault(word, {})
+        if not play.key:
+            beginnings |= dict.fromkeys(play.squares[:1])
+    return squares_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -11,8 +11,25 @@ from typing import Any
 from companion.core.grid import Square
 from companion.core.i18n import joined
 from companion.core.kit import SEATS, Kit, Layout
-from companion.games.base import Example, Game, Illustration
+from companion.games.base import Event, Example, Game
+from companion.games.screen import Tally
 from companion.table.board_check import hand_moves
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """An example as it is drawn: the board before, what goes where from square to square, events and sums.
+
+    `ways` are faces of a stack with the squares they leave and reach (None: beside the board).
+    """
+
+    kit: Kit
+    layout: Layout
+    after: Layout
+    ways: tuple[tuple[tuple[str, ...], Square | None, Square | None], ...]
+    events: tuple[Event, ...]
+    tallies: tuple[Tally, ...]
+    caption: str
 
 
 @lru_cache(maxsize=8)

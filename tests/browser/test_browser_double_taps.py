@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import request
@@ -179,7 +180,7 @@ class Fingers:
             return
         self._known.add((kind, look))
         for is_open in (False, True) if "<details" in page else (False,):
-            keys = self._open(stop, is_open)
+            keys = self.open(stop, is_open)
             is_fresh = True
             for number, key in enumerate(keys):
                 # what a key of a seat does depends on all that is there, and the language keys are everywhere
@@ -189,7 +190,7 @@ class Fingers:
                     continue
                 self._known.add((place, key))
                 if not is_fresh:
-                    self._open(stop, is_open)
+                    self.open(stop, is_open)
                 if at := self.window.execute_script(_WHERE, number):
                     self._tap_again_and_again(stop, at, (is_open, keys))
                     is_fresh = self._is_same(is_open, keys)
@@ -198,7 +199,7 @@ class Fingers:
         """Has nothing been asked, and are there still these keys?"""
         return not self._asked and self.window.execute_script(_FIND, is_open) == keys
 
-    def _open(self, stop: Stop, is_open: bool) -> list[str]:
+    def open(self, stop: Stop, is_open: bool = False) -> list[str]:
         """Open a page; the keys that it has."""
         is_large = stop.path in ("/", "/here") or stop.path.startswith("/host")
         size = SIZES["laptop" if is_large else "phone"]
@@ -231,11 +232,11 @@ class Fingers:
         with closing(sqlite3.connect(":memory:")) as saved:
             journal.backup(saved)
             kept, orders = self._facts(), self._orders()
-            self._tap(at, PAUSES_MS[0])
+            self.tap(at, PAUSES_MS[0])
             once = self._facts()
             orders &= self._orders()  # a key may take back one of them
             for pause_ms in (0,) if self._is_same(*page) else PAUSES_MS[1:]:
-                self._tap(at, pause_ms)
+                self.tap(at, pause_ms)
             if stop.path == "/here":  # one tap on its keys ends a game that is only tried
                 kept &= once
             if lost := {*kept, *once, *orders} - {*self._facts(), *self._orders()}:
@@ -244,7 +245,8 @@ class Fingers:
                 saved.backup(journal)
                 store_of(table).publish(live)
 
-    def _tap(self, at: tuple[float, float, str], pause_ms: int) -> None:
+    def tap(self, at: Sequence[Any], pause_ms: int) -> None:
+        """Tap a place, and let some time go by once all is shown that came of it."""
         version = self.tour.table.version
         for kind in ("mousePressed", "mouseReleased"):
             where = {"x": at[0], "y": at[1], "button": "left", "clickCount": 1}
@@ -280,6 +282,31 @@ def test_no_key_of_any_page_takes_anything_away_when_it_is_tapped_twice(
         for stop in tour.stops(machines=("scouts",)):
             fingers.look_at(stop)
         assert fingers.lost == []
+
+
+@pytest.mark.parametrize("pause_ms", [100, 650])
+def test_a_turn_is_ended_once_where_the_other_answers_at_once(
+    own_clock: WebDriver, pause_ms: int
+) -> None:
+    """The key that ends it is back, with the same words, before the finger is."""
+    with touring() as tour:
+        fingers, table = Fingers(own_clock, tour), tour.table
+        for seat in SEATS:
+            tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
+        table.new_game("kahmate", {"starter": "south"}, 7)
+        while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
+            tour.go_on()
+        fingers.open(Stop("south", "/seat/south"))
+        is_ready = "return document.querySelector('#commit')?.textContent === 'End turn'"
+        until("the key", lambda: own_clock.execute_script(is_ready))
+        at = own_clock.execute_script(_CENTRE, "#commit")
+        fingers.tap(at, 0)
+        table.hand_in(Seat.NORTH, table.view().moment, ".")
+        moment = table.view().moment
+        until("the same key", lambda: own_clock.execute_script(is_ready))
+        own_clock.execute_script("window.pass(arguments[0])", pause_ms)
+        fingers.tap(at, 0)
+        assert table.view().moment == moment
 
 
 _CENTRE = """

@@ -25,7 +25,6 @@ from service import (
     tap_square,
     too_wide,
     until,
-    wait,
 )
 from window_tools import Windows, no_errors, text_of, texts_of
 
@@ -74,7 +73,6 @@ def passes(client: Client, moment: str) -> dict[str, Any]:
 def play(phone: WebDriver, client: Client, words: str) -> None:
     """Hand in what is tapped once the main key says so."""
     moment = client.get("/api/view")["moment"]
-    wait(0.5)  # a finger that bounces right after a turn is not heard
     main_key(phone, words)
     passes(client, moment)
 
@@ -127,7 +125,6 @@ def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDr
     until(
         "no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen")
     )
-    wait(0.5)
     tap(south, "#commit")
     until("a word about what is due", lambda: "scout" in text_of(south, "#said"))
     tap_square(south, "d1", "d2")

@@ -589,14 +589,14 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
 
 
 _BESIDE_HELP = """
-const key = document.querySelector('.openkeys .go'), box = key.getBoundingClientRect();
+const key = document.querySelector('button.sign'), box = key.getBoundingClientRect();
 const rows = [...document.querySelectorAll('.help-wall li')].map(each => each.getBoundingClientRect().bottom);
 return key.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)) && Math.max(...rows) <= box.top;
 """
 
 
 def test_the_key_that_starts_the_clock_stands_below_help(window: WebDriver) -> None:
-    """The sign names it."""
+    """It is the sign."""
     with touring() as tour:
         tour.client.post("/api/seat/south/take", name="Mara")
         tour.table.begin_lesson("scouts")

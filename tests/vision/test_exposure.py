@@ -8,7 +8,7 @@ from camera_tools import Webcam, shown
 
 from companion.core.clock import FakeClock
 from vision.cameras.blank_detector import BlankDetector
-from vision.cameras.exposure import LightKeeper
+from vision.cameras.exposure import ExposureControl
 from vision.cameras.source import Device
 
 SIZE = (1280, 720)
@@ -36,7 +36,7 @@ class Room:
         self.webcam = Webcam()
         self.webcam.scene = SMALL.copy
         self.device = Willing()
-        self.keeper = LightKeeper(self.device, 50)
+        self.keeper = ExposureControl(self.device, 50)
         self.now_s = 100.0
 
     def watch(self, seconds: float) -> None:

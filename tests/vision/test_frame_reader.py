@@ -167,14 +167,14 @@ def test_bands_of_a_flickering_lamp_are_no_movement() -> None:
     even = np.full((720, 1280), 150, np.uint8)
     rows = (5 * np.sin(np.arange(720) / 60))[:, None].round()
     _, background = compare(Background(), even)
-    stir, background = compare(mark_read(background), (even + rows).astype(np.uint8))
-    assert not stir.moving
+    movement, background = compare(mark_read(background), (even + rows).astype(np.uint8))
+    assert not movement.moving
     hand = (even - rows).astype(np.uint8)
     hand[300:420, 500:700] = 90
-    stir, _ = compare(background, hand)
-    assert stir.moving
-    assert stir.places is not None
-    assert np.abs(stir.places - (600, 360)).max() <= 104
+    movement, _ = compare(background, hand)
+    assert movement.moving
+    assert movement.places is not None
+    assert np.abs(movement.places - (600, 360)).max() <= 104
 
 
 def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_lens() -> None:

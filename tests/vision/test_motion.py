@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vision.detection.stillness import Background
 from vision.reading import motion
-from vision.reading.motion import Stir, compare, mark_read
+from vision.reading.motion import Movement, compare, mark_read
 
 Luma = NDArray[np.uint8]
 Shape = tuple[int, int]
@@ -47,13 +47,13 @@ class Shown:
         self.picture, self._spoil = table(), spoil
         self._background = Background()
 
-    def see(self, picture: NDArray[np.float32] | None = None) -> Stir:
+    def see(self, picture: NDArray[np.float32] | None = None) -> Movement:
         """The next frame, read whenever something has changed, as the reader does."""
         shown = self._spoil(self.picture if picture is None else picture)
-        stir, self._background = compare(self._background, shown)
-        if stir.drifted:
-            self._background = mark_read(self._background, stir.changed)
-        return stir
+        movement, self._background = compare(self._background, shown)
+        if movement.drifted:
+            self._background = mark_read(self._background, movement.changed)
+        return movement
 
     def learn(self, frames: int = LEARNING) -> None:
         for _ in range(frames):
@@ -136,10 +136,10 @@ def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> N
     assert any(shown.see().moving for _ in range(2)), "a tag was turned in place"
     shown.learn(8)
     shown.picture[200:420, 500:720] = 150
-    stir = shown.see()
-    assert stir.moving, "a hand has come"
-    assert stir.places is not None
-    assert np.abs(stir.places.mean(axis=0) - (610, 310)).max() < 60
+    movement = shown.see()
+    assert movement.moving, "a hand has come"
+    assert movement.places is not None
+    assert np.abs(movement.places.mean(axis=0) - (610, 310)).max() < 60
     shown.learn(8)
     assert sum(shown.see().moving for _ in range(10)) == 0, "it rests"
 
@@ -217,8 +217,8 @@ def test_a_lamp_is_no_movement_but_everything_is_read_again_when_it_stays() -> N
     shown.learn()
     light[0] = 0.7
     after = [shown.see() for _ in range(6)]
-    assert not any(stir.moving for stir in after)
-    assert any(stir.drifted and abs(stir.light - 0.7) < 0.03 for stir in after)
+    assert not any(movement.moving for movement in after)
+    assert any(movement.drifted and abs(movement.light - 0.7) < 0.03 for movement in after)
 
 
 def test_a_light_that_flickers_back_and_forth_is_not_read_again() -> None:
@@ -248,9 +248,9 @@ def test_a_hand_over_half_of_the_paper_does_not_bend_the_light_of_the_rest() -> 
     background = mark_read(background)
     hand = shown.copy()
     hand[200:, 300:800] = 75
-    stir, _ = compare(background, hand.astype(np.uint8))
-    rows, columns = np.nonzero(stir.changed)
-    assert stir.moving
+    movement, _ = compare(background, hand.astype(np.uint8))
+    rows, columns = np.nonzero(movement.changed)
+    assert movement.moving
     assert rows.min() * 8 >= 190
     assert (columns.min() * 8, columns.max() * 8) == pytest.approx((300, 800), abs=24)
 
@@ -266,11 +266,11 @@ def test_what_comes_before_a_still_table_all_at_once_is_compared_a_single_time(
         motion, "exposure_between", lambda *pictures: compared.append(1) or whole(*pictures)
     )
     shown.picture[300:370, 600:670] = 30
-    stir = shown.see()
-    assert stir.moving
-    assert stir.changed is not None
-    assert stir.changed[300 // 8 + 1 : 370 // 8, 600 // 8 + 1 : 670 // 8].all()
-    assert stir.places is not None
-    assert np.abs(stir.places - (635, 335)).max() < 60
+    movement = shown.see()
+    assert movement.moving
+    assert movement.changed is not None
+    assert movement.changed[300 // 8 + 1 : 370 // 8, 600 // 8 + 1 : 670 // 8].all()
+    assert movement.places is not None
+    assert np.abs(movement.places - (635, 335)).max() < 60
     assert len(compared) == 1
     assert not shown.see().moving, "it lies still in the next frame"

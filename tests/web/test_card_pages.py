@@ -56,7 +56,7 @@ def drawn(place: Place) -> dict[str, int]:
 
 
 def test_ticks_are_as_many_as_turns_and_never_too_many_to_see(place: Place) -> None:
-    for turns, ticks in ((110, 110), (40, 40), (998, cards.MOST_TICKS)):
+    for turns, ticks in ((110, 110), (40, 40), (998, cards.MAX_TICKS)):
         place.to_clock(turns=turns)
         assert drawn(place) == {"rest": ticks - 1, "spent": 0, "last": 0, "now": 1}
         place.table.abandon()

@@ -22,7 +22,7 @@ from web_fixtures import HOST_KEY, Place, flat, open_place, page_of
 from companion.archive.played_games import MOST_BYTES
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from web.rendering.moving_picture import MOST_FRAMES
+from web.rendering.moving_picture import MAX_FRAMES
 from web.routes.history import day, length, seconds
 from web.static_files import STATIC
 
@@ -264,7 +264,7 @@ def test_a_game_is_a_moving_picture(place: Place, name: str) -> None:
     with Image.open(io.BytesIO(answer.data)) as picture:
         frames = picture.n_frames
         assert picture.width == 480
-        assert 5 < frames <= MOST_FRAMES
+        assert 5 < frames <= MAX_FRAMES
         assert picture.info["loop"] == 0
         picture.seek(frames - 1)
         picture.load()

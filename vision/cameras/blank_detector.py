@@ -51,7 +51,7 @@ class BlankDetector:
         if _lasts(self._black_since_s, now_s, _BLACK_S):
             return BLACK_WORDS
         if self._same_since_s is not None and _lasts(self._same_since_s, now_s, _FROZEN_S):
-            lasted = _rounded(now_s - self._same_since_s)
+            lasted = _rough_time(now_s - self._same_since_s)
             return say(
                 "The camera {name} has sent the same picture for {time}: unplug it and plug it in again",
                 name=name,
@@ -85,7 +85,7 @@ def _lasts(since_s: float | None, now_s: float, limit_s: float) -> bool:
     return since_s is not None and now_s - since_s >= limit_s
 
 
-def _rounded(seconds: float) -> str:
+def _rough_time(seconds: float) -> str:
     """Return a length of time in words that change seldom."""
     if seconds < 60:
         return f"{max(_FROZEN_S, 15 * (seconds // 15)):.0f} s"

@@ -112,7 +112,7 @@ class Calibration:
         before, self._last = self._last, view if isinstance(view, _View) else None
         if isinstance(view, str):
             return view
-        if held and (before is None or _apart(view, before) > _STILL_PX):
+        if held and (before is None or _distance_px(view, before) > _STILL_PX):
             return "Hold the page still for a moment"
         if any(_alike(view, other, size[0]) for other in self._views):
             return "This view is like one before: move or tilt the page"
@@ -207,10 +207,10 @@ class Calibration:
 def _alike(one: _View, other: _View, width: int) -> bool:
     """Do two views show the page in the same place and held in the same way?"""
     turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
-    return turn < _TURNED_DEG and _apart(one, other) < _MOVED * width
+    return turn < _TURNED_DEG and _distance_px(one, other) < _MOVED * width
 
 
-def _apart(one: _View, other: _View) -> float:
+def _distance_px(one: _View, other: _View) -> float:
     """Return how far the corners that both views show have moved on average, px.
 
     Without any it is infinite.

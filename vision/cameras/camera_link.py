@@ -7,16 +7,19 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
 from vision.cameras.blank_detector import BlankDetector
-from vision.cameras.exposure import LightKeeper
-from vision.cameras.lens_keeper import LensKeeper
+from vision.cameras.exposure import ExposureControl
 from vision.cameras.lenses import LensShelf
 from vision.cameras.source import Device, Locks
+
+if TYPE_CHECKING:
+    from vision.reading.board_reader import BoardReader
 
 _PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 SILENCE_S = 3.0
@@ -44,13 +47,15 @@ class CameraLink:
     """The camera that is open, if any. `camera`, `source`, `choose`, `lock` and `locks` may be used
     from any thread, everything else from the watcher's."""
 
-    def __init__(self, cameras: Cameras, clock: Clock, lens: LensKeeper) -> None:
-        self._cameras, self._clock, self._lens = cameras, clock, lens
+    def __init__(self, cameras: Cameras, clock: Clock, reader: BoardReader) -> None:
+        self._cameras, self._clock, self._reader = cameras, clock, reader
+        self._lens_of: tuple[str, float] | None = None
+        """Name and zoom of the camera whose lens the reader has."""
         self._camera: Camera | None = None
         self._failures = 0
         self._last_frame_s: float | None = None
         self._sight = BlankDetector()
-        self._light: LightKeeper | None = None
+        self._light: ExposureControl | None = None
         self._begun = False
         self._asking = threading.Lock()
         self._source: str | None = None
@@ -186,8 +191,9 @@ class CameraLink:
 
     def learn(self, now_s: float, is_moving: bool) -> None:
         """Keep what a picture has told about the lens, and tell the camera whether something moves."""
-        if self._camera:
-            self._lens.learn(self._camera, now_s)
+        lenses, reader = self._cameras.lenses, self._reader
+        if self._camera and lenses:
+            lenses.learn(self._camera, reader.learned, reader.pose, now_s)
         if isinstance(self._camera, Device):
             self._camera.pace(is_moving)
 
@@ -206,7 +212,8 @@ class CameraLink:
         camera, self._camera = self._camera, None
         self._light, self._locks = None, None
         if camera is not None:
-            self._lens.note(camera)
+            if self._cameras.lenses:
+                self._cameras.lenses.note(camera, self._reader.learned, self._reader.pose)
             # A device that is gone cannot be closed properly; the trouble has been told already.
             with contextlib.suppress(CameraError):
                 camera.close()
@@ -214,7 +221,8 @@ class CameraLink:
     def close(self) -> None:
         """Give the camera back, and write down what is known about lenses."""
         self.drop()
-        self._lens.save()
+        if self._cameras.lenses:
+            self._cameras.lenses.save()
 
     def _set_locks(self) -> None:
         """Lock and unlock what other threads have asked for, once a camera is open that can."""
@@ -232,6 +240,10 @@ class CameraLink:
         """Use the lens of a camera that has sent its first picture, and look after its light."""
         self._sight.begin(now_s)
         self._light = (
-            LightKeeper(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
+            ExposureControl(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
         )
-        self._lens.begin(camera)
+        which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
+        # The same camera, opened anew, goes on with what it has learned.
+        if self._cameras.lenses and which != self._lens_of:
+            self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
+        self._lens_of = which

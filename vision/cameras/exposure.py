@@ -29,7 +29,7 @@ _CYCLES = 8
 """Most bands that the flicker of mains makes in a picture."""
 
 
-class LightKeeper:
+class ExposureControl:
     """Looks at a camera's pictures about once a second and asks it for other exposures.
 
     Dark: the camera measures anew and may expose as long as a frame lasts. Burnt out: it measures

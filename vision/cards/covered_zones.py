@@ -64,10 +64,10 @@ class ZoneCover:
         """Return the zones that hold anything but paper and these cards."""
         scale = view.maps.scale / _SHRINK
         max_edges, max_print = _MAX_EDGES_MM2 * scale**2, _MAX_PRINT_MM2 * scale**2
-        small, glare = _halved(view.even), view.glare[::_SHRINK, ::_SHRINK]
+        small, glare = _half_size(view.even), view.glare[::_SHRINK, ::_SHRINK]
         known = self._known(small.shape, view.maps, cards)
         edges = _edges(small, known | _outside(view.shown, small.shape, scale), scale)
-        bold = _above(_halved(view.bold), 127) & ~known
+        bold = _above(_half_size(view.bold), 127) & ~known
         inked = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
@@ -152,7 +152,7 @@ def _window(maps: Maps, low: Points, high: Points) -> _Window:
     return slice(top, bottom), slice(left, right)
 
 
-def _halved(layer: Luma) -> Luma:
+def _half_size(layer: Luma) -> Luma:
     share = 1 / _SHRINK
     small = cv2.resize(layer, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.uint8)

@@ -233,7 +233,7 @@ def _direction(
         return np.array([0.0, seat_up])
     mean = np.mean(ways, axis=0)
     length = math.hypot(*mean)
-    return np.asarray(mean / length) if length > _LEAST_AGREEMENT else None
+    return (mean / length) if length > _LEAST_AGREEMENT else None
 
 
 def _along(cards: Sequence[OpenCard], direction: Points) -> list[float]:

@@ -23,6 +23,7 @@ from vision.cards.fans import (
     unread_card,
 )
 from vision.detection.markers import (
+    Luma,
     MarkerFinder,
     best_guess,
     resembles_marker,
@@ -60,24 +61,28 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.maps.scale
-        sharp = sharpened(view.even)
         marks: _Marks = defaultdict(list)
-        quads: list[Points] = []
-        for picture in (view.even, sharp):
-            hits = self._finder.find(picture, _LEAST_SIDE * side_px)
-            for sighting in hits.sightings:
-                if _is_whole(sighting.corners_px, side_px):
-                    _note(marks, self._names[sighting.marker], sighting.corners_px, side_px)
-            quads += [quad for quad in hits.rejected if _is_whole(quad, side_px)]
+        quads = self._search(view.even, side_px, marks)
         # What touches a marker joins its outline, but not its bold print.
         blobs = _bold_squares(view, side_px)
-        # What is too soft to decode is told by its likeness in the sharpened view.
-        for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
-            guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
-            if guess is not None:
-                _note(marks, self._names[guess.marker], guess.corners_px, side_px)
+        if _apart_from(blobs, marks, _APART * side_px):
+            sharp = sharpened(view.even)
+            quads += self._search(sharp, side_px, marks)
+            # What is too soft to decode is told by its likeness.
+            for quad in _apart_from([*quads, *blobs], marks, _APART * side_px):
+                guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
+                if guess is not None:
+                    _note(marks, self._names[guess.marker], guess.corners_px, side_px)
         cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
+
+    def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
+        """Note the markers in a picture, and return quadrangles (4, 2) px as large that are none."""
+        hits = self._finder.find(picture, _LEAST_SIDE * side_px)
+        for sighting in hits.sightings:
+            if _is_whole(sighting.corners_px, side_px):
+                _note(marks, self._names[sighting.marker], sighting.corners_px, side_px)
+        return [quad for quad in hits.rejected if _is_whole(quad, side_px)]
 
     def _cards(self, view: CardView, marks: _Marks) -> tuple[list[OpenCard], set[int]]:
         """Return the cards that markers belong to, and ids that are there twice.
@@ -100,13 +105,13 @@ class CardFinder:
         """Return cards of which a whole marker is seen that does not decode."""
         read = [card for card in cards if card.name != UNREAD]
         hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
-        known = [*hidden, *(mark for card in cards for mark in card.marks)]
+        known = _middles([*hidden, *(mark for card in cards for mark in card.marks)])
         found = []
         for quad in quads:
             mark = view.maps.to_board(quad)
             is_known = _is_near(mark, known, _HIDDEN * self._deck.marker_mm)
             if not is_known and resembles_marker(view.even, quad):
-                known.append(mark)
+                known = np.vstack([known, mark.mean(axis=0)])
                 found.append(unread_card(mark))
         return found
 
@@ -129,19 +134,23 @@ def _is_whole(quad: Points, side_px: float) -> bool:
     return bool(np.abs(sides / side_px - 1).max() <= _SIDE)
 
 
-def _is_near(quad: Points, others: Iterable[Points], reach: float) -> bool:
-    """Tell whether the middle of a quadrangle lies within reach of that of another."""
-    middle = quad.mean(axis=0)
-    return any(np.abs(other.mean(axis=0) - middle).max() < reach for other in others)
+def _middles(quads: Sequence[Points]) -> Points:
+    """Return (N, 2): the middles of quadrangles (4, 2)."""
+    return np.asarray(np.array(quads).reshape(-1, 4, 2).mean(axis=1), np.float64)
+
+
+def _is_near(quad: Points, middles: Points, reach: float) -> bool:
+    """Tell whether the middle of a quadrangle lies within reach of one of these (N, 2)."""
+    return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < reach).any())
 
 
 def _note(marks: _Marks, name: str, quad: Points, side_px: float) -> None:
     """Note a marker of a card unless it has been seen there."""
-    if not _is_near(quad, marks[name], _SAME * side_px):
+    if not _is_near(quad, _middles(marks[name]), _SAME * side_px):
         marks[name].append(quad)
 
 
 def _apart_from(quads: Iterable[Points], marks: _Marks, reach: float) -> list[Points]:
     """Return the quadrangles that are none of the markers."""
-    known = [mark for places in marks.values() for mark in places]
+    known = _middles([mark for places in marks.values() for mark in places])
     return [quad for quad in quads if not _is_near(quad, known, reach)]

@@ -64,6 +64,12 @@ class Sighting:
         """Square root of its area."""
         return float(np.sqrt(cv2.contourArea(self.corners_px.astype(np.float32))))
 
+    def is_same(self, other: Sighting) -> bool:
+        """Tell whether another one shows the same marker in the same place."""
+        if self.marker != other.marker:
+            return False
+        return bool(np.abs(self.centre_px - other.centre_px).max() < other.side_px / 2)
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -217,9 +223,7 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
     Boxes that would touch are one.
     """
     reach = int(np.ceil(margin_px / BLOCK_PX))
-    wide = np.asarray(
-        cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8)), np.uint8
-    )
+    wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
     count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
     height, width = luma.shape
     boxes = []
@@ -274,7 +278,7 @@ def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
     """
     side = _INNER.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
-    return np.asarray(_INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T)
+    return _INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T
 
 
 def resembles_marker(luma: Luma, quad: Points) -> bool:
@@ -290,15 +294,6 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
     rim = np.count_nonzero(dark) - inside
     return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
-
-
-def likeness(luma: Luma, quad: Points, marker: int, dictionary: str = DICTIONARY) -> float:
-    """Return the correlation of what a quadrangle shows with a marker's print."""
-    means = modules_in(luma, quad)
-    means -= means.mean()
-    return float(_prints(marker, dictionary)[0] @ means.ravel()) / max(
-        float(np.linalg.norm(means)), 1e-9
-    )
 
 
 def best_guess(

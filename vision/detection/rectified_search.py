@@ -201,14 +201,14 @@ def _as_it_is(view: Luma) -> Luma:
     return view
 
 
-def _evened(view: Luma) -> Luma:
+def _even_light(view: Luma) -> Luma:
     return without_shadows(view, _MARKER_PX // 2)
 
 
 Way = Callable[[Luma], Luma]
 """How a view is prepared before markers are looked for in it."""
 PLAIN: Sequence[Way] = (_as_it_is,)
-BETTER: Sequence[Way] = (sharpened, _evened)
+BETTER: Sequence[Way] = (sharpened, _even_light)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:

@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import cv2
-import numpy as np
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
@@ -248,7 +247,7 @@ class RtspCamera(NetworkCamera):
             video.release()
 
     def _decoded(self, sent: Any) -> tuple[Luma, Callable[[], Colours | None]]:
-        luma = np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+        luma = cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY)
         return luma, lambda: colours.of_bgr(sent)
 
 

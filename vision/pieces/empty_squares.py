@@ -163,7 +163,7 @@ def _as_paper(
     else:
         for place in np.flatnonzero(good & is_shaded):
             good[place] = _is_smooth(cells, shot, rows[place])
-    good &= _outlined(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
+    good &= _has_outline(shot, rows, _OF_LINE * shot.line_depth, is_shaded)
     return np.asarray(good)
 
 
@@ -174,7 +174,7 @@ def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
     """
     shade = shot.shade[rows]
     shade[np.isnan(shade).all(axis=1)] = 0
-    return np.asarray(np.nanmedian(shade, axis=1))
+    return np.nanmedian(shade, axis=1)
 
 
 def _ninth_decile(tones: Tone, seen: Mask) -> Tone:
@@ -204,7 +204,7 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
     if dark > 0.02 or (ratio > _BRIGHT).mean() > 0.08:
         return False
     needed = np.where(known.lines >= LINE, _OF_LINE * known.lines, 0).astype(np.float32)
-    return bool(_outlined(shot, np.array([row]), needed, np.array([dim > 0.06]))[0])
+    return bool(_has_outline(shot, np.array([row]), needed, np.array([dim > 0.06]))[0])
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
@@ -236,7 +236,7 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())
 
 
-def _outlined(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
+def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded: Mask) -> Mask:
     """Return (N,): are the outline's visible parts there, so deep as `needed` (12,)?
 
     Where a square lies in the shade (N,) every darkened part must be, and one must exist.

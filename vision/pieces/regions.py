@@ -21,9 +21,6 @@ _STEPS = 3
 _BLURRED = 0.08
 """Where the pose may be wrong by more than this share of a square (one standard deviation), none is
 called empty."""
-_CLEARLY = 0.5
-"""A pose that is sure within this share of that all along the board's edge is sure of all squares.
-"""
 _LEAST_INSIDE = 0.7
 """A square of which less lies in the picture may bear a piece outside of it."""
 
@@ -87,23 +84,10 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
 
     A piece could lie beside the place that is looked at.
     """
-    edge = _edge_of(board)
-    seen = pose.to_px(edge)
-    is_inside = bool(((seen >= 0) & (seen <= np.array(pose.size) - 1)).all())
-    if is_inside and pose.spread_mm(edge).max() <= _CLEARLY * _BLURRED * board.pitch_mm:
-        return frozenset()
     squares, corners = _corners_of(board)
     spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
     is_vague = (spread > _BLURRED * board.pitch_mm) | (_share_inside(pose, corners) < _LEAST_INSIDE)
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
-
-
-@lru_cache(maxsize=16)
-def _edge_of(board: Board) -> Points:
-    """Return (8, 3) mm: the corners of the board, and the middles between them, where a lens bends
-    its sides most."""
-    shares = np.array([(0, 0), (0.5, 0), (1, 0), (1, 0.5), (1, 1), (0.5, 1), (0, 1), (0, 0.5)])
-    return flat(shares * (board.width_mm, board.height_mm))
 
 
 @lru_cache(maxsize=16)

@@ -178,7 +178,7 @@ def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_
 
 def _across(places_mm: Values, angle: float) -> Values:
     """Return (N,): how far each place lies across an edge in this direction, mm."""
-    return np.asarray(places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32), np.float32)
+    return places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32)
 
 
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:

@@ -116,12 +116,12 @@ def take_snapshot(
         sheet = _with_paper(sheet, cells, view, corners, maps)
     white = _paper_over(sheet, maps)
     if len(bodies):
-        visible = visible & ~_hidden(cells, maps, bodies)
+        visible = visible & ~_occlusion(cells, maps, bodies)
     bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
-    tones = _cut(cells, bright, places)
+    tones = _cells_in(cells, bright, places)
     glints = _glints(cells, tones)
-    seen = _cut(cells, visible, places) & ~glints
-    burnt = _cut(cells, (view >= _BURNT) & (white < _WHITE), places) & ~glints
+    seen = _cells_in(cells, visible, places) & ~glints
+    burnt = _cells_in(cells, (view >= _BURNT) & (white < _WHITE), places) & ~glints
     lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
@@ -160,18 +160,18 @@ def _part_round(
     return part, visible[top:bottom, left:right], places - (top, left)
 
 
-def _hidden(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
+def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
     """Return (h, w): what pieces hide of a view, and a rim of it."""
     hidden = np.zeros(maps.pixels.shape[:2], np.uint8)
     for body in bodies:
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return np.asarray(
-        cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=cells.rim).view(np.bool_)
-    )
+    return cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=cells.rim).view(np.bool_)
 
 
-def _cut(cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]) -> NDArray[_Kind]:
+def _cells_in(
+    cells: SquareCells, layer: NDArray[_Kind], places: NDArray[np.int_]
+) -> NDArray[_Kind]:
     """Return (N, side, side): the cells of a view whose upper left pixels are at `places` (N,
     2)."""
     windows = np.lib.stride_tricks.sliding_window_view(layer, (cells.side, cells.side))
@@ -234,7 +234,7 @@ def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
     y = maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - sheet.board.height_mm / 2
     along = (level + right * x / _UNIT_MM).astype(np.float32)
     across = (up * y / _UNIT_MM).astype(np.float32)
-    return np.asarray((along[None, :] + across[:, None]).clip(*sheet.levels), np.float32)
+    return (along[None, :] + across[:, None]).clip(*sheet.levels)
 
 
 # ---- outlines ------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
     holes = sheet.board.holes
     free = np.array([square not in holes for square in sheet.board.squares])
     depth = _typical(lines[free])
-    share = _typical(np.asarray(lines[free] / np.maximum(shades[free], 0.05), np.float32))
+    share = _typical(lines[free] / np.maximum(shades[free], 0.05))
     return replace(sheet, line_depth=depth, line_share=share, has_looked=True)
 
 

@@ -29,10 +29,7 @@ def apart(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return the sightings without those that show the same marker in the same place again."""
     found: list[Sighting] = []
     for sighting in sightings:
-        same = (s for s in found if s.marker == sighting.marker)
-        if not any(
-            np.abs(s.centre_px - sighting.centre_px).max() < _NEAR * s.side_px for s in same
-        ):
+        if not any(sighting.is_same(other) for other in found):
             found.append(sighting)
     return tuple(found)
 
@@ -47,7 +44,7 @@ def boards_among(
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
         found = [
-            _grown(board, pair, rest, lens, size)
+            _extend_pair(board, pair, rest, lens, size)
             for pair in combinations(rest, 2)
             if pair[0].marker != pair[1].marker
         ]
@@ -60,7 +57,7 @@ def boards_among(
     return groups
 
 
-def _grown(
+def _extend_pair(
     board: Board,
     pair: Sequence[Sighting],
     every: Sequence[Sighting],
@@ -72,7 +69,7 @@ def _grown(
     Empty when it fits none.
     """
     group = list(pair)
-    pose, misfit = _posed(board, group, lens, size)
+    pose, misfit = _fit_group(board, group, lens, size)
     if pose is None:
         return [], misfit
     for marker in board.corners:
@@ -85,14 +82,14 @@ def _grown(
             and np.abs(s.corners_px - expected).max() < _ROOM * s.side_px
         ]
         for sighting in near:
-            wider, more = _posed(board, [*group, sighting], lens, size)
+            wider, more = _fit_group(board, [*group, sighting], lens, size)
             if wider is not None:
                 group, pose, misfit = [*group, sighting], wider, more
                 break
     return group, misfit
 
 
-def _posed(
+def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
     points_mm = np.vstack([corner_points_mm(board, s.marker) for s in group])

@@ -78,8 +78,6 @@ class Fit:
     pose: Pose
     misfit: float
     """Half the robust sum of squares of all that was seen, in standard deviations."""
-    number: int
-    """How many coordinates were seen."""
     tags: Sequence[Tag] = ()
     """Those that lie where tags lie."""
     lines: Lines | None = field(default=None, repr=False)
@@ -89,7 +87,7 @@ class Fit:
     def lens_spread(self) -> Points:
         """(2, 2): covariance of the logarithm of the focal length and of k1."""
         assert self.pose.covariance is not None
-        return np.asarray(self.pose.covariance[6:8, 6:8])
+        return self.pose.covariance[6:8, 6:8]
 
 
 def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
@@ -138,7 +136,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         if is_last or (
-            told[lines.is_in].all() and _moved_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
+            told[lines.is_in].all() and _shift_px(pose, fit.pose, printed.middles_mm) < _SETTLED_PX
         ):
             break
         taken = told
@@ -146,7 +144,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     return replace(fit, lines=final)
 
 
-def _moved_px(before: Pose, pose: Pose, points_mm: Points) -> float:
+def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
     """Return how far a point has moved from one pose to the next, at most."""
     return float(np.abs(pose.to_px(points_mm) - before.to_px(points_mm)).max())
 
@@ -231,7 +229,7 @@ class _TagScene:
 
 
 def _complex(points: Points) -> NDArray[np.complex128]:
-    return np.asarray(points[:, 0] + 1j * points[:, 1], dtype=np.complex128)
+    return points[:, 0] + 1j * points[:, 1]
 
 
 class _Problem:
@@ -359,5 +357,4 @@ def _least_squares(problem: _Problem) -> Fit:
     return Fit(
         replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)),
         cost,
-        problem.number,
     )

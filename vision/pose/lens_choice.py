@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,40 +40,26 @@ _LEAST_LINES = 0.5
 """Round a square that is confirmed so many of the visible lines are where the pose puts them."""
 
 
-@dataclass(frozen=True)
-class Model:
-    """A lens to begin with, and how far from it (3,) the logarithm of its focal length, k1 and k2
-    may be."""
-
-    lens: Lens
-    spread: tuple[float, float, float]
-
-    @property
-    def terms(self) -> int:
-        """How many numbers it has to say."""
-        return sum(spread > _FIXED for spread in self.spread)
-
-
-def models_of(lens: Lens, focal_spread: float) -> Iterator[Model]:
+def models_of(lens: Lens, focal_spread: float) -> Iterator[Belief]:
     """Yield the model that is believed first, then those with more to say."""
     focal, bend = max(focal_spread, 0.01), _BEND_SPREAD
-    yield Model(lens, (focal, bend, _FIXED))
-    yield Model(lens, (_FOCAL_SPREAD, 4 * bend, 2 * bend))
+    yield Belief(lens, np.array([focal, bend, _FIXED]))
+    yield Belief(lens, np.array([_FOCAL_SPREAD, 4 * bend, 2 * bend]))
     if not lens.is_fisheye:
-        yield Model(lens.as_fisheye(), (_FOCAL_SPREAD, bend, _FIXED))
+        yield Belief(lens.as_fisheye(), np.array([_FOCAL_SPREAD, bend, _FIXED]))
 
 
-def wide_starts(lens: Lens) -> Iterator[Model]:
+def wide_starts(lens: Lens) -> Iterator[Belief]:
     """Yield lenses of other angles, for corner markers that fit no believed one."""
-    spread = (_FOCAL_SPREAD, _BEND_SPREAD, _FIXED)
+    spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED])
     for share in _WIDER:
         other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
-        yield Model(other, spread)
+        yield Belief(other, spread)
         if not lens.is_fisheye:
-            yield Model(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
+            yield Belief(Lens(max(other.focal_ratio, 0.3), is_fisheye=True), spread)
 
 
-def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Model, Fit] | None:
+def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Belief, Fit] | None:
     """Return the model, of any angle of the lens, that explains the markers best, and its fit by
     these alone."""
     fits = [
@@ -85,12 +70,12 @@ def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[M
     return min(fits, key=lambda each: each[1].misfit, default=None)
 
 
-def fit_model(evidence: Evidence, model: Model, size: tuple[int, int]) -> Fit | None:
+def fit_model(evidence: Evidence, model: Belief, size: tuple[int, int]) -> Fit | None:
     """Return the best pose with a model by markers alone."""
     start = solve_pose(evidence.points_mm, evidence.points_px, model.lens, size)
     if start is None:
         return None
-    fit = fit_board(evidence, start, np.array(model.spread))
+    fit = fit_board(evidence, start, model.spread)
     is_above, is_sane = fit.pose.eye_mm[2] > 0, 0.1 <= fit.pose.lens.focal_ratio <= 10
     return fit if is_above and is_sane else None
 
@@ -153,16 +138,14 @@ def explaining_fit(
     for number, (model, by_markers) in enumerate(starts):
         if by_markers is None:
             continue
-        fit = fit_lines(
-            luma, board, evidence, by_markers, Belief(model.lens, np.array(model.spread))
-        )
+        fit = fit_lines(luma, board, evidence, by_markers, model)
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit
     return best[1] if best else None
 
 
-def _cost(fit: Fit, model: Model) -> float:
+def _cost(fit: Fit, model: Belief) -> float:
     """Return half the sum of squares over everything that should be seen, and what the model has to
     say."""
     lines = fit.lines
@@ -173,7 +156,7 @@ def _cost(fit: Fit, model: Model) -> float:
     return float(
         0.5 * (off**2).sum()
         + 0.5 * 16 * min(corners, 5.0) ** 2
-        + model.terms / 2 * math.log(2 * len(off) + 1)
+        + np.count_nonzero(model.spread > _FIXED) / 2 * math.log(2 * len(off) + 1)
     )
 
 

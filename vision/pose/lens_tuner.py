@@ -67,7 +67,7 @@ class LensTuner:
         fade = 1.0 if self.views < _MANY_VIEWS else _FADE
         lens, information, vector = self.lens, self.information, self.vector
         for _ in range(_FIRST_STEPS if self.views == 0 else 1):
-            linear = _linearised(points_mm, points_px, pose, lens)
+            linear = _linearise(points_mm, points_px, pose, lens)
             if linear is None:
                 return self
             slopes, rest, pose = linear
@@ -99,7 +99,7 @@ class LensTuner:
         return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
 
 
-def _linearised(
+def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
 ) -> tuple[Points, Points, Pose] | None:
     """Return slopes (2N, 2) and residuals (2N,) of the corners by focal length and k1, and their
@@ -115,4 +115,4 @@ def _linearised(
     by_lens = by_lens[:, :2]
     # What a change of the pose makes good does not count.
     slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
-    return np.asarray(slopes, np.float64), (seen - points_px).ravel(), pose
+    return slopes, (seen - points_px).ravel(), pose

@@ -63,7 +63,7 @@ class Pose:
     @cached_property
     def eye_mm(self) -> Points:
         """(3,): where the camera is above the board."""
-        return np.asarray(-self.axes.T @ self.translation.ravel(), dtype=np.float64)
+        return -self.axes.T @ self.translation.ravel()
 
     def to_px(self, points_mm: Points) -> Points:
         """Return (N, 2) pixels of (N, 3) points. Those behind the camera give nonsense."""
@@ -87,7 +87,7 @@ class Pose:
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (z_mm - eye[2]) / rays[:, 2]
             reach = np.where(reach > 0, reach, np.nan)
-        return np.asarray(eye[:2] + rays[:, :2] * reach[:, None], dtype=np.float64)
+        return eye[:2] + rays[:, :2] * reach[:, None]
 
     def project(self, points_mm: Points) -> tuple[Points, Points, Points]:
         """Return (N, 2) pixels of (N, 3) points, and how they move with the pose and with the lens.
@@ -256,7 +256,7 @@ def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
 def boxes_mm(middles: Points, width_mm: float, height_mm: float) -> Points:
     """Return (N, 4, 2): the corners of upright rectangles round (N, 2) middles, upper left first,
     clockwise."""
-    return np.asarray(middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0))
+    return middles[:, None] + rectangle_corners_mm(0.0, 0.0, width_mm, height_mm, 0.0)
 
 
 def square_mm(board: Board, square: Square) -> Points:
@@ -354,7 +354,7 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     None when the camera would be below.
     """
     if lens.is_fisheye:
-        rotation, translation = _stepped(replace(start, lens=lens), points_mm, points_px)
+        rotation, translation = _gauss_newton(replace(start, lens=lens), points_mm, points_px)
     else:
         found = cv2.solvePnPRefineLM(
             points_mm.reshape(-1, 1, 3),
@@ -372,7 +372,7 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
 
 
-def _stepped(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
+def _gauss_newton(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
     """Return rotation and translation (3, 1) that fit best.
 
     They are found by Gauss and Newton's steps, each halved until it is better.

@@ -74,7 +74,7 @@ class Lines:
     @property
     def there_px(self) -> Points:
         """(N, 2): where they are."""
-        return np.asarray(self.points_px + self.off_px[:, None] * self.normals)
+        return self.points_px + self.off_px[:, None] * self.normals
 
 
 class _Side(NamedTuple):
@@ -129,7 +129,7 @@ class PrintedLines:
             places.append(side.middle_mm + _ALONG[:, None] * rest)
             self._borders[side.squares, 2 * number : 2 * number + 2] = 1
         self._places = flat(np.vstack(places))
-        self.middles_mm = np.asarray(self._places.reshape(-1, _SAMPLES, 3).mean(axis=1))
+        self.middles_mm = self._places.reshape(-1, _SAMPLES, 3).mean(axis=1)
         """(N, 3)."""
         self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
@@ -221,25 +221,25 @@ class PrintedLines:
             np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16)
             / _SAMPLES
         )
-        beside = np.minimum(_shifted(profile, flank), _shifted(profile, -flank))
+        beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
         depth = beside - profile
         gap = half_gap * scale
         if gap.any():
-            depth = (_shifted(depth, gap) + _shifted(depth, -gap)) / 2
+            depth = (_shift(depth, gap) + _shift(depth, -gap)) / 2
         depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
         top, finer, is_alone = _peaks(depth)
         rows = np.arange(len(depth))
         peak, bright = depth[rows, top], beside[rows, top]
         is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & is_alone
         is_found &= np.abs(offsets[top]) < reach - 0.25
-        return np.asarray(offsets[top] + finer * _STEP_PX), is_found
+        return (offsets[top] + finer * _STEP_PX), is_found
 
 
-def _shifted(values: Points, by_px: Points) -> Points:
+def _shift(values: Points, by_px: Points) -> Points:
     """Return (N, K) rows of values, each so far (N,) along itself."""
     columns = np.arange(values.shape[1])
     there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
-    return np.asarray(np.take_along_axis(values, there.clip(0, columns[-1]), axis=1))
+    return np.take_along_axis(values, there.clip(0, columns[-1]), axis=1)
 
 
 def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
@@ -255,7 +255,7 @@ def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
     before, after = depth[rows, inner - 1], depth[rows, inner + 1]
     bend = before - 2 * peak + after
     finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
-    return top, np.asarray(finer.clip(-0.5, 0.5)), np.asarray(rival <= _RIVAL * peak)
+    return top, finer.clip(-0.5, 0.5), (rival <= _RIVAL * peak)
 
 
 @lru_cache(maxsize=16)

@@ -169,7 +169,7 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     for sighting in scan_parts(luma, boxes, 0.4 * tag_px):
         if sighting.marker in foreign:
             return None
-        if not _is_known(sighting, kept):
+        if not any(sighting.is_same(other) for other in kept):
             new.append(sighting)
     sightings = (*kept, *new)
     if not _is_held(kit, kept, new, touched):
@@ -179,16 +179,6 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
         memory = replace(memory, located=located)
     # Next to these blocks things have changed too little to count.
     return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
-
-
-def _is_known(sighting: Sighting, kept: Iterable[Sighting]) -> bool:
-    """Tell whether one of these is the same marker in the same place."""
-    for other in kept:
-        if other.marker == sighting.marker:
-            off_px = np.abs(sighting.centre_px - other.centre_px).max()
-            if off_px < other.side_px / 2:
-                return True
-    return False
 
 
 def _is_held(

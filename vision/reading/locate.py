@@ -66,7 +66,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
             memory.located, kit, look.sightings, (look.luma.shape[1], look.luma.shape[0])
         )
         if pose is not None and not located.is_aligned:
-            located = _aligned(located, look.luma, kit.board)
+            located = _align_to_lines(located, look.luma, kit.board)
             pose = located.pose
         memory = replace(memory, located=located)
     memory = replace(memory, pose=pose)
@@ -101,8 +101,8 @@ def find_pose(
     if board is not located.board or (located.pose is not None and located.pose.size != size):
         located = replace(forget_board(located), board=board)
     located = replace(located, problem="", twin="")
-    own, others = _apart(board, sightings)
-    corners: Corners = _once(own)
+    own, others = _split_markers(board, sightings)
+    corners: Corners = _single_markers(own)
     known = _held(located, board, corners, others) if len(corners) == len(own) else None
     if known is None:
         corners, located = _own_corners(located, kit, own, others, size)
@@ -110,7 +110,7 @@ def find_pose(
     if known is not None:
         return known.pose, known
     if len(corners) >= 2:
-        return _solved(located, kit, corners, others, size)
+        return _solve(located, kit, corners, others, size)
     if len(corners) == 1 and not located.twin:
         problem = say("Only one corner of the board is in the picture: show at least two")
         located = replace(located, problem=problem)
@@ -123,17 +123,21 @@ def held(located: Located, board: Board, sightings: Iterable[Sighting]) -> Locat
 
     Else None.
     """
-    own, others = _apart(board, sightings)
-    corners = _once(own)
+    own, others = _split_markers(board, sightings)
+    corners = _single_markers(own)
     return _held(located, board, corners, others) if len(corners) == len(own) else None
 
 
-def _apart(board: Board, sightings: Iterable[Sighting]) -> tuple[list[Sighting], dict[int, Points]]:
+def _split_markers(
+    board: Board, sightings: Iterable[Sighting]
+) -> tuple[list[Sighting], dict[int, Points]]:
     """Return the board's corner markers, and the places (4, 2) of others that are seen once, by
     id."""
     every = apart(sightings)
     own = [sighting for sighting in every if sighting.marker in board.corners]
-    return own, _once([sighting for sighting in every if sighting.marker not in board.corners])
+    return own, _single_markers(
+        [sighting for sighting in every if sighting.marker not in board.corners]
+    )
 
 
 def _held(
@@ -167,7 +171,7 @@ def is_in_place(located: Located, corners: Corners, size: tuple[int, int]) -> bo
     return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
 
 
-def _once(sightings: Collection[Sighting]) -> dict[int, Points]:
+def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
     """Return corners by marker id, of those that are seen exactly once."""
     times = Counter(sighting.marker for sighting in sightings)
     return {s.marker: s.corners_px for s in sightings if times[s.marker] == 1}
@@ -184,7 +188,7 @@ def _own_corners(
 
     None when two copies of it cannot be told apart.
     """
-    single, lens = _once(corners), located.tuner.lens
+    single, lens = _single_markers(corners), located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
     has_twins = max(times.values(), default=0) > 1
     if not has_twins and _fits_one(located.tuner, kit.board, single, size):
@@ -207,7 +211,7 @@ def _fits_one(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int,
     return pose is not None and pose.rms_px <= limit
 
 
-def _solved(
+def _solve(
     located: Located,
     kit: Kit,
     corners: Corners,
@@ -288,7 +292,7 @@ def _pose_of(
 # ---- printed lines -------------------------------------------------------------------------------
 
 
-def _aligned(located: Located, luma: Luma, board: Board) -> Located:
+def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     """Correct the last pose by the printed lines: when corner markers are hidden, or when the lens
     misfits."""
     pose, seen, tuner = located.pose, located.seen, located.tuner
@@ -298,7 +302,7 @@ def _aligned(located: Located, luma: Luma, board: Board) -> Located:
     if pose.markers >= 4:
         if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
             return located
-        return _explained(located, luma, board, seen)
+        return _fit_lens(located, luma, board, seen)
     spread = _lens_spread(tuner)
     if pose.markers == 3:
         checked = checked_fit(luma, board, seen, pose, spread)
@@ -307,7 +311,7 @@ def _aligned(located: Located, luma: Luma, board: Board) -> Located:
     by_markers = fit_board(seen, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
-        return _explained(located, luma, board, seen)
+        return _fit_lens(located, luma, board, seen)
     middles = _corner_middles(located, board)
     believed = Belief(tuner.lens, spread)
     fit = fit_lines(luma, board, seen, by_markers, believed)
@@ -335,7 +339,7 @@ def _corner_middles(located: Located, board: Board) -> Points:
     return np.array([board.corner_centres_mm[marker] for marker in located.corners])
 
 
-def _explained(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
+def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
     """Go on with a lens that explains the lines, and count how often there is none."""
     tuner = located.tuner
     fit = explaining_fit(luma, board, seen, tuner.lens, float(_lens_spread(tuner)[0]))

@@ -59,7 +59,7 @@ _RETRY_FRAMES = 10
 """After so many still frames squares that stayed unknown are looked at again."""
 
 
-class Stir(NamedTuple):
+class Movement(NamedTuple):
     """What differs in a picture."""
 
     moving: bool
@@ -77,32 +77,32 @@ class Stir(NamedTuple):
 
 def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Compare a picture with those before it. One that shows nothing new is known."""
-    stir, background = compare(memory.background, look.luma)
-    still_frames = 0 if stir.moving else memory.still_frames + 1
+    movement, background = compare(memory.background, look.luma)
+    still_frames = 0 if movement.moving else memory.still_frames + 1
     since_look = memory.since_look + 1
     memory = replace(
         memory, background=background, still_frames=still_frames, since_look=since_look
     )
     is_retry_due = since_look >= _RETRY_FRAMES
     settled = memory.settled
-    if settled is not None and not stir.moving and not stir.drifted:
+    if settled is not None and not movement.moving and not movement.drifted:
         unknown = settled.told.unknown
         if not unknown or (unknown <= memory.resigned and not is_retry_due):
             return replace(look, is_known=True), memory
     if (
         look.may_glance
         and still_frames <= 1
-        and stir.changed is not None
+        and movement.changed is not None
         and memory.latest is not None
     ):
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
-    due, memory = _due(stir, memory, is_retry_due)
-    still = not stir.moving or stir.changed is None
-    look = replace(look, still=still, moving_px=stir.places, due=due, is_retry=is_retry_due)
+    due, memory = _due(movement, memory, is_retry_due)
+    still = not movement.moving or movement.changed is None
+    look = replace(look, still=still, moving_px=movement.places, due=due, is_retry=is_retry_due)
     return look, memory
 
 
-def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
+def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None, Memory]:
     """Return which blocks to look at.
 
     None: all of them.
@@ -115,31 +115,31 @@ def _due(stir: Stir, memory: Memory, is_retry_due: bool) -> tuple[Blocks | None,
         last is None
         or last.kit is None
         or last.pose is None
-        or stir.changed is None
-        or abs(stir.light - 1) > RELIT
+        or movement.changed is None
+        or abs(movement.light - 1) > RELIT
     ):
         return None, memory
-    blocks = stir.changed
+    blocks = movement.changed
     wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
-    if wanted and not stir.moving:
+    if wanted and not movement.moving:
         blocks = blocks | blocks_over(last.kit, last.pose, wanted, blocks.shape)
     fresh = blocks
     if memory.fresh is not None and memory.fresh.shape == blocks.shape:
         fresh = memory.fresh | blocks
-    return blocks if stir.moving else fresh, replace(memory, fresh=fresh)
+    return blocks if movement.moving else fresh, replace(memory, fresh=fresh)
 
 
 # ---- comparing pictures --------------------------------------------------------------------------
 
 
-def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
+def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     """Compare the next (height, width) picture with those before.
 
     The first one counts as moving.
     """
-    now = _shrunk(luma)
+    now = _block_means(luma)
     if past.read is None or past.read.shape != now.shape:
-        return Stir(True, True, None, None), replace(past, now=now, before=now, read=None)
+        return Movement(True, True, None, None), replace(past, now=now, before=now, read=None)
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint, strongest = _cluster(past.noise, rest, shift, past.faint_read)
@@ -148,7 +148,7 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
     places, near = None, None
     if changed is None:
         # While nothing differs from what was read last, one comparison tells both.
-        stir = Stir(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
+        movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
         seen = _calm(seen, rest)
     else:
         moving: Blocks | None = changed
@@ -161,11 +161,11 @@ def compare(past: Background, luma: Luma) -> tuple[Stir, Background]:
             near = wider(moving)
             rows, columns = np.nonzero(moving)
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
-        stir = Stir(moving is not None, True, places, changed, light)
+        movement = Movement(moving is not None, True, places, changed, light)
     # The next frame is compared with this one without noise, but where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
     before = followed if near is None else np.where(near, now, followed)
-    return stir, replace(seen, before=before, was_calm=changed is None)
+    return movement, replace(seen, before=before, was_calm=changed is None)
 
 
 def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
@@ -221,10 +221,7 @@ def _cluster(
     bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
     share = rest / bounds
     share *= share
-    sums = np.asarray(
-        cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT),
-        np.float32,
-    )
+    sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
     strongest = cv2.minMaxLoc(sums)[1]
     if strongest < _CLUSTER:
         return None, None, strongest
@@ -236,11 +233,11 @@ def _cluster(
     if not lasting.any():
         return None, near, strongest
     around = wider(lasting, 5)
-    found = np.asarray(around & near & (share >= _PART), bool)
+    found = around & near & (share >= _PART)
     return found, near & ~around, strongest
 
 
-def _shrunk(luma: Luma) -> Small:
+def _block_means(luma: Luma) -> Small:
     """Return the mean of each block, (rows, columns).
 
     It is halved three times, which OpenCV does much faster than to an eighth; the last time with
@@ -253,7 +250,7 @@ def _shrunk(luma: Luma) -> Small:
             small = small.astype(np.float32)
         if min(small.shape) > 1 and small.shape[0] > height // BLOCK_PX:
             half = max(1, width // factor), max(1, height // factor)
-            small = np.asarray(cv2.resize(small, half, interpolation=cv2.INTER_AREA))
+            small = cv2.resize(small, half, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.float32)
 
 

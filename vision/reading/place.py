@@ -121,7 +121,7 @@ def placed_pieces(
             below = beneath[face.carried] if face.size == (1, 1) else None
             seen.append(_Seen(sighting, face, below))
     placed = []
-    for piece in _placed(kit, pose, seen):
+    for piece in _place_pieces(kit, pose, seen):
         is_twin = times[piece.sighting.marker] > 1
         placed.append(replace(piece, fits=False) if is_twin else piece)
     faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
@@ -150,7 +150,7 @@ def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
     return {True: tallest[False], False: tallest[has_carried]}
 
 
-def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
+def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     """Return where pieces lie whose markers' rays meet the board. All at once, which is much
     faster."""
     if not seen:
@@ -169,9 +169,9 @@ def _placed(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
         fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
             margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
-            squares, sure = _touched(kit.board, {middle, lifted}, margin)
+            squares, sure = _squares_near(kit.board, {middle, lifted}, margin)
         else:
-            squares, sure = _covered(kit, piece.face, (*middle, turn), spread)
+            squares, sure = _squares_beneath(kit, piece.face, (*middle, turn), spread)
         placed.append(
             Placed(
                 piece.face,
@@ -210,7 +210,7 @@ def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
     return places[:, [0, 5]], sides, np.degrees(np.arctan2(up, right))
 
 
-def _touched(
+def _squares_near(
     board: Board, spots: Iterable[tuple[float, float]], margin_mm: float
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares in which places lie that are known to within a margin, and whether it is
@@ -226,7 +226,7 @@ def _touched(
     return frozenset(squares), len(squares) + is_beside == 1
 
 
-def _covered(
+def _squares_beneath(
     kit: Kit, face: Face, place: tuple[float, float, float], spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares under a piece of several, and whether it lies on them properly.

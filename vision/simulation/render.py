@@ -52,7 +52,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
         box = np.array([seen.min(axis=0), seen.max(axis=0)])
         # What is in the middle of the board's box is to be in the middle of the picture.
         target[:2] += pose.to_plane(box.mean(axis=0)[None])[0] - pose.to_plane(middle_px)[0]
-    return _displaced(pose, view, board)
+    return _push_board(pose, view, board)
 
 
 def _nearest(target: Points, corners: Points, view: View) -> Pose:
@@ -99,7 +99,7 @@ def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
     return _pose(axes, translation, lens, (view.width, view.height))
 
 
-def _displaced(pose: Pose, view: View, board: Board) -> Pose:
+def _push_board(pose: Pose, view: View, board: Board) -> Pose:
     """Return the pose after the board has been pushed and turned about its middle."""
     angle = math.radians(view.board_turn_deg)
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -230,15 +230,15 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
 def _light(pose: Pose, view: View) -> Shade:
     """Return (h, w, 3), by factor. Where all rows are alike they are one row in memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
-    shade = np.asarray(across[None] * view.light, np.float32)
+    shade = across[None] * view.light
     if view.shadow is not None:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
-    colours = np.asarray(shade[..., None] * np.array(view.cast_bgr, dtype=np.float32), np.float32)
+    colours = shade[..., None] * np.array(view.cast_bgr, dtype=np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
     light = view.scenery.light(pose)
-    return colours if light is None else np.asarray(colours * light, np.float32)
+    return colours if light is None else (colours * light)
 
 
 def _veil(pose: Pose, view: View) -> Shade | None:
@@ -247,7 +247,7 @@ def _veil(pose: Pose, view: View) -> Shade | None:
     if view.glare is None:
         return veil
     glare = _FULL_GLARE * _blob(pose, view, *view.glare, soft=0.35)[..., None]
-    return glare if veil is None else np.asarray(glare + veil, np.float32)
+    return glare if veil is None else (glare + veil)
 
 
 def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: float) -> Shade:

@@ -104,7 +104,7 @@ class SimulatedTable:
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
             spread = list(self._things.spread(layout))
-            staying = self._staying(spread, wanted) if by_hand else {}
+            staying = self._pieces_that_stay(spread, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
             for number, (square, name, turn_deg) in enumerate(spread):
                 piece = staying.get(number) or self._things.take(free, name, wanted)
@@ -117,7 +117,7 @@ class SimulatedTable:
             self._pieces = free + placed
             self._changed()
 
-    def _staying(
+    def _pieces_that_stay(
         self, spread: Iterable[tuple[Square, str, float]], wanted: Collection[str]
     ) -> dict[int, Piece]:
         """Return the pieces that lie already on squares where some like them should, by their

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import cv2
 import numpy as np
@@ -97,55 +97,21 @@ class TileRows:
 
     def blocks(self) -> Iterator[RenderedBlock]:
         """Return everything to draw, the farther parts first."""
-        number = _FIRST_ID
+        number, spec = _FIRST_ID, self._spec
+        wide, plain = spec.row_width_mm, np.full((8, 8, 3), bgr_of(_DARK), np.uint8)
         for seat in SEATS[::-1]:
-            place, spec = self.places[seat], self._spec
-            parts = [
-                (
-                    _strip_picture(spec, seat),
-                    spec.row_width_mm,
-                    spec.strip_mm,
-                    _PAPER_MM,
-                    0.0,
-                    0.0,
-                    0.0,
-                )
-            ]
+            place, strip = self.places[seat], _strip_picture(spec, seat)
+            parts = [(strip, (wide, spec.strip_mm, _PAPER_MM), (0.0, 0.0, 0.0))]
             for tile in self.laid[seat]:
                 art = _tile_picture(spec, tile.seat, tile.letter, self._kit.sides[tile.seat].rgb)
-                parts.append(
-                    (
-                        art,
-                        spec.width_mm,
-                        spec.depth_mm,
-                        _TILE_MM,
-                        tile.x_mm,
-                        tile.y_mm,
-                        tile.turn_deg,
-                    )
-                )
-            wall = (
-                _plain(_DARK),
-                spec.row_width_mm,
-                _WALL_THICK_MM,
-                spec.wall_mm,
-                0.0,
-                spec.wall_y_mm,
-                0.0,
-            )
-            for art, width, depth, height, x, y, turn in [*parts, wall]:
-                at = place.to_table(x, y)
-                yield RenderedBlock(
-                    number,
-                    partial(_as_it_is, art),
-                    _DARK,
-                    width,
-                    depth,
-                    height,
-                    *at,
-                    0.0,
-                    place.turn_deg + turn,
-                )
+                size = (spec.width_mm, spec.depth_mm, _TILE_MM)
+                parts.append((art, size, (tile.x_mm, tile.y_mm, tile.turn_deg)))
+            wall = (wide, _WALL_THICK_MM, spec.wall_mm)
+            parts.append((plain, wall, (0.0, spec.wall_y_mm, 0.0)))
+            for art, size, (x, y, turn) in parts:
+                at, turn_deg = place.to_table(x, y), place.turn_deg + turn
+                picture = partial(_as_it_is, art)
+                yield RenderedBlock(number, picture, _DARK, *size, *at, 0.0, turn_deg)
                 number += 1
 
     def hidden_mm(self) -> list[Points]:
@@ -165,7 +131,7 @@ def _known(spec: OrderTiles) -> str:
     return " ".join(spec.orders[Seat.SOUTH])
 
 
-def _stamped(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
+def _stamp(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) -> None:
     """Draw a marker with its middle so far from the lower left corner of a print."""
     side = round(size_mm * _SCALE)
     modules = marker_modules(marker, CARD_DICTIONARY)
@@ -174,22 +140,14 @@ def _stamped(art: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: float) ->
     art[top : top + side, left : left + side] = print_[..., None]
 
 
-@lru_cache(maxsize=4)
-def _strip_picture_of(
-    markers: tuple[int, ...], middles: tuple[float, ...], size: tuple[float, float, float]
-) -> Bgr:
-    width, depth, marker_mm = size
-    art = np.full((round(depth * _SCALE), round(width * _SCALE), 3), _PAPER, np.uint8)
-    for marker, middle in zip(markers, middles, strict=True):
-        _stamped(art, marker, width / 2 + middle, depth / 2, marker_mm)
-    return art
-
-
 def _strip_picture(spec: OrderTiles, seat: Seat) -> Bgr:
-    middles = tuple(spec.strip_x_mm(number) for number in range(len(spec.rows[seat])))
-    return _strip_picture_of(
-        spec.rows[seat], middles, (spec.row_width_mm, spec.strip_mm, spec.strip_marker_mm)
-    )
+    """Draw the strip of a seat's row with its markers."""
+    size_px = round(spec.strip_mm * _SCALE), round(spec.row_width_mm * _SCALE)
+    art = np.full((*size_px, 3), _PAPER, np.uint8)
+    for number, marker in enumerate(spec.rows[seat]):
+        x_mm = spec.row_width_mm / 2 + spec.strip_x_mm(number)
+        _stamp(art, marker, x_mm, spec.strip_mm / 2, spec.strip_marker_mm)
+    return art
 
 
 def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
@@ -199,13 +157,8 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     )
     head = round((spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3) * _SCALE)
     art[:head] = bgr_of(rgb)
-    _stamped(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
+    _stamp(art, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm)
     return art
-
-
-@lru_cache(maxsize=4)
-def _plain(rgb: str) -> Bgr:
-    return np.full((8, 8, 3), bgr_of(rgb), np.uint8)
 
 
 def _as_it_is(art: Bgr) -> Bgr:

@@ -52,7 +52,7 @@ class BoardOnly:
         luma = np.asarray(cv2.bitwise_and(frame.luma, mask), dtype=np.uint8)
         colours = frame.colours
         return replace(
-            frame, luma=luma, colours=(lambda: _tinted(colours(), mask)) if colours else None
+            frame, luma=luma, colours=(lambda: _colours_on(colours(), mask)) if colours else None
         )
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
@@ -89,7 +89,7 @@ def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
     return int((light != (marker_modules(marker) > 0)).sum()) <= _WRONG_MODULES
 
 
-def _tinted(colours: Colours | None, mask: Mask) -> Colours | None:
+def _colours_on(colours: Colours | None, mask: Mask) -> Colours | None:
     """Return the colours of the board, none beside it."""
     if colours is None:
         return None

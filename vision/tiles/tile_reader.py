@@ -85,7 +85,7 @@ class TileReader:
         """Return the markers of rows and tiles, each of them once."""
         kept: list[Sighting] = []
         for each in sightings:
-            if each.marker in self._own and not any(_same(each, other) for other in kept):
+            if each.marker in self._own and not any(each.is_same(other) for other in kept):
                 kept.append(each)
         return kept
 
@@ -108,7 +108,7 @@ class TileReader:
         frame = self._frame_of(seat, strip, pose)
         if frame is None:
             return RowSeen(fault=RowFault.NO_STRIP)
-        return self._laid(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
+        return self._row_of_tiles(seat, [(tile, frame.to_row(tile.corners_mm)) for tile in tiles])
 
     def _frame_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowFrame | None:
         """Return where the row lies.
@@ -128,7 +128,7 @@ class TileReader:
         off = np.linalg.norm(frame.to_row(seen) - printed, axis=1)
         return frame if off.max() <= _RIGID_MM else None
 
-    def _laid(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
+    def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
         """Return what lies in the places.
 
         `tiles` with their markers' corners in the axes of the row.
@@ -221,7 +221,7 @@ class _RowFrame:
 
     def to_row(self, points_mm: Points) -> Points:
         """Return (N, 2) points of the table in the axes of the row."""
-        return np.asarray((points_mm - self.origin) @ self.turn, dtype=np.float64)
+        return (points_mm - self.origin) @ self.turn
 
 
 def _fault_of(seat: Seat, found: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
@@ -247,9 +247,3 @@ def _turned_deg(corners: Points) -> float:
 def _is_as_large(corners: Points, spec: OrderTiles) -> bool:
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1) / spec.marker_mm
     return bool((sides >= _SIZE[0]).all() and (sides <= _SIZE[1]).all())
-
-
-def _same(one: Sighting, other: Sighting) -> bool:
-    return one.marker == other.marker and bool(
-        np.abs(one.centre_px - other.centre_px).max() < other.side_px / 2
-    )

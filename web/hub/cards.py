@@ -27,7 +27,7 @@ MAKES = Rate(8, 8 / 3600)
 """Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
 """Cards that all addresses may make. So strangers need an hour to push a new card out."""
-MOST_RESULTS = 20
+MAX_RESULTS = 20
 
 
 class ShownCard(Body, frozen=True):
@@ -62,7 +62,7 @@ class CardPages:
             person=person,
             error=error,
             link=f"{request.url_root}card/{person.code}",
-            results=self._league.results.last(MOST_RESULTS, person.number),
+            results=self._league.results.last(MAX_RESULTS, person.number),
             league=self._league,
             games=GAMES,
             tournaments=[
@@ -167,17 +167,17 @@ class CardPages:
 
         Raises `Illegal` after too many wrong codes from one address.
         """
-        found: list[Person] = []
+        persons: list[Person] = []
 
         def is_right() -> bool:
-            found.extend(person for person in (self._league.cards.by_code(code),) if person)
-            return bool(found)
+            persons.extend(person for person in (self._league.cards.by_code(code),) if person)
+            return bool(persons)
 
         if self._guesses.check(request.remote_addr or "", is_right) is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
             )
-        return found[0] if found else None
+        return persons[0] if persons else None
 
     def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")

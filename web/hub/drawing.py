@@ -131,7 +131,7 @@ def side_of(view: PublicView, seat: Seat) -> Side:
 def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[ShownSeat, ...]:
     """Return both seats, South first."""
     view = shown.record.view
-    found = []
+    seats = []
     for seat in SEATS:
         told, side = view.seats.get(seat), side_of(view, seat)
         clock = (told.clock if told else None) or (
@@ -140,7 +140,7 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
         result = ""
         if view.phase is Phase.OVER and view.result:
             result = "½" if len(view.winners) != 1 else "1" if seat in view.winners else "0"
-        found.append(
+        seats.append(
             ShownSeat(
                 seat,
                 side,
@@ -151,7 +151,7 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
                 clock_of(clock, shown, delay_s) if clock else Markup(),
             )
         )
-    return tuple(found)
+    return tuple(seats)
 
 
 def clock_of(clock: PublicClock, shown: Shown, delay_s: float) -> Markup:

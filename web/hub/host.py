@@ -18,7 +18,7 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MOST_DELAY_S, Room
+from web.hub.room import MAX_DELAY_S, Room
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, host_only, post
 from web.security.auth import Auth
@@ -75,7 +75,7 @@ class SettingsWanted(Body, frozen=True):
 class Delay(Body, frozen=True):
     """The delay of spectators, in seconds."""
 
-    seconds: Annotated[float, Meta(ge=0, le=MOST_DELAY_S)]
+    seconds: Annotated[float, Meta(ge=0, le=MAX_DELAY_S)]
 
 
 class Joined(NamedTuple):
@@ -190,7 +190,7 @@ class HubHostPages:
             "hub_host.html",
             fragment=self._draw(),
             live="/live/host",
-            most_s=MOST_DELAY_S,
+            most_s=MAX_DELAY_S,
             rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
         )
 

@@ -22,8 +22,8 @@ CLOCK_OFF_S = 120.0
 """Seconds by which a table's clock may be off before that is said."""
 WALL_S = 0.25
 """Least time between two drawings of the wall, in seconds."""
-MOST_DELAY_S = 3600
-MOST_RECENT = 16
+MAX_DELAY_S = 3600
+MAX_RECENT = 16
 """Maximum number of a table's records for spectators who are late. Later ones miss some."""
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Bytes of a table's records that wait for a delay to be over.
@@ -161,7 +161,7 @@ class Delayed(Notifier):
         self.shown: Shown | None = None
         self.waiting: deque[Waiting] = deque()
         self._waiting_bytes = 0
-        self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MOST_RECENT)
+        self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MAX_RECENT)
         """The last records as they were sent, for spectators who are late."""
 
     def take(self, shown: Shown, delay_s: float) -> None:
@@ -268,8 +268,8 @@ class Room(Notifier):
 
     def table(self, number: int) -> RoomTable | None:
         """Return the table of that number."""
-        found = self._tables.get(self._numbers.get(number, ""))
-        return found if found and found.number == number else None
+        table_there = self._tables.get(self._numbers.get(number, ""))
+        return table_there if table_there and table_there.number == number else None
 
     def delayed(self, table: str) -> Delayed | None:
         """Return what spectators of a table follow."""
@@ -388,7 +388,7 @@ class Room(Notifier):
 
     def use_delay(self, delay_s: float) -> None:
         """Show spectators everything later from now on. What they have seen stays."""
-        self.delay_s = min(max(0.0, delay_s), MOST_DELAY_S)
+        self.delay_s = min(max(0.0, delay_s), MAX_DELAY_S)
         self._touch()
 
     def step(self) -> None:

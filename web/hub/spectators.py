@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import spoken
 from companion.table.session import Phase
 from web.hub.drawing import seats_of, sentence
-from web.hub.room import MOST_RECENT, Delayed, Room, RoomTable, Shown, late_words
+from web.hub.room import MAX_RECENT, Delayed, Room, RoomTable, Shown, late_words
 from web.routes.route import get
 from web.server.sse import LOOK_S, Streams, message
 
@@ -103,7 +103,7 @@ class SpectatorPages:
                     (page, table.id, spoken(), request.script_root), {}
                 )
                 drawings[version, round(self._room.delay_s)] = drawing
-                if len(drawings) > MOST_RECENT:
+                if len(drawings) > MAX_RECENT:
                     del drawings[min(drawings)]
         return drawing
 

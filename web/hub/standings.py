@@ -22,7 +22,7 @@ from web.hub.room import Room
 from web.routes.route import form, get, host_only
 from web.security.auth import Auth
 
-MOST_RESULTS = 100
+MAX_RESULTS = 100
 EXPORTED = 1_000_000
 
 
@@ -96,7 +96,7 @@ class StandingsPages:
             "hub_people.html",
             league=self._league,
             people=[person for person in self._league.cards.people() if not person.is_forgotten],
-            results=self._league.results.last(MOST_RESULTS),
+            results=self._league.results.last(MAX_RESULTS),
             tables={table.id: table.number for table in self._room.tables()},
             games=GAMES,
             error=error,
@@ -155,13 +155,13 @@ class StandingsPages:
         }  # fmt: skip
 
     def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
-        told = kept.result
+        result = kept.result
         return {
-            "ended_s": round(told.ended_s), "game": told.game,
+            "ended_s": round(result.ended_s), "game": result.game,
             "south": kept.south, "south_name": self._name(kept.south),
-            "north": kept.north, "north_name": self._name(kept.north), "winner": told.winner and str(told.winner),
-            "counts": not kept.is_void, "table": numbers.get(told.table), "key": told.key, "entry": told.entry,
-            "mark": told.mark,
+            "north": kept.north, "north_name": self._name(kept.north), "winner": result.winner and str(result.winner),
+            "counts": not kept.is_void, "table": numbers.get(result.table), "key": result.key, "entry": result.entry,
+            "mark": result.mark,
         }  # fmt: skip
 
     def _name(self, number: int | None) -> str:

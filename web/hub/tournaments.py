@@ -48,12 +48,12 @@ class TournamentWords:
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return a team by its name, or by its people."""
-        found = next((each for each in tournament.entrants if each.number == number), None)
-        if found is None:
+        entry = next((each for each in tournament.entrants if each.number == number), None)
+        if entry is None:
             return say("Entry {number}", number=number)
-        if found.team:
-            return Verbatim(found.team)
-        return joined(", ", [self.person(person) for person in found.people])
+        if entry.team:
+            return Verbatim(entry.team)
+        return joined(", ", [self.person(person) for person in entry.people])
 
     def table(self, name: str) -> str:
         """Return the number of a table as the wall shows it. Empty: it has none."""
@@ -192,7 +192,7 @@ class TournamentPages:
 
     def known(self, number: int) -> Tournament:
         """Return the tournament of that number. Raises `NotFound`."""
-        found = self._league.tournaments.of(number)
-        if found is None:
+        tournament = self._league.tournaments.of(number)
+        if tournament is None:
             raise NotFound
-        return found
+        return tournament

@@ -91,10 +91,10 @@ class WallPages:
 
     def _pairing(self, table: str) -> Mapping[Seat, str]:
         """Return whom a round wants at a table, by name."""
-        found = self._league.tournaments.board_of(table)
-        if found is None:
+        pairing = self._league.tournaments.board_of(table)
+        if pairing is None:
             return {}
-        board = board_at(*found)
+        board = board_at(*pairing)
         return {
             Seat.SOUTH: self._words.person(board.south),
             Seat.NORTH: self._words.person(board.north),
@@ -110,10 +110,10 @@ class WallPages:
             due_s=room.due_s(on.round.ends_s)
             if on and on.round and not on.round.is_decided
             else None,
-            standings=standings(on)[:MOST_STANDINGS] if on and on.rounds else (),
+            standings=standings(on)[:MAX_STANDINGS] if on and on.rounds else (),
             w=self._words,
             calls=calls_of(tables, now_s),
-            most_calls=MOST_CALLS,
+            most_calls=MAX_CALLS,
             sign=sign_of(room, tables, now_s),
             urls=self._urls(),
             code=self._door.code if own else "",
@@ -123,9 +123,9 @@ class WallPages:
         return html
 
 
-MOST_CALLS = 4
+MAX_CALLS = 4
 """Maximum number of tables in need that are named. The tiles of all of them say it."""
-MOST_STANDINGS = 128
+MAX_STANDINGS = 128
 """Maximum number of rows of the standings. The page shows those for which it has room in turn."""
 WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0)
 """Stands for a table that has told nothing yet."""
@@ -164,8 +164,8 @@ def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
 
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
     """Return the tables that need somebody and what for, those whose people have called first."""
-    found = [(table, what) for table in tables if (what := table.needs(now_s))]
-    return sorted(found, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
+    needy = [(table, what) for table in tables if (what := table.needs(now_s))]
+    return sorted(needy, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:

@@ -20,7 +20,7 @@ from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
-from web.rendering.pieces import big_piece, covered, is_big, side_class, stack, use
+from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack, use
 
 Point = tuple[float, float]
 
@@ -105,13 +105,13 @@ class _Sketch:
         """Return the middle of a square in the picture."""
         across = (square.file - (self.board.files - 1) / 2) * self.pitch
         up = (square.rank - (self.board.ranks - 1) / 2) * self.pitch
-        x, y = turned(across, -up, self.quarters)
+        x, y = _turn(across, -up, self.quarters)
         return self.width / 2 + x, self.height / 2 + y
 
     def way(self, step: tuple[int, int]) -> Point:
         """Return the direction in the picture of a step of files and ranks."""
         files, ranks = step
-        return turned(files, -ranks, self.quarters)
+        return _turn(files, -ranks, self.quarters)
 
     def side(self, seat: Seat | None) -> str:
         return side_class(self.scene.kit, seat)
@@ -217,7 +217,7 @@ class _Sketch:
                         square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
                     )
                 )
-        big = [self._big(face, squares) for face, squares in covered(kit, self.scene.layout)]
+        big = [self._big(face, squares) for face, squares in big_pieces(kit, self.scene.layout)]
         return (
             "".join(big + drawn)
             + "".join(self._draw_problem(problem) for problem in self.scene.wrong)
@@ -262,7 +262,7 @@ class _Sketch:
         drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
         for face in faces:
             if is_big(kit, face):
-                there = dict(covered(kit, self.scene.target)).get(face, (square,))
+                there = dict(big_pieces(kit, self.scene.target)).get(face, (square,))
                 drawn = self._big(face, there) + drawn
         return f'<g class="{classes}">{drawn}</g>' if classes else drawn
 
@@ -309,7 +309,7 @@ class _Sketch:
             return self._away(move.origin, move.faces) if move.origin else ""
         big = [
             squares
-            for face, squares in covered(self.scene.kit, self.scene.target)
+            for face, squares in big_pieces(self.scene.kit, self.scene.target)
             if face in move.faces
         ]
         frame = "".join(map(self._frame, big[0] if big else (move.target,)))
@@ -369,15 +369,13 @@ class _Sketch:
         else:
             ends = (self.width + 22, y), (-22, y), (x, self.height + 22), (x, -22)
             end = min(ends, key=lambda each: math.dist(each, (x, y)))
-        length = math.dist(end, (x, y))
-        dx, dy = (end[0] - x) / length, (end[1] - y) / length
+        dx, dy = _direction((x, y), end)
         return _curve((x + 30 * dx - 10 * dy, y + 30 * dy + 10 * dx), end, (-dy, dx))
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that change places get one on either side."""
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        length = math.hypot(x1 - x0, y1 - y0) or 1.0
-        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        dx, dy = _direction((x0, y0), (x1, y1))
         normal = (-dy, dx)
         middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
         ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
@@ -477,15 +475,20 @@ class _Sketch:
 
     def _shot(self, origin: Square, target: Square, beat: int) -> str:
         (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        length = math.hypot(x1 - x0, y1 - y0) or 1.0
-        dx, dy = (x1 - x0) / length, (y1 - y0) / length
+        dx, dy = _direction((x0, y0), (x1, y1))
         line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
         grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
         burst = _pop(use("shot", x1, y1, 112, "hit"), beat)
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
 
 
-def turned(x: float, y: float, quarters: int) -> Point:
+def _direction(start: Point, end: Point) -> Point:
+    """Return a way of length 1 from one point towards another."""
+    length = math.dist(start, end) or 1.0
+    return (end[0] - start[0]) / length, (end[1] - start[1]) / length
+
+
+def _turn(x: float, y: float, quarters: int) -> Point:
     """Turn a way in a picture clockwise by quarters of a full turn."""
     for _ in range(quarters):
         x, y = -y, x
@@ -504,14 +507,12 @@ def _is_next(one: Square, other: Square) -> bool:
 def _curve(start: Point, end: Point, normal: Point) -> str:
     """Draw a cased curve that bulges along `normal`, with its head at `end`."""
     (x0, y0), (x1, y1) = start, end
-    length = math.hypot(x1 - x0, y1 - y0)
+    length = math.dist(start, end)
     bulge = min(34.0, 10 + length * 0.18)
-    dx, dy = ((x1 - x0) / length, (y1 - y0) / length) if length else (0.0, 0.0)
+    dx, dy = _direction(start, end)
     c0 = x0 + normal[0] * bulge + dx * length * 0.25, y0 + normal[1] * bulge + dy * length * 0.25
     c1 = x1 + normal[0] * bulge - dx * length * 0.25, y1 + normal[1] * bulge - dy * length * 0.25
-    tx, ty = x1 - c1[0], y1 - c1[1]
-    size = math.hypot(tx, ty) or 1.0
-    tx, ty = tx / size, ty / size
+    tx, ty = _direction(c1, end)
     neck = x1 - tx * 12, y1 - ty * 12
     path = f"M{x0:.1f} {y0:.1f}C{c0[0]:.1f} {c0[1]:.1f} {c1[0]:.1f} {c1[1]:.1f} {neck[0]:.1f} {neck[1]:.1f}"
     left = x1 - tx * 22 - ty * 14, y1 - ty * 22 + tx * 14

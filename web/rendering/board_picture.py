@@ -13,7 +13,7 @@ from companion.games.events import Reach
 from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
-from web.rendering.pieces import covered, is_big
+from web.rendering.pieces import big_pieces, is_big
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def board_words(scene: BoardPicture) -> str:
     """Return the board in words, such as `lime robot c4, purple robot a1`."""
     big = [
         say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
-        for face, squares in covered(scene.kit, scene.layout)
+        for face, squares in big_pieces(scene.kit, scene.layout)
     ]
     places = []
     for square, faces in sorted(scene.layout.items()):
@@ -140,7 +140,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     if view.kit is None:
         return None
     drawing = view.kit.sides[seat].drawing
-    found = [
+    places = [
         square
         for square, faces in view.board.layout.items()
         if any(
@@ -148,7 +148,7 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
             for face in faces
         )
     ]
-    return found[0] if len(found) == 1 else None
+    return places[0] if len(places) == 1 else None
 
 
 # ---- the reveal as a play: hands' moves slide in beat 0, and every further beat shows what happened ----

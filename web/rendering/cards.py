@@ -17,9 +17,9 @@ from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Lane, Pile
 from companion.table.table_view import ClockView, TableView
 
-MOST_TICKS = 120
+MAX_TICKS = 120
 """Maximum number of ticks. More of them would run together."""
-MOST_BEATS = 30
+MAX_BEATS = 30
 """Maximum limit in seconds that is cut into seconds. A longer one has twelve parts."""
 ROOM = 4
 """Maximum number of cards below each other. Twice as many fit in two columns."""
@@ -45,7 +45,7 @@ def beats_of(limit_s: float) -> tuple[float, ...]:
 
     A long one has twelve parts.
     """
-    if limit_s > MOST_BEATS:
+    if limit_s > MAX_BEATS:
         return tuple(part / 12 for part in range(12))
     return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
@@ -78,7 +78,7 @@ def ring(view: TableView, colour: str) -> Markup:
     count = view.board.tableau.count if view.board.tableau else None
     if count is None:
         return Markup()
-    ticks = min(count.total, MOST_TICKS)
+    ticks = min(count.total, MAX_TICKS)
     left = math.ceil(count.number * ticks / count.total)
     rest = _spokes((place / ticks for place in range(left - 1)), 322, 350)
     spent = _spokes((place / ticks for place in range(left + 1, ticks)), 331, 337)
@@ -93,10 +93,10 @@ def ring(view: TableView, colour: str) -> Markup:
         if view.time.clock
         else f'<circle class="track" r="{_SWEEP}"/>'
     )
-    told = say(
+    words_of_count = say(
         "{number} of {total} {things}", number=count.number, total=count.total, things=count.label
     )
-    words, unit = escape(translate(told)), escape(translate(count.label))
+    words, unit = escape(translate(words_of_count)), escape(translate(count.label))
     return Markup(
         f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{words}"{time_of(view.time.clock)}>'
         f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
@@ -158,8 +158,8 @@ def stack_of(kit: Kit | None, pile: Pile, known: Pile, room: int = ROOM) -> Stac
     ]
     wide = len(cards) > room
     fits = 2 * room if wide else room
-    kept = cards if len(cards) <= fits else cards[1 - fits :]
-    return Stack(tuple(kept), len(cards) - len(kept), wide)
+    visible = cards if len(cards) <= fits else cards[1 - fits :]
+    return Stack(tuple(visible), len(cards) - len(visible), wide)
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
@@ -232,10 +232,10 @@ def main_action(view: TableView) -> tuple[str, str] | None:
         return say("That is right"), view.own.laid
     if view.board.tableau is None:
         return None
-    found = (
+    keys = (
         (key.label, text) for key, text in straight_keys(view.board.tableau) if key.is_main and text
     )
-    return next(found, None)
+    return next(keys, None)
 
 
 def _is_straight(choice: CardChoice) -> bool:

@@ -24,7 +24,7 @@ from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture
 
-MOST_FRAMES = 60
+MAX_FRAMES = 60
 """Maximum number of frames. One takes 50 ms to draw on a PC, some 200 on a Raspberry Pi."""
 _WHOLE_GAME_MS, _FASTEST_MS, _SLOWEST_MS, _LAST_MS = 45_000, 300, 900, 4_000
 """Duration of all scenes of a game together, of each at least and at most, and of the last."""
@@ -73,9 +73,9 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
 def _choose_places(game: Replay) -> list[int]:
     """Choose the scenes to be drawn, the first and the last among them."""
     places = list(range(game.places))
-    if len(places) > MOST_FRAMES:
+    if len(places) > MAX_FRAMES:
         places = [0, *(turn.last for turn in game.turns)]
-    stride = -(-len(places) // MOST_FRAMES)
+    stride = -(-len(places) // MAX_FRAMES)
     chosen = places[::stride]
     if chosen[-1] != places[-1]:
         chosen.append(places[-1])

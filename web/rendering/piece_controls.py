@@ -47,8 +47,8 @@ def plate(clock: ClockView) -> Markup:
 def press_words(view: TableView, plays: Iterable[Play]) -> str:
     """Return the words of the key that ends a turn. `plays` are those of the seat on turn."""
     action = view.board.standing.open_action if view.board.standing else ""
-    told = next((play.label for play in plays if play.text == action), say("End turn"))
-    return say("Press your clock") if view.time.clocks else told
+    label = next((play.label for play in plays if play.text == action), say("End turn"))
+    return say("Press your clock") if view.time.clocks else label
 
 
 def play_label(labels: Iterable[Play], text: str) -> str:

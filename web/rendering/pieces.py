@@ -86,14 +86,14 @@ def is_big(kit: Kit, name: str) -> bool:
     return kit.face(name).size != (1, 1)
 
 
-def covered(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]]:
+def big_pieces(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]]:
     """Yield every piece that covers several squares, with those squares."""
-    found: dict[str, list[Square]] = {}
+    squares_by_face: dict[str, list[Square]] = {}
     for square in sorted(layout):
         for face in layout[square]:
             if is_big(kit, face):
-                found.setdefault(face, []).append(square)
-    for face, squares in found.items():
+                squares_by_face.setdefault(face, []).append(square)
+    for face, squares in squares_by_face.items():
         yield face, tuple(squares)
 
 

@@ -69,7 +69,7 @@ class Wire:
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
     """Return everything that is wired, pad by pad."""
-    found = []
+    wired = []
     for seat, pads in zip(SEATS, (settings.south, settings.north), strict=True):
         pins = msgspec.structs.asdict(pads)
         for part, words in PAD_PARTS.items():
@@ -78,7 +78,7 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
                 title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
                 is_lamp = part.startswith("lamp_")
                 low = part in pads.lamps_active_low
-                found.append(
+                wired.append(
                     Wire(
                         f"{seat}_{part.removeprefix('lamp_')}",
                         title,
@@ -88,13 +88,13 @@ def wires(settings: PanelSettings) -> tuple[Wire, ...]:
                     )
                 )
     if isinstance(settings.buzzer, int):
-        found.append(Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer))
+        wired.append(Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer))
     if isinstance(settings.table_button, int):
-        found.append(Wire("table", say("Table button"), "key", settings.table_button))
+        wired.append(Wire("table", say("Table button"), "key", settings.table_button))
     if isinstance(settings.system_lamp, int):
         low = settings.system_lamp_active_low
-        found.append(Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, low))
-    return tuple(found)
+        wired.append(Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, low))
+    return tuple(wired)
 
 
 def drawing(settings: PanelSettings) -> Markup:

@@ -44,8 +44,8 @@ from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, host_only, post
 
-_MOST_ADVICES = 200
-PAGE = 50
+_MAX_ADVICES = 200
+GAMES_A_PAGE = 50
 """Number of games on a page of the list."""
 _FORM_BYTES = 4096
 """Bytes that a form adds around its file."""
@@ -80,20 +80,19 @@ class HistoryPages:
         """Show all games, the newest first, fifty a page."""
         return self._list()
 
-    def _list(self, refused: str = "", number: int = 0) -> str:
+    def _list(self, refused: str = "") -> str:
         page = max(request.args.get("page", 1, type=int), 1)
         count, records = self._past.count(), self._past.statistics()
-        lines = self._past.lines((page - 1) * PAGE, PAGE)
+        lines = self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
         return render_template(
             "history.html",
             lines=lines,
             games=self._page_context.games,
             page=page,
-            pages=max(-(-count // PAGE), 1),
+            pages=max(-(-count // GAMES_A_PAGE), 1),
             count=count,
             is_host=self._page_context.guard.is_host(request),
             refused=refused,
-            brought=number,
             day=day,
             length=length,
             result=self._result,
@@ -109,7 +108,7 @@ class HistoryPages:
     def api_games(self) -> Response:
         """Return the list for programs, with `page` as on the page."""
         page = max(request.args.get("page", 1, type=int), 1)
-        lines = self._past.lines((page - 1) * PAGE, PAGE)
+        lines = self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
         plain = [plain_json(line) for line in lines]
         return jsonify(count=self._past.count(), games=plain)
 
@@ -147,7 +146,7 @@ class HistoryPages:
     def game(self, number: int) -> Any:
         """Show the replay of a game that is over at the scene `at`, or that it is not over."""
         line = self._line(number)
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "line": line,
             "game": self._page_context.games.get(line.game),
             "is_host": self._page_context.guard.is_host(request),
@@ -157,12 +156,12 @@ class HistoryPages:
         }
         speak(spoken(), self._names(line))
         if not line.has_replay:
-            return render_template("game.html", replay=None, **told)
+            return render_template("game.html", replay=None, **values)
         replay = self._past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
-        told |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
+        values |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
         return render_template(
-            "game.html", replay=replay, at=place, **told, **self._scene(replay, place)
+            "game.html", replay=replay, at=place, **values, **self._scene(replay, place)
         )
 
     @get("/history/<int:number>/scene/<int:place>")
@@ -204,7 +203,7 @@ class HistoryPages:
             self._advices[key] = coach.review(
                 told, done, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
-            while len(self._advices) > _MOST_ADVICES:
+            while len(self._advices) > _MAX_ADVICES:
                 self._advices.pop(next(iter(self._advices)))
         return self._advices[key]
 
@@ -214,7 +213,7 @@ class HistoryPages:
         photograph = (
             replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
         )
-        told = {
+        values = {
             "scene": scene,
             "turn": turn,
             "photograph": photograph,
@@ -226,7 +225,7 @@ class HistoryPages:
             if self._page_context.features.coach
             else ()
         )
-        return told | {
+        return values | {
             "has_better": turn is not None and place == turn.last and turn.number in asked
         }
 

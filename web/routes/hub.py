@@ -179,16 +179,14 @@ class HubDoor:
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options as the owner used last, else usual ones, that two tables can play."""
-        kept = self._table.choices.options(game)
+        last = self._table.choices.options(game)
         ways = (
             [preset.options for preset in self._games[game].presets[::-1]]
             if game in self._games
             else []
         )
-        wanted = ways if kept is None else [kept, *ways]
-        return next(
-            (each for each in wanted if is_playable(game, each)), wanted[0] if wanted else {}
-        )
+        tries = ways if last is None else [last, *ways]
+        return next((each for each in tries if is_playable(game, each)), tries[0] if tries else {})
 
     def _game_page(self, error: str = "") -> str:
         games, refusals = [], []

@@ -46,7 +46,7 @@ class Joining:
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}")
-        if (changed := self.changed_places()) is not None:
+        if (changed := self.lead_to_swapped_seat()) is not None:
             return changed
         if self._table.seat_nonce(mine) is not None:
             return self.taken(mine, 409)
@@ -164,9 +164,9 @@ class Joining:
         self._guard.seat_cookie(answer, mine, nonce)
         return answer
 
-    def changed_places(self) -> Response | None:
+    def lead_to_swapped_seat(self) -> Response | None:
         """Lead to the other seat if the owner has swapped the sides. None otherwise."""
-        swapped = self._guard.swapped(request)
+        swapped = self._guard.swapped_seats(request)
         if not swapped:
             return None
         answer = make_response(redirect(f"/seat/{swapped[0][0]}"))

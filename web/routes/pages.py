@@ -24,7 +24,7 @@ from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
 from web.routes.route import get, host_only, sitting
-from web.routes.shared_phone import COVER, must_cover, open_to, stage_of_passing
+from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
 
@@ -79,7 +79,7 @@ class Pages:
         """Show the page of a seat, for the browser that took it."""
         mine = Seat(seat)
         if not self._guard.sits(request, mine):
-            if (changed := Joining(self._page_context).changed_places()) is not None:
+            if (changed := Joining(self._page_context).lead_to_swapped_seat()) is not None:
                 return changed
             free = self._table.seat_nonce(mine) is None
             return (
@@ -91,7 +91,7 @@ class Pages:
             return self._page("seat", mine, live, part)
         if self._guard.shown(request) is not mine:
             return redirect("/pass")
-        passed = "openly" if open_to(view) else "covered"
+        passed = "openly" if open_seat(view) else "covered"
         return self._page(
             "seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed
         )

@@ -109,13 +109,13 @@ class RouteGroup(Protocol):
         """Return the name, such as `history`."""
 
 
-def add_routes(app: Flask, room: RouteGroup) -> None:
+def add_routes(app: Flask, group: RouteGroup) -> None:
     """Add everything to an application that a room declares."""
-    told: list[Declared] = app.extensions.setdefault("routes", [])
-    for name in dir(type(room)):
-        for route in getattr(getattr(type(room), name), "routes", ()):
-            method = getattr(room, name)
-            endpoint = f"{room.name}.{route.endpoint or name}"
+    declared: list[Declared] = app.extensions.setdefault("routes", [])
+    for name in dir(type(group)):
+        for route in getattr(getattr(type(group), name), "routes", ()):
+            method = getattr(group, name)
+            endpoint = f"{group.name}.{route.endpoint or name}"
             view = app.view_functions.get(endpoint) or wraps(method)(
                 partial(_answer, method, route)
             )
@@ -126,7 +126,7 @@ def add_routes(app: Flask, room: RouteGroup) -> None:
                 methods=[route.method],
                 strict_slashes=route.strict_slashes,
             )
-            told.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
+            declared.append(Declared(endpoint, route, inspect.getdoc(method) or ""))
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:

@@ -9,9 +9,8 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.base import Illustration
 from companion.games.spelling import first_keys
-from companion.printing.rulebook import illustrations
+from companion.printing.rulebook import Illustration, illustrations
 from companion.table.board_check import HandMove
 from web.context import PageContext
 from web.rendering.board import board_svg

@@ -41,8 +41,8 @@ class SharedPhonePages:
     def page(self) -> Any:
         """Show the cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
-            return Joining(self._page_context).changed_places() or self._beginning()
-        if (seat := open_to(self._table.view())) is not None:
+            return Joining(self._page_context).lead_to_swapped_seat() or self._beginning()
+        if (seat := open_seat(self._table.view())) is not None:
             return self._show(seat)
         answer = make_response(
             render_template(
@@ -107,7 +107,7 @@ class SharedPhonePages:
         """Stream the cover. It knows what everybody knows."""
 
         def render() -> str:
-            if not self._guard.passes(request) or open_to(self._table.view()) is not None:
+            if not self._guard.passes(request) or open_seat(self._table.view()) is not None:
                 return COVER
             return self._page_context.fragment("pass", None)
 
@@ -141,7 +141,7 @@ class SharedPhonePages:
         return make_response(page, status)
 
 
-def open_to(view: TableView) -> Seat | None:
+def open_seat(view: TableView) -> Seat | None:
     """Return the seat on turn while nothing is secret. Its page needs no cover."""
     awaited = [seat for seat in SEATS if view.seats[seat].awaited]
     if (

@@ -21,10 +21,10 @@ COOKIE_AGE_S = 400 * 24 * 3600
 """Age of cookies in seconds, the longest that browsers allow."""
 COOKIE_MARK_LENGTH = 8
 """Length of what tells the cookies of several tables on one machine apart."""
-KNOWN_NAMES = 4
+MAX_OFFERED_NAMES = 4
 """Maximum number of names that a browser remembers."""
 TRIES, TRIES_S = 5, 30.0
-"""Maximum number of wrong host keys of one address in so many seconds."""
+"""Maximum number of wrong host keys of one address, and the seconds in which they count."""
 
 
 class ForeignOrigin(CompanionError, PermissionError):
@@ -97,7 +97,7 @@ class Auth:
         """Return which sitting at the seat this browser's cookie is about, see `SeatView.sitting`."""
         return sitting_of(self.carried(request, seat))
 
-    def swapped(self, request: Request) -> tuple[tuple[Seat, str], ...]:
+    def swapped_seats(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """Return the seats, with their nonces, that this browser has since the sides were swapped."""
         nonces = ((seat, self._seat_nonce(seat.other)) for seat in SEATS)
         return tuple(
@@ -164,9 +164,9 @@ class Auth:
     def remember_names(self, answer: Response, request: Request, *names: str) -> None:
         """Offer these names next time."""
         given = [name.strip() for name in names if name.strip()]
-        kept = dict.fromkeys((*given, *self.names_of(request)))
+        offered = dict.fromkeys((*given, *self.names_of(request)))
         if given:
-            self._set(answer, "names", list(kept)[:KNOWN_NAMES])
+            self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
     # ---- the host ----
 

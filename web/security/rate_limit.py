@@ -13,7 +13,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from companion.core.errors import Illegal, Refusal
 
-NAMES_KEPT = 1024
+MAX_NAMES = 1024
 """Maximum number of names with a bucket of their own. A café has some hundred addresses."""
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 SHARED = "others"
@@ -28,7 +28,7 @@ class Rate:
     per_s: float
 
     def most_in(self, seconds: float) -> float:
-        """Return how many that can be at most in so long a time.
+        """Return the largest number in a time.
 
         >>> Rate(5, 0.5).most_in(60)
         35.0
@@ -43,7 +43,7 @@ class Buckets:
     many names use no memory, and nobody gets fresh tokens by crowding his own bucket out.
     """
 
-    def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = NAMES_KEPT) -> None:
+    def __init__(self, rate: Rate, now_s: Callable[[], float], most: int = MAX_NAMES) -> None:
         self._rate = rate
         self._now_s = now_s
         self._most = most
@@ -125,7 +125,7 @@ class Guesses:
     """Guesses at a secret, of each address.
 
     There is no limit for all addresses together: with one, strangers who guess would keep out whoever knows the secret.
-    Many addresses come to no more than `most_in` for each of the `NAMES_KEPT` that are told apart.
+    Many addresses come to no more than `most_in` for each of the `MAX_NAMES` that are told apart.
     """
 
     def __init__(self, each: Rate, now_s: Callable[[], float]) -> None:
@@ -157,7 +157,7 @@ def plain_address(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
 
 
-@lru_cache(maxsize=NAMES_KEPT)
+@lru_cache(maxsize=MAX_NAMES)
 def address_group(address: str) -> str:
     """Return what counts as one address. A home is given a whole network of IPv6 addresses.
 

@@ -9,12 +9,10 @@ import {
 
 // Plays by taps: a piece, then where it goes, and once more there; or the main key. Nothing is sent before.
 {
-  const CALM_MS = 400; // after a turn a finger that bounces is not heard
   const form = () => document.getElementById('plays');
   let plays = [];
   let moment = '';
   let asking = '';
-  let since = 0;
   let key = ''; // what was chosen beside the board: a boulder, or a kick where its square could mean a run as well
   let taps = [];
   let isMeant = false; // the key was not tapped: it is the only one
@@ -32,10 +30,7 @@ import {
       const told = await answer.json();
       if (!answer.ok) throw new Error(told.error?.message);
       plays = told.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));
-      if (moment !== told.moment) {
-        choose([], '');
-        since = performance.now();
-      }
+      if (moment !== told.moment) choose([], '');
       moment = told.moment;
     } catch {
       setTimeout(paint, 2000);
@@ -100,7 +95,6 @@ import {
   }
 
   async function send(action) {
-    if (!taps.length && performance.now() - since < CALM_MS) return;
     const answer = await post(`/api/seat/${page().dataset.seat}/hand-in`, { moment, action });
     if (answer.ok) choose([], '');
     paint();

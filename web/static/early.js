@@ -13,9 +13,9 @@
   let seen = [];
   let tap = { at: -Infinity, x: 0, y: 0 };
 
-  // What a key does. Where a script gives it its meaning, its name stands for it, and its words tell it more closely.
+  // What a key does. Where a script gives it its meaning, its name and its turn stand for it, and its words tell it more closely.
   const meaning = ({ id, name, value, tagName, dataset, href, textContent }) => [
-    tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.key, id ? '' : href,
+    tagName, id, name, value, dataset.post, dataset.body, dataset.own, dataset.arm, dataset.key, id ? '' : href,
     id || dataset.post || href ? '' : textContent.trim(),
   ].join('|');
   const isInside = ({ x, y }, { left, right, top, bottom }) => x >= left && x <= right && y >= top && y <= bottom;
@@ -98,7 +98,7 @@
     look();
     new MutationObserver(changes => { if (!changes.every(isOfClock)) look(); }).observe(document.body, {
       subtree: true, childList: true, characterData: true,
-      attributeFilter: ['hidden', 'disabled', 'class', 'open', 'href', 'data-post', 'data-body'],
+      attributeFilter: ['hidden', 'disabled', 'class', 'open', 'href', 'data-post', 'data-body', 'data-own'],
     });
   }
   addEventListener('DOMContentLoaded', begin, { once: true });

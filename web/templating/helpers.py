@@ -29,7 +29,7 @@ from companion.core.i18n import (
     to_owner,
     translate,
 )
-from companion.core.kit import SEAT_WORDS, SEATS
+from companion.core.kit import SEATS
 from companion.core.network import shown, shown_code
 from companion.table.session import Phase
 from companion.table.table_view import TableView
@@ -101,7 +101,6 @@ def register_template_helpers(app: Flask) -> None:
         seen_svg=seen_svg,
         side_of=side_of,
         SEATS=SEATS,
-        SEAT_WORDS=SEAT_WORDS,
     )
     app.jinja_env.filters.update(
         clock=clock_words,
@@ -191,8 +190,8 @@ class CompiledTemplates(BytecodeCache):
     def load_bytecode(self, bucket: Bucket) -> None:
         """Fill the bucket from its file, if that is whole and belongs to the template as it is."""
         with contextlib.suppress(OSError):
-            kept = self._file(bucket).read_bytes()
-            digest, code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+            content = self._file(bucket).read_bytes()
+            digest, code = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
             if hashlib.sha256(code).digest() == digest:
                 bucket.bytecode_from_string(code)
 

@@ -87,12 +87,12 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     path = Path(inspect.getfile(game)).with_name("pictures.svg")
     if not game.how_to_win or not path.exists():
         return {}
-    found = _PICTURE.findall(path.read_text(encoding="utf-8"))
+    symbols = _PICTURE.findall(path.read_text(encoding="utf-8"))
     whole = '<svg class="picture" viewBox="{}" aria-hidden="true"{}>{}</svg>'
     cut = ' preserveAspectRatio="xMidYMid slice"'
     return {
         name: Markup(whole.format(box, "" if name == "emblem" else cut, drawn))
-        for name, box, drawn in found
+        for name, box, drawn in symbols
     }
 
 

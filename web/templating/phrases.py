@@ -75,18 +75,18 @@ def device_words(view: TableView) -> str:
         CameraState.NO_BOARD: say("Camera sees no board."),
         CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
-    told = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
+    parts = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
     return joined(
         " ",
         [
             sentence if sentence.endswith(".") else joined("", (sentence, "."))
-            for sentence in told
+            for sentence in parts
             if sentence
         ],
     )
 
 
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 
 
 def whole_number(text: str) -> int | None:
@@ -95,7 +95,7 @@ def whole_number(text: str) -> int | None:
     >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
     [12, 7, None, None, None, None]
     """
-    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
 def tenths(number: float) -> str:

@@ -45,7 +45,7 @@ join)
 	;;
 fetch)
 	$inside python3 -c 'import sys, urllib.request as u; form = "".join(sys.argv[2:]).encode() or None
-print(u.urlopen(sys.argv[1], form, timeout=20).read().decode())' "$2" ${3:+"$3"}
+print(u.urlopen(sys.argv[1], form, timeout=60).read().decode())' "$2" ${3:+"$3"}
 	;;
 off)
 	for pid in /run/phone.pid /run/phone-address.pid /run/home.pid /run/home-addresses.pid; do [ ! -e $pid ] || kill "$(cat $pid)" || true; done

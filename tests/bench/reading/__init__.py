@@ -16,7 +16,6 @@ import cv2
 from bench.reading.corners import VIEWS, bench_corners
 from bench.reading.costs import FRAMES, bench_costs, bench_photographs
 from bench.reading.fans import PICTURES, bench_fans
-from bench.reading.first import TIMES, bench_first, bench_first_cards
 from bench.reading.pictures import Verdict, bench_pictures
 from bench.reading.scenes import SCENES, SEVERITIES
 from bench.reading.sequences import GAMES_PLAYED, ROUGH, ROUGH_GAMES, bench_games
@@ -26,7 +25,7 @@ from bench.reading.wide_lenses import bench_wide
 QUICK_SEVERITIES, QUICK_SCENES, QUICK_GAMES, QUICK_FRAMES = (2, 4), 1, 1, 10
 QUICK_STILL = ("mixed",)
 QUICK_VIEWS = 10
-QUICK_FANS, QUICK_STEP, QUICK_TIMES = 6, 8, 3
+QUICK_FANS = 6
 
 
 @dataclass(frozen=True)
@@ -126,15 +125,6 @@ def _lenses(run: _Run) -> _Measured:
     return {"lenses": [asdict(each) for each in lenses]}, [each.verdict() for each in lenses]
 
 
-def _first(run: _Run) -> _Measured:
-    times = QUICK_TIMES if run.quick else TIMES
-    first = [
-        *bench_first(QUICK_STEP if run.quick else 1, times, run.say),
-        *bench_first_cards(times, run.say),
-    ]
-    return {"first": [asdict(each) for each in first]}, [each.verdict() for each in first]
-
-
 def _fans(run: _Run) -> _Measured:
     fans = bench_fans(QUICK_FANS if run.quick else PICTURES, run.keep, run.say)
     return {"fans": fans.plain()}, fans.verdicts()
@@ -153,7 +143,6 @@ PARTS: Mapping[str, Callable[[_Run], _Measured]] = {
     "cost": _costs,
     "corners": _corners,
     "lens": _lenses,
-    "first": _first,
     "fan": _fans,
     "photograph": _photographs,
 }

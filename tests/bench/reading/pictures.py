@@ -59,7 +59,7 @@ BOUNDS = {
     "foreign lens": (0.97, 2),
 }
 """By condition: at least so many of the readable pieces are right, and no entry is wrong, up to this severity."""
-UNSURE = {"clean": 0.02, "shadow": 0.05}
+UNSURE = {"clean": 0.01, "shadow": 0.05}
 """By condition: so many of the bare squares may be left unsure, at most."""
 _NEAR_PX = 4.0
 """A marker reported this near to where one is, or within 0.4 of its side, is meant to be that one."""

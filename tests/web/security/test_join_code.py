@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.core.network import ALPHABET, plain_code, shown_code
 from companion.core.ports import PadKey, Press
 from web.security.join_code import EACH, LENGTH
-from web.security.rate_limit import NAMES_KEPT, Buckets, Guesses, Rate
+from web.security.rate_limit import MAX_NAMES, Buckets, Guesses, Rate
 
 EVENING_S = 6 * 3600
 
@@ -144,7 +144,7 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; and sixty phones that guess as often as they may for an hour keep within them."""
-    assert (NAMES_KEPT + 1) * EACH.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
+    assert (MAX_NAMES + 1) * EACH.most_in(EVENING_S) / len(ALPHABET) ** LENGTH < 1 / 1000
     clock, hour_s, looked_at = FakeClock(), 3600, 0
     guesses = Guesses(EACH, clock.monotonic_s)
     for _ in range(0, hour_s, 6):

@@ -199,7 +199,7 @@ class SettingsPage:
             with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
                 given.save(file)
                 file.flush()
-                told = self._upkeep.restore(Path(file.name))
+                note = self._upkeep.restore(Path(file.name))
         except Malformed as error:
             return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
@@ -207,7 +207,7 @@ class SettingsPage:
             return self._page(
                 error=say("The backup cannot be saved here: {why}", why=why), status=503
             )
-        return self._page(told=joined(" ", (say("The backup is in order."), told)))
+        return self._page(told=joined(" ", (say("The backup is in order."), note)))
 
     def _most_bytes(self) -> int:
         """Return how large a backup may be, which is here twice while it is checked."""

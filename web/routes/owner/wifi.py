@@ -25,7 +25,7 @@ class WifiPage:
 
     @get("/wifi", asks=host_only)
     def page(self) -> Response:
-        """Which Wi-Fi, and its password?"""
+        """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
     @form("/wifi", "name", "password", "hidden", asks=host_only)
