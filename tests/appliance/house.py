@@ -16,12 +16,7 @@ from appliance.play import host_key, wait_for_pages
 
 
 def boot(
-    disk: Disk,
-    folder: Path,
-    image: Path | None = None,
-    network: bool = True,
-    panics: int = 1,
-    stick: Path | None = None,
+    disk: Disk, folder: Path, image: Path | None = None, network: bool = True, panics: int = 1
 ) -> tuple[Machine, float]:
     """A machine that has come up until its agent answers; and from switching on to the first page, in seconds.
 
@@ -30,7 +25,7 @@ def boot(
     """
     folder.mkdir(parents=True, exist_ok=True)
     image = image or copy_image(disk.image, folder / "disk.img")
-    machine = Machine(disk, image, folder, network, stick=stick)
+    machine = Machine(disk, image, folder, network)
     try:
         machine.ask("read", "/proc/uptime", timeout_s=BOOT_S)
         wait_for_pages(machine, BOOT_S)
@@ -42,7 +37,7 @@ def boot(
             or "Kernel panic" not in machine.console(60)
         ):
             raise
-        return boot(disk, folder, image, network, panics - 1, stick)
+        return boot(disk, folder, image, network, panics - 1)
     return machine, time.monotonic() - machine.began_s
 
 
