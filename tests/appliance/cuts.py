@@ -63,10 +63,10 @@ class Found:
         return not (self.file_system or self.journal or self.lost or self.twice or self.revealed)
 
 
-def examine(image: Path, folder: Path, promises: Promises) -> Found:
+def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Found:
     """File system, journal, inputs and secrets of a disk as the cut has left it; the image is mended on the way."""
     found = Found(file_system=_check_file_system(image))
-    state = _take_out(image, folder)
+    state = _take_out(image, folder, kept_in)
     path = state / "journal.sqlite"
     if not path.exists():
         found.journal = "there is no journal"
@@ -142,14 +142,14 @@ def _check_file_system(image: Path) -> str:
     return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
 
 
-def _take_out(image: Path, folder: Path) -> Path:
+def _take_out(image: Path, folder: Path, kept_in: str) -> Path:
     """The service's state, copied out of the image."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(
-        ["debugfs", "-R", f"rdump {STATE} {folder}", str(image)], capture_output=True, check=True
+        ["debugfs", "-R", f"rdump {kept_in} {folder}", str(image)], capture_output=True, check=True
     )
-    return folder / Path(STATE).name
+    return folder / Path(kept_in).name
 
 
 # ---- the log of writes ----------------------------------------------------------------------------------------------

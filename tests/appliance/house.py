@@ -16,7 +16,12 @@ from appliance.play import host_key, wait_for_pages
 
 
 def boot(
-    disk: Disk, folder: Path, image: Path | None = None, network: bool = True, panics: int = 1
+    disk: Disk,
+    folder: Path,
+    image: Path | None = None,
+    network: bool = True,
+    panics: int = 1,
+    stick: Path | None = None,
 ) -> tuple[Machine, float]:
     """A machine that has come up until its agent answers; and from switching on to the first page, in seconds.
 
@@ -25,7 +30,7 @@ def boot(
     """
     folder.mkdir(parents=True, exist_ok=True)
     image = image or copy_image(disk.image, folder / "disk.img")
-    machine = Machine(disk, image, folder, network)
+    machine = Machine(disk, image, folder, network, stick=stick)
     try:
         machine.ask("read", "/proc/uptime", timeout_s=BOOT_S)
         wait_for_pages(machine, BOOT_S)
@@ -37,7 +42,7 @@ def boot(
             or "Kernel panic" not in machine.console(60)
         ):
             raise
-        return boot(disk, folder, image, network, panics - 1)
+        return boot(disk, folder, image, network, panics - 1, stick)
     return machine, time.monotonic() - machine.began_s
 
 

@@ -58,7 +58,7 @@ class Machine:
     """One QEMU with a disk of its own; a context manager, `close` may be called twice.
 
     `folder` gets console and sockets. `asleep` is a file that `sleep` wrote: the machine goes on from there.
-    `log` is where every write to the disk is noted, flush by flush.
+    `log` is where every write to the disk is noted, flush by flush. `stick` is a second disk.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Machine:
         network: bool = True,
         asleep: Path | None = None,
         log: Path | None = None,
+        stick: Path | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.image, self._folder = image, folder
@@ -77,6 +78,8 @@ class Machine:
         self.began_s = time.monotonic()
         self._asked = 0
         command = self._command(disk, network, log)
+        if stick:
+            command += ["-drive", f"file={stick},format=raw,if=virtio,cache=writeback"]
         if asleep:
             command += ["-incoming", f"exec:cat {asleep}"]
         with (folder / "qemu.log").open("wb") as said:
@@ -103,7 +106,7 @@ class Machine:
 
     def _command(self, disk: Disk, network: bool, log: Path | None) -> list[str]:
         folder = self._folder
-        line = "console=ttyS0 root=/dev/vda rw rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
+        line = "console=ttyS0 root=/dev/vda ro rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
         device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
         if log:
             files = [
