@@ -86,6 +86,7 @@ def words_of(phone: WebDriver) -> str:
     return text_of(phone, "#words")
 
 
+@pytest.mark.timeout(600)  # it films, sends and reads every picture of a game
 def test_a_whole_game_is_played_under_an_old_phone(place: Place) -> None:
     table = place.companion.table
     with browser_with(*place.film.flags()) as phone:

@@ -108,7 +108,7 @@ def test_the_judgement_of_games_and_costs() -> None:
 def test_the_command_answers_in_json_and_with_its_exit_status(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status = main(["reading", "--quick", "--only", "clean-1", "--json"])
+    status = main(["reading", "--quick", "--only", "clean", "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert answer["opencv"] == cv2.__version__
     own = next(row for row in answer["pictures"] if row["method"] == READER)
