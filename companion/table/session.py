@@ -352,11 +352,6 @@ class Session:
         has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
 
-    @property
-    def player_names(self) -> Mapping[str, str]:
-        """Return who plays each side, by the side's word."""
-        return named_sides(self.game, {seat: each.name for seat, each in self.seats.items()})
-
     def is_machines(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
 
@@ -426,9 +421,13 @@ def named_sides(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mappi
 
     Two of one name are told apart by their sides.
     """
+    people: dict[str, str] = {}
     if game is None or len(set(names.values())) < len(names):
-        return {}
-    return {str(game.sides[seat].name): Verbatim(name) for seat, name in names.items() if name}
+        return people
+    for seat, name in names.items():
+        if name:
+            people[str(game.sides[seat].name)] = Verbatim(name)
+    return people
 
 
 def receipt(moment: str, seat: Seat, action: str, salt: str) -> str:

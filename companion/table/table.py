@@ -41,7 +41,7 @@ from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import Pads
 from companion.table.seats.seating import Seating
-from companion.table.session import Phase, Session
+from companion.table.session import Phase, Session, named_sides
 from companion.table.state import headline_of
 from companion.table.store import WRITE_AGAIN_S, TableStore
 from companion.table.table_view import Progress, TableView
@@ -95,7 +95,11 @@ class Table(Closeable):
 
     def player_names(self) -> Mapping[str, str]:
         """Return who plays each side, by the side's word, for sentences that are shown at this table."""
-        return self._store.session.player_names
+        session = self._store.session
+        names = {}
+        for seat, sitter in session.seats.items():
+            names[seat] = sitter.name
+        return named_sides(session.game, names)
 
     def view(self, viewer: Seat | None = None) -> TableView:
         """Return what a viewer may know now."""

@@ -76,14 +76,10 @@ def device_words(view: TableView) -> str:
         CameraState.TROUBLE: say("Camera has a problem."),
     }[view.devices.camera.state]
     parts = ((view.devices.camera.sentence or camera) if is_read else "", view.devices.panel)
-    return joined(
-        " ",
-        [
-            sentence if sentence.endswith(".") else joined("", (sentence, "."))
-            for sentence in parts
-            if sentence
-        ],
-    )
+    sentences = []
+    for part in filter(None, parts):
+        sentences.append(part if part.endswith(".") else joined("", (part, ".")))
+    return joined(" ", sentences)
 
 
 MAX_DIGITS = 9
