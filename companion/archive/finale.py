@@ -23,7 +23,7 @@ _MORNING_H = 5
 
 
 def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
-    """Return the end of a game; `evening` are the games of its evening, itself among them."""
+    """Return the end of a game. `evening` are the games of its evening, itself among them."""
     line, evening = replay.line, tuple(evening)
     turn = turning_point(replay.leads, line.winners)
     return Finale(

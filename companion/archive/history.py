@@ -369,7 +369,7 @@ class History:
         return records_of(self._over())
 
     def minutes(self) -> Mapping[str, int]:
-        """How many minutes each game takes here, of those that were played often enough."""
+        """Return how many minutes each game takes here, of those that were played often enough."""
         newest = tuple(self._summaries.numbers()[:1])
         with self._lock:
             if self._minutes is None or self._minutes[0] != newest:

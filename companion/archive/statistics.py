@@ -74,7 +74,7 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
-    """How many minutes a game takes here: the median of those that were won or drawn, where there are enough."""
+    """Return how many minutes a game takes here, by the median, where enough were played to their end."""
     lengths: defaultdict[str, list[float]] = defaultdict(list)
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:

@@ -142,7 +142,7 @@ class WifiHands:
         return "refused" if status else ""
 
     def _join(self, wifi: Wifi) -> Trouble:
-        """Join a Wi-Fi and keep it; the one that was kept before comes back when this one fails."""
+        """Join a Wi-Fi and keep it. The one that was kept before comes back when this one fails."""
         path = self.root / JOINED_PROFILE
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         write_profile(path, joined_text(wifi))

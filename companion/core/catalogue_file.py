@@ -45,7 +45,7 @@ def team_of(header: Message) -> str:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Return the lines between empty ones."""
+    """Yield the lines between empty ones."""
     block: list[str] = []
     for line in lines:
         if text := line.strip():

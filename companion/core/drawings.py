@@ -397,7 +397,7 @@ def _channels(colour: str) -> tuple[int, int, int]:
 
 
 def _dots(path: str, colour: str) -> Iterator[str]:
-    """Return the circles of the pattern `dots` that lie wholly inside a polygon's outline."""
+    """Yield the circles of the pattern `dots` that lie wholly inside a polygon's outline."""
     corners = _polygon(path)
     steps = range(int(100 / _DOT_PITCH) + 1)
     for x, y in (

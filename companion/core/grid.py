@@ -54,7 +54,7 @@ class TextMap(NamedTuple):
     tiles: dict[Square, str]
 
     def __iter__(self) -> Iterator[tuple[Square, str]]:  # type: ignore[override]
-        """Return all squares by file, then rank, with their character."""
+        """Yield all squares by file, then rank, with their character."""
         for file in range(self.files):
             for rank in range(self.ranks):
                 yield Square(file, rank), self.tiles[Square(file, rank)]

@@ -356,7 +356,7 @@ class Kit:
 
     @cached_property
     def tags(self) -> tuple[tuple[tuple[Face, int], ...], ...]:
-        """Every physical piece as its faces with their markers.
+        """Return every physical piece as its faces with their markers.
 
         The n-th piece with a face has the face's n-th marker.
         """
@@ -377,7 +377,7 @@ class Kit:
         return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
-        """Is there something to read round the marker: a letter, or which of two faces this is?"""
+        """Return whether there is something to read round the marker: a letter, or which of two faces this is."""
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 
     @cached_property
@@ -404,7 +404,7 @@ class Kit:
 
     @cached_property
     def large(self) -> frozenset[str]:
-        """The faces of pieces that cover several squares."""
+        """Return the faces of pieces that cover several squares."""
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:

@@ -72,7 +72,7 @@ def _dates(
 
 
 def certificate(found: Validity | None, now_s: float) -> Iterator[Finding]:
-    """Return whether phones will take it today. None: the pages come by HTTP."""
+    """Yield whether phones will take it today. None: the pages come by HTTP."""
     if found is None:
         return
     if found.refused:

@@ -10,7 +10,7 @@ from companion.games.plugins import plugin_games
 
 
 def games_from_outside() -> Iterator[Finding]:
-    """Return which there are, and which cannot be used."""
+    """Yield which there are, and which cannot be used."""
     for game in plugin_games():
         parts = {"game": Verbatim(game.name), "package": Verbatim(game.package)}
         if not game.trouble:

@@ -49,7 +49,7 @@ def board(machine: Machine) -> Finding:
 
 
 def picture_memory(machine: Machine) -> Iterator[Finding]:
-    """Return the memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
+    """Yield the memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
     if (memory := probes.contiguous_memory(machine)) is None:
         return
     text = say(
@@ -67,7 +67,7 @@ def picture_memory(machine: Machine) -> Iterator[Finding]:
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
-    """Return how warm the processor is."""
+    """Yield how warm the processor is."""
     degrees = probes.temperature_c(machine)
     if degrees is None:
         return
@@ -83,7 +83,7 @@ def warmth(machine: Machine) -> Iterator[Finding]:
 
 
 def power(machine: Machine) -> Iterator[Finding]:
-    """Return voltage and throttling, now and since the start.
+    """Yield voltage and throttling, now and since the start.
 
     A machine that is no Raspberry Pi tells nothing of it.
     """
@@ -168,7 +168,7 @@ def space(machine: Machine, folder: Path) -> Finding:
 
 
 def lasting(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Return whether games are still there after the power was off."""
+    """Yield whether games are still there after the power was off."""
     if sentence := forgetful(machine, folder):
         yield Finding("disk", Grade.FAIL, sentence)
 
@@ -260,7 +260,7 @@ def _how_installed() -> str:
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Return what is worth a look every minute: warmth, voltage, space, errors of the disk."""
+    """Yield what is worth a look every minute: warmth, voltage, space, errors of the disk."""
     yield from warmth(machine)
     yield from power(machine)
     yield space(machine, folder)
@@ -268,7 +268,7 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 
 
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Return all that there is to know of the machine."""
+    """Yield all that there is to know of the machine."""
     yield board(machine)
     yield from picture_memory(machine)
     yield from quick_look(machine, folder)

@@ -57,7 +57,7 @@ def name(machine: Machine) -> Finding:
 
 
 def wifi(machine: Machine) -> Iterator[Finding]:
-    """Return whether the Wi-Fi sleeps, is weak or is blocked."""
+    """Yield whether the Wi-Fi sleeps, is weak or is blocked."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock wlan."
@@ -93,7 +93,7 @@ def wifi(machine: Machine) -> Iterator[Finding]:
 
 
 def service(machine: Machine) -> Iterator[Finding]:
-    """Return whether systemd looks after the companion."""
+    """Yield whether systemd looks after the companion."""
     unit = probes.unit(machine, UNIT)
     if unit is None:
         return

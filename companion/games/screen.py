@@ -107,7 +107,7 @@ class Play:
 
     @property
     def touches(self) -> tuple[Square, ...]:
-        """The squares that are tapped, in their order."""
+        """Return the squares that are tapped, in their order."""
         return self.taps or (
             self.squares if len(self.squares) < 2 else (self.squares[0], self.squares[-1])
         )

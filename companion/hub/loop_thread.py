@@ -103,7 +103,7 @@ class SteadyClient(Client):
 
 
 async def note_fault(error: Exception) -> None:
-    """For `error_cb`: a line's own errors come out of what is awaited.
+    """Log a fault that `error_cb` tells: a line's own errors come out of what is awaited.
 
     Any other is a fault of this program.
     """

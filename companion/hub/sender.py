@@ -232,7 +232,7 @@ class HubLine:
         return sequence
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """A game at two tables comes first: somebody waits for it."""
+        """Send what a game at two tables wants first: somebody waits for it."""
         try:
             if self._clock.monotonic_s() >= self._asks_s:
                 await self._look(client)
@@ -245,7 +245,7 @@ class HubLine:
             ) from None
 
     async def _look(self, client: Client) -> None:
-        """Which game at two tables is ours? A hub that does not know of such games is asked again now and then."""
+        """Ask which game at two tables is ours. A hub that does not know is asked again now and then."""
         self._asks_s = math.inf  # unless there is another one before the answer is here
         try:
             await self._pairs.look(client)

@@ -194,7 +194,7 @@ class HubStore:
             await self._guarded(self._pause())
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        """What breaks is said, and tried anew."""
+        """Await some work, and log what breaks: it is tried anew."""
         try:
             await work
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
@@ -352,7 +352,7 @@ class HubStore:
         return await stream.stream_info(RECORDS)
 
     async def _tell_last(self, stream: JetStreamContext) -> None:
-        """What every table has told last: the room shows it at once, whatever else there is to be followed."""
+        """Read what every table has told last: the room shows it at once, whatever else there is to be followed."""
         for table in self._heard.tables():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
@@ -453,7 +453,7 @@ class HubStore:
         self._heard.on_bad(table, error.message)
 
     async def _look(self, stream: JetStreamContext) -> None:
-        """Is there room, and does the store answer? Raises `StoreAnew` where it is to be started anew."""
+        """Note whether there is room and the store answers. Raises `StoreAnew` where it is to be started anew."""
         is_room_back, answers = self._is_room_back(), False
         for _ in range(ASKED):  # it refuses for a moment while it reads anew who may come in
             with contextlib.suppress(NatsError, TimeoutError):

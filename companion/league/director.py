@@ -111,8 +111,7 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
 
 
 def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
-    """Return an entrant asks for a bye of half a point in the next round, or does not want it any
-    more."""
+    """Note whether an entrant wants a bye of half a point in the next round."""
     _require_on(tournament)
     if tournament.system is not System.SWISS:
         raise Illegal(

@@ -425,7 +425,7 @@ def printable(words: str) -> str:
 
 
 def text_width(words: str, size: float, *, bold: bool = False) -> float:
-    """Return width of a line of text in the unit of `size`."""
+    """Return the width of a line of text in the unit of `size`."""
     width: float = stringWidth(printable(words), BOLD if bold else REGULAR, size)
     return width
 

@@ -30,12 +30,12 @@ class Extent:
 
     @property
     def width(self) -> float:
-        """Return extent along x."""
+        """Return the extent along x."""
         return self.right - self.left
 
     @property
     def height(self) -> float:
-        """Return extent along y."""
+        """Return the extent along y."""
         return self.top - self.bottom
 
     def shifted(self, x: float, y: float) -> Extent:
@@ -77,17 +77,17 @@ class Tiling:
 
     @property
     def across(self) -> int:
-        """Return pages side by side."""
+        """Return the number of pages side by side."""
         return len(self.cuts_x) + 1
 
     @property
     def down(self) -> int:
-        """Return pages one above the other."""
+        """Return the number of pages one above the other."""
         return len(self.cuts_y) + 1
 
     @property
     def pages(self) -> int:
-        """Return pages in all."""
+        """Return the number of pages."""
         return self.across * self.down
 
     @property

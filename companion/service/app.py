@@ -168,7 +168,7 @@ class Companion(Closeable):
         self.hub.open()
 
     def _open_history(self) -> None:
-        """Return what is kept of games, and for how long."""
+        """Open what is kept of games, and for how long."""
         folder = self.settings.journal_path.with_name("history")
         self.history = History(
             self.journal,
@@ -188,7 +188,7 @@ class Companion(Closeable):
         )
 
     def _open_network(self) -> None:
-        """Return the adapters to other programs: the home's broker, and a hub of many tables."""
+        """Open the adapters to other programs: the home's broker, and a hub of many tables."""
         broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
         self.broker = self._stack.enter_context(broker)
         self.hub = self._stack.enter_context(
@@ -204,14 +204,14 @@ class Companion(Closeable):
         )
 
     def _open_machines(self) -> None:
-        """Return the machine's players and the coach."""
+        """Open the machine's players and the coach."""
         key = self.journal.key("machine")
         machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
         self.machines = self._stack.enter_context(machines)
         self.coach = Coach(self.table, key)
 
     def _open_health(self) -> None:
-        """Return who asks whether the service is alive, and what its log says of games."""
+        """Open what asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
         self.games = GameLog(self.table, health.tally)
@@ -328,7 +328,7 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Watch for a start without a network; the table button held meanwhile opens the own Wi-Fi at once."""
+        """Watch for a start without a network. The table button held meanwhile opens the own Wi-Fi at once."""
         folder = Manager().folder
         if folder is None:
             return
@@ -371,7 +371,7 @@ class Companion(Closeable):
         return server
 
     def _open_phone(self) -> None:
-        """The old phone that may be the camera."""
+        """Open the way in for an old phone that may be the camera."""
         door = PhoneDoor(
             self.settings,
             self.clock,

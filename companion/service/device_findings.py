@@ -33,7 +33,7 @@ def board_camera(status: CameraStatus, name: str | None) -> Finding:
 
 
 def profile(settings: CameraSettings) -> Iterator[Finding]:
-    """Return what a machine with little memory does without."""
+    """Yield what a machine with little memory does without."""
     if settings.is_small:
         text = say(
             "This machine has little memory: pictures are {size}, and fewer still frames are kept. "
@@ -44,14 +44,14 @@ def profile(settings: CameraSettings) -> Iterator[Finding]:
 
 
 def remarks(watcher: Watcher | None) -> Iterator[Finding]:
-    """Return what is odd about the camera, and what of the reading gives way on a slow machine."""
+    """Yield what is odd about the camera, and what of the reading gives way on a slow machine."""
     for sentence in (watcher.link.oddity, watcher.pace.sentence) if watcher else ():
         if sentence:
             yield Finding("camera", Grade.NOTE, sentence)
 
 
 def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
-    """Return how the pins are that the table uses."""
+    """Yield how the pins are that the table uses."""
     if panel is None:
         yield Finding("pins", Grade.NOTE, say("No pads: phones do everything."))
         return

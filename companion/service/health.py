@@ -268,7 +268,7 @@ class ServiceHealth(Closeable):
         return certificate(self._companion.certificate, self._clock.wall_s())
 
     def _loops(self) -> Iterator[Finding]:
-        """Return who is alive."""
+        """Yield who is alive."""
         words = {
             TABLE: say("The table does not answer"),
             JOURNAL: say("The journal does not answer"),

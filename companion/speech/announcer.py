@@ -73,7 +73,7 @@ class Announcer:
 
 
 def sentences(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Return what is to be said after a change. Both views are those of nobody in particular."""
+    """Yield what is to be said after a change. Both views are those of nobody in particular."""
     if view.viewer is not None or before.viewer is not None:
         raise ValueError("a voice knows what everybody knows")
     yield from (notice for notice in view.devices.notices if notice not in before.devices.notices)
@@ -110,7 +110,7 @@ def _newly_seated(before: TableView, view: TableView) -> Iterator[str]:
 
 
 def _happened(before: TableView, view: TableView, everything: bool) -> Iterator[str]:
-    """Return the events of a stage that has just been opened, or of a turn without stages."""
+    """Yield the events of a stage that has just been opened, or of a turn without stages."""
     if view.phase is Phase.STAGES:
         is_new = (before.phase, before.moment, before.turn.stage) != (
             view.phase,

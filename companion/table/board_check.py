@@ -90,7 +90,6 @@ def as_people_lay(
     """Return the reading as if what is carried lay where the layout has it.
 
     A flag or a ball may lie above or below its carrier.
-    carrier.
 
     Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
     there by itself `before` tells nothing of a robot that is to come, unless a hand has `touched` it since.

@@ -287,7 +287,7 @@ class BoardFollower:
             )
 
     def camera_is(self, status: CameraStatus) -> None:
-        """Return how the camera is."""
+        """Take in how the camera is."""
         before = self._store.live
         if status == before.camera:
             return
@@ -330,7 +330,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
 
 
 def candidates(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
-    """Return every legal action of a seat that has the turn, with how hands that make it may leave the board.
+    """Yield every legal action of a seat that has the turn, with how hands that make it may leave the board.
 
     They may have followed its stages already, such as a piece that is turned over.
     """

@@ -38,7 +38,7 @@ ENABLED = (
 
 
 def main(package: Path, architecture: str) -> None:
-    """Everything that apt lays down."""
+    """Lay out everything that apt installs."""
     home = package / HOME
     every = site_packages(home, "")
     for python in PYTHONS:
@@ -53,12 +53,12 @@ def main(package: Path, architecture: str) -> None:
 
 
 def site_packages(home: Path, python: str) -> Path:
-    """Where packages lie; `python` "": those for all."""
+    """Return where packages lie. With `python` empty those for all."""
     return home / f"lib/python{python or 3}/site-packages"
 
 
 def fetch(folder: Path, python: str, platform: str) -> None:
-    """What the lock names for this Python and this machine, each checked against its hash."""
+    """Install what the lock names for this Python and this machine, each checked against its hash."""
     where = ("--python-version", python, "--python-platform", platform)
     made = ("--build-constraints", str(BUILD_LOCK))  # for what is there as sources alone
     install(
@@ -106,7 +106,7 @@ def share(home: Path) -> None:
 
 
 def top_names(notes: Path) -> Iterator[str]:
-    """What a package has laid into the folder itself."""
+    """Yield what a package has laid into the folder itself."""
     lines = (notes / "RECORD").read_text(encoding="utf-8").splitlines()
     found = {line.split("/")[0].split(",")[0] for line in lines}
     yield from (
@@ -115,7 +115,7 @@ def top_names(notes: Path) -> Iterator[str]:
 
 
 def remove(path: Path) -> None:
-    """A file, or a folder with all in it."""
+    """Remove a file, or a folder with all in it."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -134,7 +134,7 @@ def tidy(folder: Path) -> None:
 
 
 def environment(home: Path) -> None:
-    """What makes a virtual environment of it, and the program's command."""
+    """Make the folder a virtual environment that has the program's command."""
     binary = home / "bin"
     binary.mkdir()
     (binary / "python3").symlink_to("/usr/bin/python3")

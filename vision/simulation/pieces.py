@@ -181,7 +181,7 @@ class Tags(MovablePieces):
     def _columns(
         self, pieces: Iterable[Piece], right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
-        """Return places beside the board, in columns from South upwards."""
+        """Yield places beside the board, in columns from South upwards."""
         board, plain = self._kit.board, self._kit.tag_mm * TOP_TO_TAG
         near, low, widest = 0.3 * plain, 0.0, 0.0
         for piece in (p for p in pieces if (p.top.seat is Seat.NORTH) is right):

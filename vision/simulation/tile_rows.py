@@ -96,7 +96,7 @@ class TileRows:
         )
 
     def blocks(self) -> Iterator[RenderedBlock]:
-        """Return everything to draw, the farther parts first."""
+        """Yield everything to draw, the farther parts first."""
         number, spec = _FIRST_ID, self._spec
         wide, plain = spec.row_width_mm, np.full((8, 8, 3), bgr_of(_DARK), np.uint8)
         for seat in SEATS[::-1]:

@@ -101,8 +101,7 @@ def _goals(pen: Pen, kit: Kit) -> None:
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
-    """Draw Title and seat in both strips, in the widest rooms that corner markers, cuts and lanes'
-    numbers leave."""
+    """Draw title and seat in both strips, in the widest room between markers, cuts and numbers."""
     board = kit.board
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
     occupied = [(cut, cut) for cut in cuts_x]
@@ -125,7 +124,7 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
 
 
 def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
-    """Draw Title and seat between two corner markers, for the eyes of who sits there.
+    """Draw title and seat between two corner markers, for the eyes of who sits there.
 
     The origin is their middle.
     """

@@ -115,13 +115,13 @@ class _Step:
     picture: Picture | None = None
 
     def text_width(self, setting: _Setting) -> float:
-        """Return width that the text has beside the picture, mm."""
+        """Return the width in mm that the text has beside the picture."""
         return (
             setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
         )
 
     def height(self, setting: _Setting) -> float:
-        """Return height of text or picture, mm."""
+        """Return the height of text or picture in mm."""
         size = setting.text_mm
         lines = sum(len(broken(words, self.text_width(setting), size)) for words in self.paragraphs)
         text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
@@ -265,7 +265,7 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
 
 
 def _group(kind: str) -> str:
-    """Return backs belong to the cards that they follow."""
+    """Return the pile to which a page belongs: backs go with their cards."""
     return "cards" if kind == "backs" else kind
 
 

@@ -124,9 +124,9 @@ def remote_clock_anew(session: Session, now_s: float) -> Session:
 
 
 def _counts_here(session: Session) -> bool:
-    """Return whether what thises table's clock shows end the turn.
+    """Return whether this table's clock ends the turn.
 
-    Not one at another table, nor while that has been asked.
+    A clock at another table does not, nor one whose turn that table has been asked about.
     """
     remote = session.remote
     return remote is None or (session.awaited == {remote.own} and not remote.asked)

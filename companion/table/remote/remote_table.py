@@ -154,7 +154,7 @@ class RemoteTable:
                 self._store.accept(RemoteSaid(number, message, self._store.now_s()))
 
     def when_again(self, call: Callable[[bool], None] | None) -> None:
-        """Return who asks the other table for another game, with sides changed or not.
+        """Set who asks the other table for another game, with sides changed or not.
 
         None: nobody any more.
         """
@@ -172,7 +172,7 @@ class RemoteTable:
         self._again(swap and not by_pad)
 
     def line_is(self, sentence: str) -> None:
-        """Return what pages and the table screen say about the line to the other table.
+        """Set what pages and the table screen say about the line to the other table.
 
         Empty: nothing.
         """
