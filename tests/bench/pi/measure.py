@@ -36,12 +36,13 @@ from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
+from companion.table.session import IDLE_TURNS
 from companion.tools.selfplay import Phone
 from vision.simulation.view import default_view
 
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
 """What the ten viewers look at."""
-STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 110, 50
+STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 108, 50
 TURN_S, REAL_TURN_S = 1.0, 5.0
 _STEPS, _STEP_S = 4, 0.1
 """A hand comes to the square of a piece in so many steps of so long each."""
@@ -354,15 +355,21 @@ def _named_s(
 
 
 def _buzzer_ms(guest: Guest, painter: Painter, turn_s: float) -> list[float]:
-    """How far from its due time each alarm of a game on the clock sounds."""
-    began_s = time.monotonic()
-    _begin(guest, painter, "binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS})
+    """How far from its due time each alarm of a clock sounds that nobody presses."""
+    _begin(guest, painter, "binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS + 2})
     time.sleep(3)
-    guest.do(do="resume")
-    time.sleep(turn_s * TURNS + 3)
-    told = guest.ask(do="stamps", lamp="south_1")
-    edges_s = told["tones_s"]
-    due_s = [at_s for at_s in told["due_s"] if began_s < at_s < time.monotonic()]
+    runs_s = []
+    for _ in range(TURNS // IDLE_TURNS):
+        runs_s.append(time.monotonic())
+        guest.do(do="resume")
+        time.sleep(turn_s * IDLE_TURNS + 1)  # then the clock stops by itself
+    stamps = guest.ask(do="stamps", lamp="south_1")
+    edges_s = stamps["tones_s"]
+    # what was due in the turn in which the clock stopped is never heard
+    run_s = (IDLE_TURNS + 0.5) * turn_s
+    due_s = [
+        at_s for at_s in stamps["due_s"] if any(0 < at_s - began_s < run_s for began_s in runs_s)
+    ]
     nearest_ms = [
         min((abs(edge - at_s) for edge in edges_s), default=float("inf")) * 1000 for at_s in due_s
     ]
