@@ -385,7 +385,7 @@ def _hurt(victim: _Robot, damage: int) -> int:
     return damage
 
 
-# ---- the end of the turn 
+# ---- the end of the turn ---------------------------------------------------------------------------------------------
 
 
 def _end(turn: _Turn) -> None:

@@ -236,8 +236,8 @@ def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     if targets[0] is not None and targets[0] == targets[1]:
         square = str(targets[0])
         text = say("Both want {square}. Nobody gets it.", square=square)
-        why = say("Both robots try to enter {square}.", square=square)
-        bounces = dict.fromkeys(movers, (why, Headline(text, "bump", ROBOTS)))
+        reason = say("Both robots try to enter {square}.", square=square)
+        bounces = dict.fromkeys(movers, (reason, Headline(text, "bump", ROBOTS)))
     for _ in movers:  # one bounce can make the other bounce
         for seat in movers:
             other = 1 - seat
