@@ -125,7 +125,7 @@ class Binmat(GameWithTools[Any, str]):
     def legal_actions(self, state: State | Counter, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat. Of a game with real cards all but open cards."""
         if seat not in self.to_act(state):
-            return ()
+            return []
         if isinstance(state, Counter):
             return counter.legal_actions(state)
         return legal(state, seat)
