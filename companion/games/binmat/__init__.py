@@ -23,7 +23,6 @@ from companion.games.binmat.state import (
     deal,
     lead,
     plain,
-    plain_all,
 )
 from companion.games.binmat.tools import tools_of_binmat
 from companion.games.binmat.turn import is_reversible, play
@@ -98,11 +97,9 @@ class Binmat(GameWithTools[Any, str]):
         """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
-        return (
-            say("The deal of this game was chosen by the owner.")
-            if self.hides(options) and options.deck
-            else ""
-        )
+        if self.hides(options) and options.deck:
+            return say("The deal of this game was chosen by the owner.")
+        return ""
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program keeps the cards, which then lie face down to the end."""
@@ -152,9 +149,8 @@ class Binmat(GameWithTools[Any, str]):
         """Return whether the turns or the cards have run out."""
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
-            return (
-                say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
-            )
+            all_over = say("All turns are over.")
+            return all_over if state.turns_left == 0 else super().how_it_ended(state)
         return say("A lane deck has run dry.")
 
     def view(self, state: State | Counter, seat: Seat | None) -> View:
@@ -163,7 +159,9 @@ class Binmat(GameWithTools[Any, str]):
 
     def dump(self, state: State | Counter) -> View:
         """Return everything."""
-        return counter.view(state) if isinstance(state, Counter) else plain_all(state)
+        if isinstance(state, Counter):
+            return counter.view(state)
+        return plain(state, None, is_dump=True)
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, whatever the way."""
