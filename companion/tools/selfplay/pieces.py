@@ -46,8 +46,7 @@ class PieceMatch(Match):
     def check(self, before: TableView, after: TableView) -> None:
         """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked.
 
-        When stages have just begun none has been accepted: a hand that made the play is ahead of the table's layout
-        while any square cannot be seen.
+        When stages have just begun none of them has been accepted: a hand that made the play is ahead of the table.
         """
         is_told = (
             before.board.target is not None
