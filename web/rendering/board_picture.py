@@ -119,7 +119,7 @@ def board_words(scene: BoardPicture) -> str:
     """Return the board in words, such as `lime robot c4, purple robot a1`."""
     big = [
         say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
-        for face, squares in big_pieces(scene.kit, scene.layout)
+        for face, squares in big_pieces(scene.kit, scene.layout).items()
     ]
     places = []
     for square, faces in sorted(scene.layout.items()):

@@ -132,7 +132,7 @@ def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     """Return the pieces to be placed, where they may stand and where they begin."""
-    drawn = {face: piece(kit, face, 0, 3) for _, face in placing.pieces}
+    drawn = {face: piece(kit, face, 3j) for _, face in placing.pieces}
     return {
         "pieces": [
             {"letter": letter, "face": face, "drawn": drawn[face]}

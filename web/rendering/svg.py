@@ -1,0 +1,44 @@
+"""Points and simple shapes as SVG.
+
+A point, or a way from one to another, is a complex number: x to the right, y down. So a quarter turn clockwise is a
+factor of 1j, and a turn by any angle a factor of length 1. Colours come from the style sheet through classes.
+"""
+
+from __future__ import annotations
+
+
+def xy(point: complex) -> str:
+    """Return a point as a path has it."""
+    return f"{point.real + 0:g} {point.imag + 0:g}"  # + 0: no "-0"
+
+
+def area(corner: complex, size: complex) -> str:
+    """Return the attributes of a rectangle with this upper left corner."""
+    x, y, width, height = corner.real, corner.imag, size.real, size.imag
+    return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+
+
+def circle(classes: str, centre: complex, radius: float, attributes: str = "") -> str:
+    """Draw a circle."""
+    place = f'cx="{centre.real:g}" cy="{centre.imag:g}" r="{radius:g}"'
+    return f'<circle class="{classes}" {place}{attributes}/>'
+
+
+def text(words: object, at: complex, attributes: str = "") -> str:
+    """Draw words that are safe as they are, with their base line through a point."""
+    return f'<text{attributes} x="{at.real:g}" y="{at.imag:g}">{words}</text>'
+
+
+def use(
+    drawing: str, centre: complex, size: float, classes: str = "", *, degrees: float = 0
+) -> str:
+    """Draw a drawing centred on a point, turned clockwise."""
+    place = area(centre - size * (0.5 + 0.5j), size * (1 + 1j))
+    styled = f' class="{classes}"' if classes else ""
+    turned = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
+    return f'<use href="#{drawing}" {place}{styled}{turned}/>'
+
+
+def unit(way: complex) -> complex:
+    """Return a way of length 1 in the same direction."""
+    return way / (abs(way) or 1)
