@@ -26,7 +26,7 @@ from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostDoors
 from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatDoors
-from web.routes.api.table import StaffKeys, TableDoors
+from web.routes.api.table import SharedDoors, StaffKeys, TableDoors
 from web.routes.camera import CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
@@ -80,6 +80,7 @@ def create_app(
         "guard": guard,
         "now_s": table.now_s,
         "join_code": join_code,
+        "key_page": "host_key.html",
     }
     presence = app.extensions["presence"] = Presence(table, clock.monotonic_s)
     page_context = PageContext(
@@ -121,6 +122,7 @@ def create_app(
             Joining,
             SharedPhonePages,
             HostPages,
+            SharedDoors,
             TableDoors,
             SeatDoors,
             HostDoors,

@@ -159,6 +159,11 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
+    def require_pads(self) -> None:
+        """Raise `Illegal` where nobody can play by a pad."""
+        if not self.features.welcome.has_pads:
+            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:

@@ -21,7 +21,7 @@ from web.error_pages import status_of
 from web.hub.room import Room
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.api.body import Body, Long, Text
-from web.routes.route import form, get, host_only, post
+from web.routes.route import form, get, host_only, host_page, post
 from web.security.auth import Auth
 from web.templating.phrases import whole_number
 
@@ -70,11 +70,9 @@ class DirectorPages:
             return self._pages.all(error.message, status_of(error))
         return redirect(f"/host/tournament/{made.id}", 303)
 
-    @get("/host/tournament/<int:number>")
+    @get("/host/tournament/<int:number>", guard=host_page)
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
         """Show the director's page."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         tournament = self._pages.known(number)
         page = render_template(
             "hub_director.html",

@@ -20,7 +20,7 @@ from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, Room
 from web.routes.api.body import Body, Text
-from web.routes.route import form, get, host_only, post
+from web.routes.route import ask_for_key, form, get, host_only, host_page, post
 from web.security.auth import Auth
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
@@ -181,11 +181,9 @@ class HubHostPages:
 
     # ---- pages ----
 
-    @get("/host")
+    @get("/host", guard=host_page)
     def page(self) -> Any:
         """Show every table, with what can be done about it."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         return render_template(
             "hub_host.html",
             fragment=self._draw(),
@@ -205,7 +203,7 @@ class HubHostPages:
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
-            return make_response(render_template("hub_key.html", error=error), 403)
+            return ask_for_key("/host", error)
         answer = make_response(redirect("/host", 303))
         self._guard.host_cookie(answer)
         return answer

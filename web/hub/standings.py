@@ -19,7 +19,7 @@ from companion.league.people import shown_name
 from companion.league.ratings import Strength
 from web.error_pages import status_of
 from web.hub.room import Room
-from web.routes.route import form, get, host_only
+from web.routes.route import form, get, host_only, host_page
 from web.security.auth import Auth
 
 MAX_RESULTS = 100
@@ -87,11 +87,9 @@ class StandingsPages:
         ]
         return _file(form, "cards", ("player", "name", "shown", "code"), rows)
 
-    @get("/host/people")
+    @get("/host/people", guard=host_page)
     def people(self, error: str = "", status: int = 200) -> Any:
         """Show everybody with a card, the last results and the seasons, for the hub's owner."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         page = render_template(
             "hub_people.html",
             league=self._league,

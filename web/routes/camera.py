@@ -20,7 +20,7 @@ from web.features import CameraRoom
 from web.rendering.answers import PhotographsJson
 from web.rendering.camera_overlay import read_words, seen_svg, square_words
 from web.routes.api.body import Body, Text
-from web.routes.route import get, host_only, post
+from web.routes.route import PageGroup, get, host_only, post
 from web.templating.phrases import clock_words
 
 MEASURE_S = 1.5
@@ -150,14 +150,13 @@ class CameraLooks:
             return self._last
 
 
-class CameraPictures:
+class CameraPictures(PageGroup):
     """The routes under `/camera` and of the photographs."""
 
     name = "camera"
 
     def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+        super().__init__(page_context)
         self._room = room
         self._looks = CameraLooks(page_context)
         self._picture: tuple[int, bytes] = (0, b"")

@@ -13,7 +13,6 @@ from flask import (
     make_response,
     redirect,
     render_template,
-    request,
 )
 
 from companion.core.i18n import say
@@ -26,9 +25,8 @@ from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.wiring import drawing, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
-from web.routes.host import ask_for_key
 from web.routes.owner.check import cues
-from web.routes.route import get, host_only
+from web.routes.route import PageGroup, get, host_only, host_page
 from web.server.sse import Audience
 from web.templating.phrases import tenths
 
@@ -102,14 +100,13 @@ class HealthRow:
     is_well: bool | None = True
 
 
-class HealthPages:
+class HealthPages(PageGroup):
     """The routes of the page, of its stream and of the support bundle."""
 
     name = "health"
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+        super().__init__(page_context)
         self._features = page_context.features
         self._room = room
         self._looks = CameraLooks(page_context)
@@ -147,11 +144,9 @@ class HealthPages:
 
     # ---- for the owner -------------------------------------------------------------------------------------------
 
-    @get(PAGE, asks=host_only)
+    @get(PAGE, guard=host_page)
     def page(self) -> Response:
-        """Show the page. The owner's key is asked for first."""
-        if not self._page_context.guard.is_host(request):
-            return ask_for_key(PAGE)
+        """Show the page."""
         check, eye = self._features.check, self._looks.eye
         page = render_template(
             "health.html",

@@ -42,7 +42,7 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.piece_controls import plain_json
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
-from web.routes.route import form, get, host_only, post
+from web.routes.route import PageGroup, form, get, host_only, post
 
 _MAX_ADVICES = 200
 GAMES_A_PAGE = 50
@@ -63,13 +63,13 @@ class Forget(Body, frozen=True):
     name: Text
 
 
-class HistoryPages:
+class HistoryPages(PageGroup):
     """The routes under `/history`. Everybody may look. Only the owner changes anything."""
 
     name = "history"
 
     def __init__(self, page_context: PageContext, past: History) -> None:
-        self._page_context = page_context
+        super().__init__(page_context)
         self._past = past
         self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
 

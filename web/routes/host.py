@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, make_response, redirect, render_template, request
+from flask import make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.errors import CompanionError, Illegal
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
-from web.context import PageContext
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_only
 from web.templating.phrases import whole_number
 
 OWN = "own"
@@ -30,7 +29,7 @@ BACK = (
     "/host/hub",
     "/host/hub/game",
 )
-"""Pages that ask for the host key, and to which it leads."""
+"""Pages to which the host key leads, if they asked for it."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,10 @@ class ChosenRow:
     text: str
 
 
-class HostPages:
+class HostPages(PageGroup):
     """The routes under `/host`."""
 
     name = "host"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     @get("/host")
     def page(self) -> Any:
@@ -126,12 +120,6 @@ class HostPages:
         if name not in self._page_context.games:
             raise NotFound
         return self._page_context.games[name]
-
-
-def ask_for_key(back: str, error: str = "") -> Response:
-    """Ask for the owner's key and lead back to where it was needed."""
-    back = back if back in BACK else "/host"
-    return make_response(render_template("host_key.html", error=error, back=back), 403)
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:

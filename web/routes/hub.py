@@ -20,8 +20,7 @@ from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only, post, sitting
+from web.routes.route import PageGroup, form, get, host_only, host_page, post, sitting
 
 PlayerName = Annotated[str, Meta(max_length=24)]
 
@@ -56,22 +55,19 @@ class TakeGame(Body, frozen=True):
     name: PlayerName = ""
 
 
-class HubDoor:
+class HubDoor(PageGroup):
     """The doors under `/api/host/hub`, and the forms."""
 
     name = "hub"
 
     def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
-        self._guard = page_context.guard
-        self._table = page_context.table
+        super().__init__(page_context)
         self._games = page_context.games
         self._hub = hub
 
-    @get("/host/hub", asks=host_only)
+    @get("/host/hub", guard=host_page)
     def page(self) -> Any:
         """Show the form by which a table joins."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/host/hub")
         return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
 
     @form("/host/hub", guard=host_only)
@@ -133,11 +129,9 @@ class HubDoor:
 
     # ---- one game at two tables ----
 
-    @get("/host/hub/game", asks=host_only)
+    @get("/host/hub/game", guard=host_page)
     def game_page(self) -> Any:
         """Show the forms by which a game for two tables is offered or taken."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/host/hub/game")
         return self._game_page()
 
     @form("/host/hub/game", guard=host_only)

@@ -10,11 +10,10 @@ from flask import Response, make_response, redirect, render_template, request
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE, Phase
-from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.api.opponents import begin_lesson
-from web.routes.route import form, get
+from web.routes.route import PageGroup, form, get
 
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
@@ -22,15 +21,10 @@ FRAMING = (
 """Policy of a page that shows two of our own side by side."""
 
 
-class Joining:
+class Joining(PageGroup):
     """The pages under `/join`, and the short addresses of the seats."""
 
     name = "joining"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     @get("/join")
     def choose_seat(self) -> str:

@@ -16,7 +16,7 @@ from flask import Response, current_app, jsonify, request
 from companion import __version__
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
-from web.routes.route import Declared, Guard, Route, get, host_only, own_seat, sitting
+from web.routes.route import Declared, Guard, Route, get, host_only, host_page, own_seat, sitting
 from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
@@ -44,8 +44,10 @@ _SECURITY = {
     },
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
+_OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
 _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
-    host_only: [{"hostKey": []}, {"host": []}],
+    host_only: _OF_HOST,
+    host_page: _OF_HOST,
     own_seat: _OF_SEAT,
     sitting: _OF_SEAT,
 }
@@ -159,8 +161,8 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
-    if (guard := route.guard or route.asks) in _GUARDED:
-        operation["security"] = _GUARDED[guard]
+    if route.guard in _GUARDED:
+        operation["security"] = _GUARDED[route.guard]
     return operation
 
 

@@ -19,11 +19,10 @@ from flask import (
 
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
-from web.context import PageContext
 from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
-from web.routes.route import get, host_only, sitting
+from web.routes.route import PageGroup, get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
@@ -32,15 +31,10 @@ DARK_FROM_H, DARK_TO_H = 20, 7
 """Hours of the day between which a table screen is dark that is to be dark at night."""
 
 
-class Pages:
+class Pages(PageGroup):
     """Every page that is not the workbench."""
 
     name = "pages"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     # ---- pages that follow the table ----
 

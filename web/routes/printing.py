@@ -17,7 +17,7 @@ from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
-from web.routes.route import get
+from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
 from web.templating.phrases import whole_number
@@ -54,13 +54,13 @@ class Offer:
         return listed(_page_words(kind, number) for kind, number in self.plan.kinds.items())
 
 
-class KitPages:
+class KitPages(PageGroup):
     """The page of everything to print, and the PDFs."""
 
     name = "kit"
 
     def __init__(self, page_context: PageContext, printer: KitPrinter) -> None:
-        self._page_context = page_context
+        super().__init__(page_context)
         self._printer = printer
 
     @get("/kit", strict_slashes=False)

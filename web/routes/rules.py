@@ -12,11 +12,10 @@ from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
 from companion.table.board_check import HandMove
-from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.routes.api.body import SEAT, Body, Entered
-from web.routes.route import at_table, get, own_seat, post
+from web.routes.route import PageGroup, at_table, get, own_seat, post
 
 
 class Wanted(Body, frozen=True):
@@ -26,13 +25,10 @@ class Wanted(Body, frozen=True):
     reasons: bool = False
 
 
-class RulesPages:
+class RulesPages(PageGroup):
     """The rules, one page a game, and the way to each of them."""
 
     name = "rules"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
 
     @get("/rules/")
     def index(self) -> str:

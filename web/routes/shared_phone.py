@@ -16,10 +16,9 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.table_view import TableView
-from web.context import PageContext
 from web.error_pages import status_of
 from web.routes.join import Joining
-from web.routes.route import form, get
+from web.routes.route import PageGroup, form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
 
@@ -27,15 +26,10 @@ COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
 
 
-class SharedPhonePages:
+class SharedPhonePages(PageGroup):
     """The pages under `/pass`."""
 
     name = "passing"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     @get("/pass")
     def page(self) -> Any:

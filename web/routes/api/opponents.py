@@ -12,7 +12,7 @@ from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.routes.api.body import SEAT, Body, Text
-from web.routes.route import at_table, own_seat, post, sitting
+from web.routes.route import PageGroup, at_table, own_seat, post, sitting
 
 
 class Ask(Body, frozen=True):
@@ -43,16 +43,12 @@ class Learn(Body, frozen=True):
     game: Text
 
 
-class Opponents:
+class Opponents(PageGroup):
     """The doors under `/api/seat` for whoever may sit down."""
 
     name = "opponents"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-
-    @post(f"/api/seat/{SEAT}/machine", body=Ask, asks=own_seat, answer=MachineSeated)
+    @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
     def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or take the place of another one."""
         self._page_context.let_in(request, body.code)
@@ -69,7 +65,7 @@ class Opponents:
         self._table.machines.seat(Seat(seat), body.name)
         return jsonify(seat=seat, name=body.name)
 
-    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, asks=own_seat, answer=Seated)
+    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
     def machine_leaves(self, seat: str, body: Leave) -> Response:
         """Make a seat free that the machine plays."""
         self._page_context.let_in(request, body.code)
@@ -104,24 +100,15 @@ class Opponents:
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 
-class Lessons:
+class Lessons(PageGroup):
     """The doors of lessons, for those who sit at the table or stand before its screen."""
 
     name = "lessons"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
 
     @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
     def begin(self, seat: Seat, body: Learn) -> None:
         """Begin the lesson of a game. The machine plays a seat that is free."""
         begin_lesson(self._page_context, body.game)
-
-    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
-    def skip(self, seat: Seat) -> None:
-        """End the lesson's guide, as a seat."""
-        self._table.skip_lesson(seat)
 
     @post("/api/table/lesson", body=Learn, guard=at_table)
     def table_begin(self, body: Learn) -> None:
@@ -132,11 +119,6 @@ class Lessons:
         if not self._page_context.has_sitters:
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
-
-    @post("/api/table/skip-lesson", guard=at_table)
-    def table_skip(self) -> None:
-        """End the lesson's guide, at the table screen."""
-        self._table.skip_lesson("table")
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:

@@ -21,7 +21,7 @@ from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import TrialJson
 from web.routes.api.body import Body, Text
-from web.routes.route import get, host_only, post
+from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
 LOOK_S, RENEW_S = 0.05, 2.0
@@ -74,14 +74,13 @@ class PlayCue(Body, frozen=True):
     cue: Text
 
 
-class PanelTrials:
+class PanelTrials(PageGroup):
     """The routes by which the panel is tried out. They are the owner's, as keys may be secrets."""
 
     name = "check"
 
     def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+        super().__init__(page_context)
         self._room = room
 
     @get("/live/check", guard=host_only)

@@ -19,15 +19,14 @@ from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.context import PageContext
 from web.routes.camera import FRAME_PX, CameraLooks
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_only
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
 PAGES = ("language", "camera", "print", "seats")
 
 
-class FirstEvening:
+class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
     The machine's own screen may ask without the host key, as long as nobody has answered: it shows that key anyway.
@@ -36,12 +35,11 @@ class FirstEvening:
     name = "first"
 
     def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._upkeep = upkeep
         self._looks = CameraLooks(page_context)
 
-    @get("/host/first/<int:number>", asks=host_only)
+    @get("/host/first/<int:number>")
     def page(self, number: int) -> Any:
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):

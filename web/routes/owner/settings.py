@@ -33,8 +33,7 @@ from web.context import PageContext
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import Body, Text
 from web.routes.history import day
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only, post
+from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 
 UPLOAD_CHUNK_BYTES = 1_000_000
@@ -93,24 +92,20 @@ class SettingField:
     remark: str = ""
 
 
-class SettingsPage:
+class SettingsPage(PageGroup):
     """The routes under `/settings`, for the owner alone."""
 
     name = "settings"
 
     def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._upkeep = upkeep
 
     # ---- looking and writing ----
 
-    @get("/settings", asks=host_only)
+    @get("/settings", guard=host_page)
     def page(self) -> Response:
         """Show the page with what the file says."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/settings")
         return self._page()
 
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
