@@ -214,15 +214,14 @@ class HubHostPages:
         return self._streams.follow(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
-        now_s = self._room.now_s()
-        tables = [
-            (table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()
-        ]
-        waiting = [str(table.number) for table, *_ in tables if table.asked]
-        html = render_template(
-            "_hub_host.html", tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-        )  # fmt: skip
-        return html
+        now_s, tables = self._room.now_s(), self._room.tables()
+        return render_template(
+            "_hub_host.html",
+            tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
+            waiting=[str(table.number) for table in tables if table.asked],
+            code=self._door.code,
+            version=__version__,
+        )
 
     # ---- doors ----
 

@@ -9,7 +9,6 @@ from typing import Any
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
@@ -17,7 +16,6 @@ from companion.league.league import League
 from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
-from web.error_pages import status_of
 from web.hub.room import Room
 from web.routes.route import form, get, host_only, host_page
 from web.security.auth import Auth
@@ -101,33 +99,29 @@ class StandingsPages:
         )
         return make_response(page, status)
 
-    @form("/host/people", guard=host_only)
+    @form("/host/people", guard=host_only, page="people")
     def change(self) -> Any:
         """Do what one of the page's forms asks."""
         form, league = request.form, self._league
-        try:
-            match form.get("do"):
-                case "make":
-                    league.cards.make(form.get("name", "")[:200], "shown" in form)
-                case "forget":
-                    league.cards.forget(form.get("number", 0, int))
-                case "void" | "count":
-                    league.results.set_void(form.get("key", "")[:80], form["do"] == "void")
-                case "decide":
-                    winner = form.get("winner", "")
-                    if winner not in ("", *SEATS):
-                        raise NotFound
-                    league.results.decide(
-                        form.get("key", "")[:80], Seat(winner) if winner else None
-                    )
-                case "season":
-                    league.ladders.new_season(form.get("name", "")[:200])
-                case "machines":
-                    league.ladders.count_machines("machines" in form)
-                case _:
+        name, key = form.get("name", "")[:200], form.get("key", "")[:80]
+        match form.get("do"):
+            case "make":
+                league.cards.make(name, "shown" in form)
+            case "forget":
+                league.cards.forget(form.get("number", 0, int))
+            case "void" | "count":
+                league.results.set_void(key, form["do"] == "void")
+            case "decide":
+                winner = form.get("winner", "")
+                if winner not in ("", *SEATS):
                     raise NotFound
-        except CompanionError as error:
-            return self.people(error.message, status_of(error))
+                league.results.decide(key, Seat(winner) if winner else None)
+            case "season":
+                league.ladders.new_season(name)
+            case "machines":
+                league.ladders.count_machines("machines" in form)
+            case _:
+                raise NotFound
         return redirect("/host/people", 303)
 
     def _game_and_season(self) -> tuple[str, int]:
@@ -163,11 +157,9 @@ class StandingsPages:
         }  # fmt: skip
 
     def _name(self, number: int | None) -> str:
-        return (
-            ""
-            if number is None
-            else translate(shown_name(self._league.cards.person(number), number), "en")
-        )
+        if number is None:
+            return ""
+        return translate(shown_name(self._league.cards.person(number), number), "en")
 
 
 def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:
@@ -186,8 +178,6 @@ def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, A
 
 def _cell(value: Any) -> Any:
     """Return a value that no spreadsheet takes for a formula."""
-    return (
-        f"'{value}"
-        if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-        else value
-    )
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value

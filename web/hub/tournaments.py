@@ -176,7 +176,7 @@ class TournamentPages:
         tournament = self.known(number)
         rounds = len(tournament.rounds)
         shown = shown if 1 <= shown <= rounds else rounds
-        html = render_template(
+        return render_template(
             "_hub_tournament.html",
             t=tournament,
             shown=tournament.rounds[shown - 1] if shown else None,
@@ -188,7 +188,6 @@ class TournamentPages:
             due_s=self._room.due_s(tournament.rounds[shown - 1].ends_s) if shown else None,
             System=System,
         )
-        return html
 
     def known(self, number: int) -> Tournament:
         """Return the tournament of that number. Raises `NotFound`."""

@@ -161,8 +161,9 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
-    if route.guard in _GUARDED:
-        operation["security"] = _GUARDED[route.guard]
+    guard = route.guard or route.asks
+    if guard in _GUARDED:
+        operation["security"] = _GUARDED[guard]
     return operation
 
 

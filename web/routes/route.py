@@ -28,9 +28,10 @@ from flask import (
 )
 from werkzeug.exceptions import UnsupportedMediaType
 
-from companion.core.errors import Malformed
+from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from web.context import PageContext
+from web.error_pages import status_of
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
 
@@ -76,21 +77,24 @@ def at_table(_: dict[str, Any]) -> None:
 class Route:
     """One address and method.
 
-    `body` is read strictly from JSON and handed on, unless it is empty. `fields` are those of a page's form, `file` is
-    the one that it uploads. `by` says who acts, which is handed on: `table`, `host`, or `seat` for the seat of the
-    address.
+    `asks` is a guard that the method itself applies, as it has exceptions. `body` is read strictly from JSON and
+    handed on, unless it is empty. `fields` are those of a page's form, `file` is the one that it uploads. `by` says
+    who acts, which is handed on: `table`, `host`, or `seat` for the seat of the address. `page` is the method of the
+    same group that shows the form again, with the reason why it was refused.
     """
 
     path: str
     method: str = "GET"
     endpoint: str = ""
     guard: Guard | None = None
+    asks: Guard | None = None
     body: type[Body] | None = None
     answer: Any = Nothing
     fields: tuple[str, ...] = ()
     file: str = ""
     strict_slashes: bool = True
     by: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,13 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
         body = _read_body(request, route.body)
         if route.body is not Body:
             values["body"] = body
-    answer = method(**values)
+    try:
+        answer = method(**values)
+    except CompanionError as error:
+        if not route.page:
+            raise
+        page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
+        return page(**values, error=error.message, status=status_of(error))
     return jsonify({}) if answer is None else answer
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from flask import Response, current_app, g, jsonify, request
+from flask import Response, g, jsonify, request
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
@@ -44,34 +44,25 @@ class GoOn(Body, frozen=True):
     sitting: Text
 
 
-def open_clock(values: dict[str, Any]) -> None:
-    """Let whoever is at the table ask in a game that is as open as a chess clock."""
-    at_table(values)
-    page_context: PageContext = current_app.extensions["page_context"]
-    if not page_context.table.view().turn.is_open:
-        raise Illegal(
-            Refusal.NOT_YOUR_SEAT,
-            say("Only a seat or the owner can stop this clock, or start it again"),
-        )
-
-
 class SharedDoors(PageGroup):
     """The doors that a seat, the table screen and the host have alike, as far as each may."""
 
     name = "api"
 
     @post(f"/api/seat/{SEAT}/pause", guard=sitting, by="seat")
-    @post("/api/table/pause", guard=open_clock, by="table")
+    @post("/api/table/pause", guard=at_table, by="table")
     @post("/api/host/pause", guard=host_only, by="host")
     def pause(self, by: str) -> None:
-        """Stop the clock."""
+        """Stop the clock. At the table screen only in a game that is as open as a chess clock."""
+        self._require_clock(by)
         self._table.pause(by, at_s=g.at_s)
 
     @post(f"/api/seat/{SEAT}/resume", guard=sitting, by="seat")
-    @post("/api/table/resume", guard=open_clock, by="table")
+    @post("/api/table/resume", guard=at_table, by="table")
     @post("/api/host/resume", guard=host_only, by="host")
     def resume(self, by: str) -> None:
         """Let the clock go on."""
+        self._require_clock(by)
         self._table.resume(by)
 
     @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting, by="seat")
@@ -116,6 +107,13 @@ class SharedDoors(PageGroup):
     def rematch(self, by: str, body: Rematch) -> None:
         """Start the same game once more."""
         self._table.rematch(body.swap)
+
+    def _require_clock(self, by: str) -> None:
+        if by == "table" and not self._table.view().turn.is_open:
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT,
+                say("Only a seat or the owner can stop this clock, or start it again"),
+            )
 
 
 class TableDoors(PageGroup):

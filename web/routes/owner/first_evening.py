@@ -19,7 +19,7 @@ from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.context import PageContext
 from web.routes.camera import FRAME_PX, CameraLooks
-from web.routes.route import PageGroup, ask_for_key, form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
@@ -39,7 +39,7 @@ class FirstEvening(PageGroup):
         self._upkeep = upkeep
         self._looks = CameraLooks(page_context)
 
-    @get("/host/first/<int:number>")
+    @get("/host/first/<int:number>", asks=host_page)
     def page(self, number: int) -> Any:
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):

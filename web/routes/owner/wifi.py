@@ -9,7 +9,7 @@ from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.route import PageGroup, ask_for_key, form, get
+from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 
 class WifiPage(PageGroup):
@@ -21,12 +21,12 @@ class WifiPage(PageGroup):
         super().__init__(page_context)
         self._own = own
 
-    @get("/wifi")
+    @get("/wifi", asks=host_page)
     def page(self) -> Response:
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
-    @form("/wifi", "name", "password", "hidden")
+    @form("/wifi", "name", "password", "hidden", asks=host_page)
     def join(self) -> Response:
         """Try a Wi-Fi. What becomes of it is told by the page of before, or by the table in its new Wi-Fi."""
         if not self._may():
