@@ -466,19 +466,14 @@ def _curve(start: complex, end: complex, normal: complex) -> str:
     bulge = normal * min(34, 10 + 0.18 * abs(way))
     control_1, control_2 = start + bulge + way / 4, end + bulge - way / 4
     ahead = unit(end - control_2)
-    path = (
-        f"M{_tenths(start)}C{_tenths(control_1)} {_tenths(control_2)} {_tenths(end - 12 * ahead)}"
-    )
-    left, right = end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
-    head = f"M{_tenths(end)}L{_tenths(left)}L{_tenths(right)}z"
+    neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
+    curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
+    triangle = [xy(point, ".1f") for point in (end, left, right)]
+    path, head = "M{}C{} {} {}".format(*curve), f"M{'L'.join(triangle)}z"
     return (
         f'<g class="way"><path class="case" d="{path}"/><path class="case head" d="{head}"/>'
         f'<path d="{path}"/><path class="head" d="{head}"/></g>'
     )
-
-
-def _tenths(point: complex) -> str:
-    return f"{point.real:.1f} {point.imag:.1f}"
 
 
 def plan_svg(

@@ -7,9 +7,9 @@ factor of 1j, and a turn by any angle a factor of length 1. Colours come from th
 from __future__ import annotations
 
 
-def xy(point: complex) -> str:
-    """Return a point as a path has it."""
-    return f"{point.real + 0:g} {point.imag + 0:g}"  # + 0: no "-0"
+def xy(point: complex, places: str = "g") -> str:
+    """Return a point as a path has it, such as `12.5 -3`. `places` is the format of its numbers."""
+    return f"{point.real + 0:{places}} {point.imag + 0:{places}}"  # + 0: no "-0"
 
 
 def area(corner: complex, size: complex) -> str:
