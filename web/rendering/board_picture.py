@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from companion.archive.played_games import ReplayStep
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
@@ -69,6 +70,18 @@ def scene_of(view: TableView) -> BoardPicture | None:
         breaks=Square.parse(breach) if breach else None,
         badges=board.standing.badges if board.standing else {},
         hit=hit,
+    )
+
+
+def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
+    """Return the picture of a scene of a replay, with where pieces came from."""
+    return BoardPicture(
+        kit,
+        scene.layout,
+        events=scene.events,
+        came_from=frozenset(origin for origin, _ in scene.moves),
+        badges=scene.badges,
+        ways=scene.moves,
     )
 
 
