@@ -97,7 +97,11 @@ class HealthRow:
     name: str
     title: str
     words: str
-    is_well: bool | None = True
+    is_well: bool | None
+
+
+_State = tuple[str, bool | None]
+"""How a thing is, and whether it is well, as in `HealthRow`."""
 
 
 class HealthPages(PageGroup):
@@ -138,9 +142,9 @@ class HealthPages(PageGroup):
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
         """Return what was found, for `companion doctor`."""
-        found = self._room.examine()
-        plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
-        return jsonify(worst=worst(found), findings=plain)
+        findings = self._room.examine()
+        plain = [{"topic": f.topic, "grade": f.grade, "text": f.text} for f in findings]
+        return jsonify(worst=worst(findings), findings=plain)
 
     # ---- for the owner -------------------------------------------------------------------------------------------
 
@@ -199,16 +203,16 @@ class HealthPages(PageGroup):
     def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the parts of the page that change."""
         look, eye = self._looks.now(), self._looks.eye
-        grave_first = sorted(found, key=lambda each: list(Grade).index(each.grade), reverse=True)
-        topics = list(dict.fromkeys(each.topic for each in grave_first))
+        grades = list(Grade)
+        details: dict[str, list[Finding]] = {}
+        for finding in sorted(found, key=lambda finding: -grades.index(finding.grade)):
+            details.setdefault(finding.topic, []).append(finding)
         return {
             "look": look,
             "locks": (eye.locks() if eye else None) or (None, None),
             "headline": headline_of(found, look),
             "rows": self._rows(found, look),
-            "details": [
-                (topic, [each for each in grave_first if each.topic == topic]) for topic in topics
-            ],
+            "details": details.items(),
             "topics": TOPICS,
             "pictures": self._looks.pictures(),
             "trouble": self._looks.room.album.trouble if self._looks.room else "",
@@ -216,74 +220,65 @@ class HealthPages(PageGroup):
 
     def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
         """Return the six things that an owner looks for."""
-        bad = {
-            row
-            for row, topics in _GROUPS.items()
-            if any(is_grave(each) and each.topic in topics for each in found)
+        grave_topics = {finding.topic for finding in found if is_grave(finding)}
+        rows = {
+            "camera": (say("Camera"), self._camera(look)),
+            "phones": (say("Phones"), self._phones(found)),
+            "pads": (say("Pads"), self._pads()),
+            "sound": (say("Sound"), self._sound()),
+            "storage": (say("Storage"), self._storage()),
+            "backup": (say("Backup"), self._backup()),
         }
-        rows = (
-            self._camera(look),
-            self._phones(found),
-            self._pads(),
-            self._sound(),
-            self._storage(),
-            self._backup(),
-        )
-        return [
-            HealthRow(row.name, row.title, row.words, False)
-            if row.name in bad and row.is_well
-            else row
-            for row in rows
-        ]
+        health_rows = []
+        for name, (title, (words, is_well)) in rows.items():
+            is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
+            health_rows.append(HealthRow(name, title, words, False if is_bad else is_well))
+        return health_rows
 
-    def _camera(self, look: CameraLook) -> HealthRow:
-        words, is_well = say("Sees the board"), True
+    def _camera(self, look: CameraLook) -> _State:
         if look.state is CameraState.NONE:
-            return HealthRow("camera", say("Camera"), say("None"), None)
+            return say("None"), None
         if look.state is CameraState.TROUBLE:
-            words, is_well = say("Has a problem"), False
-        elif look.board is None:
-            words = say("Sees no board")
-        elif look.per_s >= 1:
-            words = say("{n} pictures a second", n=round(look.per_s))
-        return HealthRow("camera", say("Camera"), words, is_well)
+            return say("Has a problem"), False
+        if look.board is None:
+            return say("Sees no board"), True
+        if look.per_s >= 1:
+            return say("{n} pictures a second", n=round(look.per_s)), True
+        return say("Sees the board"), True
 
-    def _phones(self, found: tuple[Finding, ...]) -> HealthRow:
-        urls = self._page_context.join_urls()
+    def _phones(self, found: tuple[Finding, ...]) -> _State:
+        urls, own_wifi = self._page_context.join_urls(), self._features.own_wifi
         if unreachable(found) or not urls:
-            return HealthRow("phones", say("Phones"), say("No network"), False)
-        if self._features.own_wifi and self._features.own_wifi.hotspot:
-            return HealthRow("phones", say("Phones"), say("In the table’s own Wi-Fi"), None)
-        return HealthRow("phones", say("Phones"), shown(urls[0]))
+            return say("No network"), False
+        if own_wifi and own_wifi.hotspot:
+            return say("In the table’s own Wi-Fi"), None
+        return shown(urls[0]), True
 
-    def _pads(self) -> HealthRow:
+    def _pads(self) -> _State:
         if not self._features.welcome.has_pads:
-            return HealthRow("pads", say("Pads"), say("None"), None)
-        trouble = self._table.view().devices.panel
-        return HealthRow(
-            "pads", say("Pads"), say("A problem") if trouble else say("Ready"), not trouble
-        )
+            return say("None"), None
+        if self._table.view().devices.panel:
+            return say("A problem"), False
+        return say("Ready"), True
 
-    def _sound(self) -> HealthRow:
+    def _sound(self) -> _State:
         settings = self._features.upkeep.running() if self._features.upkeep else None
         if settings is None or settings.voice.by == "off":
-            return HealthRow("sound", say("Sound"), say("Off"), None)
-        return HealthRow(
-            "sound", say("Sound"), say("On, {n} %", n=round(settings.voice.volume * 100))
-        )
+            return say("Off"), None
+        return say("On, {n} %", n=round(settings.voice.volume * 100)), True
 
-    def _storage(self) -> HealthRow:
-        free_gb = self._room.state().disk_free_mb / 1000
+    def _storage(self) -> _State:
+        state = self._room.state()
+        free_gb = state.disk_free_mb / 1000
         figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
-        is_well = self._room.state().journal == "ok"
-        return HealthRow("storage", say("Storage"), say("{n} GB free", n=figure), is_well)
+        return say("{n} GB free", n=figure), state.journal == "ok"
 
-    def _backup(self) -> HealthRow:
+    def _backup(self) -> _State:
         at_s = self._features.upkeep.backed_up_s() if self._features.upkeep else None
         if at_s is None:
-            return HealthRow("backup", say("Backup"), say("None yet"), None)
+            return say("None yet"), None
         is_new = self._page_context.clock.wall_s() - at_s < OLD_BACKUP_S
-        return HealthRow("backup", say("Backup"), day(at_s), True if is_new else None)
+        return day(at_s), True if is_new else None
 
 
 def is_grave(finding: Finding) -> bool:
@@ -293,15 +288,16 @@ def is_grave(finding: Finding) -> bool:
 
 def unreachable(found: tuple[Finding, ...]) -> bool:
     """Return whether there is no network by which phones get here."""
-    first = next((each for each in found if each.topic == "network"), None)
-    return first is not None and first.grade is not Grade.OK
+    grades = [finding.grade for finding in found if finding.topic == "network"]
+    return bool(grades) and grades[0] is not Grade.OK
 
 
 def headline_of(found: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
     """Return what is wrong first, else what the camera wants, else None."""
-    grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
-    if grave:
-        return _headline(grave[0].topic)
+    for grade in (Grade.FAIL, Grade.WARN):
+        for finding in found:
+            if finding.grade is grade:
+                return _headline(finding.topic)
     if unreachable(found):
         return _headline("network")
     return FirstAdvice(look.todo) if look.todo else None

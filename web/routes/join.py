@@ -40,7 +40,8 @@ class Joining(PageGroup):
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}")
-        if (changed := self.lead_to_swapped_seat()) is not None:
+        changed = self.lead_to_swapped_seat()
+        if changed is not None:
             return changed
         if self._table.seat_nonce(mine) is not None:
             return self.taken(mine, 409)
@@ -50,19 +51,17 @@ class Joining(PageGroup):
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
-        except Malformed as error:
-            return make_response(
-                self._page("join_seat.html", seat=mine, error=error.message, name=name), 400
-            )
-        except Illegal as error:
-            if error.reason is Refusal.JOIN_CODE:
-                page = self._page(
-                    "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True
-                )
-                return make_response(page, 403)
-            if error.reason is not Refusal.SEAT_TAKEN:
+        except (Malformed, Illegal) as error:
+            reason = error.reason if isinstance(error, Illegal) else None
+            if reason is Refusal.SEAT_TAKEN:
+                return self.taken(mine, 409)
+            if reason not in (None, Refusal.JOIN_CODE):
                 raise
-            return self.taken(mine, 409)
+            is_wrong = reason is Refusal.JOIN_CODE
+            page = self._page(
+                "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=is_wrong
+            )
+            return make_response(page, status_of(error))
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
         self._guard.remember_names(answer, request, name)
@@ -121,13 +120,12 @@ class Joining(PageGroup):
 
     def _leave_game(self) -> None:
         """End a game that is played here against the machine. One with somebody else goes on."""
-        own, seats = self._guard.seats_of(request), self._table.view().seats
-        others = {
-            seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None
-        }
         if self._is_between():
             self._table.go_home()
-        elif others <= {MACHINE}:
+            return
+        own, seats = self._guard.seats_of(request), self._table.view().seats
+        others = [seats[seat] for seat in SEATS if seat not in own]
+        if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
 
     def _is_between(self) -> bool:
@@ -196,12 +194,16 @@ class Joining(PageGroup):
         return make_response(page, status)
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
-        more |= {
-            "names": self._guard.names_of(request),
-            "needs_code": self._page_context.needs_code(request),
-        }
-        more["order"] = self._seats_from_left()
-        return render_template(page, view=self._table.view(), error=error, name=name, **more)
+        return render_template(
+            page,
+            view=self._table.view(),
+            names=self._guard.names_of(request),
+            needs_code=self._page_context.needs_code(request),
+            order=self._seats_from_left(),
+            error=error,
+            name=name,
+            **more,
+        )
 
     def _seats_from_left(self) -> tuple[Seat, ...]:
         """Return the seats as they lie at the table screen, from the left."""
