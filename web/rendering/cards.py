@@ -40,14 +40,14 @@ def _spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     return "".join(parts)
 
 
-def beats_of(limit_s: float) -> list[float]:
+def beats_of(limit_s: float) -> tuple[float, ...]:
     """Return where the seconds of a limit begin, as parts of a full turn.
 
     A long one has twelve parts.
     """
     if limit_s > MAX_BEATS:
-        return [part / 12 for part in range(12)]
-    return [second / limit_s for second in range(math.ceil(limit_s))]
+        return tuple(part / 12 for part in range(12))
+    return tuple(second / limit_s for second in range(math.ceil(limit_s)))
 
 
 def time_of(clock: ClockView | None) -> Markup:

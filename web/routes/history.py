@@ -23,7 +23,7 @@ from companion.archive.played_games import (
 )
 from companion.archive.replay_scenes import Replay
 from companion.bots.coach import Hint
-from companion.core.errors import Malformed
+from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
     joined,
     long_date,
@@ -113,19 +113,21 @@ class HistoryPages(PageGroup):
         page = max(request.args.get("page", 1, type=int), 1)
         return page, self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
-    @form("/history", file="file", guard=host_only, page="games")
+    @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
         """Keep a game from a file. What is wrong with it is said on the list."""
         request.max_content_length = request.max_form_memory_size = MOST_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
+            if file is None or not file.filename:
+                raise Malformed(say("Choose a file first"))
+            with file.stream:
+                number = self._past.bring_in(file.read())
         except RequestEntityTooLarge:
             error = say("A game file may have at most {number} bytes", number=MOST_BYTES)
             return self.games(error, 413)
-        if file is None or not file.filename:
-            raise Malformed(say("Choose a file first"))
-        with file.stream:
-            number = self._past.bring_in(file.read())
+        except CompanionError as error_:
+            return self.games(error_.message, 400)
         return redirect(f"/history/{number}", 303)
 
     @post("/api/history/remove", body=Remove, guard=host_only)
