@@ -19,7 +19,6 @@ from web.templating.phrases import whole_number
 OWN = "own"
 """Name of the choice of an own text in a form."""
 BACK = (
-    "/host",
     "/settings",
     "/host/health",
     "/wifi",
@@ -52,13 +51,9 @@ class HostPages(PageGroup):
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = (
-            request.args.get("game")
-            or view.game
-            or view.board.suggested
-            or self._table.remembered_game
-        )
-        game = self._game(name or next(iter(self._page_context.games)))
+        name = request.args.get("game") or view.game or view.board.suggested
+        name = name or self._table.remembered_game or next(iter(self._page_context.games))
+        game = self._game(name)
         return self._page(game, self._table.choices.options(game.name) or {})
 
     @get("/owner")
@@ -74,18 +69,18 @@ class HostPages(PageGroup):
     def enter_key(self) -> Any:
         """Let this browser be the owner's, and lead on to the page that asked for the key."""
         back = request.form.get("back", "/host")
+        error = say(
+            "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
+        )
         try:
             fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            wrong = say(
-                "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
-            )
-            error = "" if fits else wrong
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
             return ask_for_key(back, error)
-        first = "/host/first/1" if self._page_context.is_first_evening else "/host"
-        answer = make_response(redirect(back if back in BACK and back != "/host" else first, 303))
+        if back not in BACK:
+            back = "/host/first/1" if self._page_context.is_first_evening else "/host"
+        answer = make_response(redirect(back, 303))
         self._guard.host_cookie(answer)
         self._guard.note_key_used()
         return answer
@@ -140,10 +135,12 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
 
 def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
     """Return the option rows by heading."""
-    plain = [_chosen_row(row, chosen) for row in game.option_rows if not row.house_rule]
-    own = [_chosen_row(row, chosen) for row in game.option_rows if row.house_rule]
-    fields = [(say("Options"), plain), (say("House rules"), own)]
-    return [field for field in fields if field[1]]
+    fields = []
+    for heading, is_house_rule in ((say("Options"), False), (say("House rules"), True)):
+        rows = [row for row in game.option_rows if bool(row.house_rule) is is_house_rule]
+        if rows:
+            fields.append((heading, [_chosen_row(row, chosen) for row in rows]))
+    return fields
 
 
 def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
@@ -152,14 +149,9 @@ def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)
     value = chosen[row.name]
-    place = next(
-        (
-            n
-            for n, (_, each) in enumerate(row.choices)
-            if type(each) is type(value) and each == value
-        ),
-        None,
-    )
-    if place is None and row.free_text and isinstance(value, str):
+    for place, (_, choice) in enumerate(row.choices):
+        if type(choice) is type(value) and choice == value:  # True is not 1
+            return ChosenRow(row, place, sample)
+    if row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
-    return ChosenRow(row, place or 0, sample)
+    return ChosenRow(row, 0, sample)
