@@ -12,17 +12,16 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from companion.core.grid import Square
-from companion.core.i18n import translate
 from companion.core.kit import SEATS, Kit, Seat
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
-from web.rendering.svg import area, circle, text, unit, use, xy
+from web.rendering.svg import area, circle, described, text, unit, use, xy
 
 _SQUARE = 100 + 100j
 _MARGIN = 3.0
@@ -104,12 +103,12 @@ class _Sketch:
     def svg(self, attributes: str = "", under: str = "", plan: str = "") -> Markup:
         """Draw everything, with what lies under the pieces and above them for scripts."""
         corner, size = self.view_box()
-        words = escape(translate(board_words(self.scene)))
-        return Markup(
-            f'<svg class="board" viewBox="{xy(corner)} {xy(size)}" role="img" aria-label="{words}"{attributes}>'
+        content = (
             f"{self._ground()}{under}{self._stances()}{self._shots()}{self._followers()}"
-            f"{self._blows()}{self._pieces()}{self._hands()}{self._bounces()}{plan}</svg>"
+            f"{self._blows()}{self._pieces()}{self._hands()}{self._bounces()}{plan}"
         )
+        words = board_words(self.scene)
+        return described("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
 
     def view_box(self) -> tuple[complex, complex]:
         """Return the upper left corner and the size of the picture."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from companion.core.i18n import joined, say, translate
+from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
-from web.rendering.svg import area, circle, text
+from web.rendering.svg import area, circle, described, text
 
 _WIDTH_PX = 900
 """Width of a picture in which lines have the widths below. In others they grow with it."""
@@ -32,11 +32,8 @@ def seen_svg(seen: BoardSeen) -> Markup:
     scale = width / _WIDTH_PX
     board = _cased_line([complex(*corner) for corner in seen.outline_px], scale)
     squares = [_square(seen.kit, square, scale) for square in seen.squares if square.corners_px]
-    words = escape(translate(read_words(seen)))
-    return Markup(
-        f'<svg class="seen" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">'
-        f"{board}{''.join(squares)}</svg>"
-    )
+    content = board + "".join(squares)
+    return described("seen", f"0 0 {width} {height}", read_words(seen), content)
 
 
 def read_words(seen: BoardSeen) -> str:

@@ -17,7 +17,7 @@ from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardEntry, CardUi, ChoiceKey, Lane, Pile
 from companion.table.table_view import ClockView, TableView
-from web.rendering.svg import xy
+from web.rendering.svg import described, ornament, xy
 
 MAX_TICKS = 120
 """Maximum number of ticks. More of them would run together."""
@@ -92,15 +92,14 @@ def ring(view: TableView, colour: str) -> Markup:
     words = say(
         "{number} of {total} {things}", number=count.number, total=count.total, things=count.label
     )
-    label, unit = escape(translate(words)), escape(translate(count.label))
-    return Markup(
-        f'<svg class="turns" viewBox="-360 -360 720 720" role="img" aria-label="{label}"{time_of(view.time.clock)}>'
+    content = (
         f'<path class="rest" d="{rest}"/><path class="spent" d="{spent}"/>'
         f'<path class="last" id="tick-{left}" d="{last}"/><path class="now" d="{now}"/>'
         f"{_sweep(view.time.clock, colour, _SWEEP, 274, 310)}"
         f'<text class="figures" y="112"{squeezed}>{count.number}</text>'
-        f'<text class="unit" y="186">{unit}</text></svg>'
+        f'<text class="unit" y="186">{escape(translate(count.label))}</text>'
     )
+    return described("turns", "-360 -360 720 720", words, content, time_of(view.time.clock))
 
 
 def seconds(view: TableView, colour: str) -> Markup:
@@ -108,11 +107,9 @@ def seconds(view: TableView, colour: str) -> Markup:
     clock = view.time.clock
     if clock is None:
         return Markup()
-    words = escape(translate(say("Seconds left")))
-    return Markup(
-        f'<svg class="seconds" viewBox="-58 -58 116 116" role="img" aria-label="{words}"{time_of(clock)}>'
-        f'{_sweep(clock, colour, 48, 40, 57)}<text class="figures" y="21" data-own="seconds"></text></svg>'
-    )
+    figures = '<text class="figures" y="21" data-own="seconds"></text>'
+    content = _sweep(clock, colour, 48, 40, 57) + figures
+    return described("seconds", "-58 -58 116 116", say("Seconds left"), content, time_of(clock))
 
 
 # ---- cards --------------------------------------------------------------------------------------------------------
@@ -248,10 +245,11 @@ def lanes_sign(kit: Kit) -> Markup:
     lanes = "".join(f"M{12 * file} 0h10v60h-10z" for file in files)
     decks = "".join(f"M{12 * file + 1.5:g} 44h7v11h-7z" for file in files)
     width = 12 * len(files) - 2
-    return Markup(
-        f'<svg class="mini board" viewBox="-1 -1 {width + 2} 62" aria-hidden="true"><path class="tile-1" d="{lanes}"/>'
-        f'<path class="tile-3" d="{decks}"/><path class="lines" d="{lanes}M0 30h{width}"/></svg>'
+    content = (
+        f'<path class="tile-1" d="{lanes}"/><path class="tile-3" d="{decks}"/>'
+        f'<path class="lines" d="{lanes}M0 30h{width}"/>'
     )
+    return ornament("mini board", f"-1 -1 {width + 2} 62", content)
 
 
 def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
@@ -270,10 +268,8 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
         columns.append(f"<g {moved}>{north}{south}{deck}{count}</g>")
         words.append(headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)))
     gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
-    return Markup(
-        f'<svg class="dealt" viewBox="0 0 480 240" role="img" aria-label="{escape(translate(joined(" ", words)))}">'
-        f'<path class="gaps" d="{gaps}"/>{"".join(columns)}</svg>'
-    )
+    content = f'<path class="gaps" d="{gaps}"/>{"".join(columns)}'
+    return described("dealt", "0 0 480 240", joined(" ", words), content)
 
 
 def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:

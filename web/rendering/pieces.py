@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.screen import Badge
-from web.rendering.svg import text, use
+from web.rendering.svg import ornament, text, use
 
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
 """Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
@@ -115,4 +115,4 @@ def picture(kit: Kit, name: str, burden: str = "") -> Markup:
             drawing += use(kit.sides[face.seat].drawing, 54 + 57j, 30, colour)
     else:
         drawing = stack(kit, (name, burden) if burden else (name,), 50 + 47j)
-    return Markup(f'<svg class="ic piece" viewBox="8 8 84 84" aria-hidden="true">{drawing}</svg>')
+    return ornament("ic piece", "8 8 84 84", drawing)

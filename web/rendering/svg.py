@@ -6,6 +6,10 @@ factor of 1j, and a turn by any angle a factor of length 1. Colours come from th
 
 from __future__ import annotations
 
+from markupsafe import Markup, escape
+
+from companion.core.i18n import translate
+
 
 def xy(point: complex, places: str = "g") -> str:
     """Return a point as a path has it, such as `12.5 -3`. `places` is the format of its numbers."""
@@ -42,3 +46,18 @@ def use(
 def unit(way: complex) -> complex:
     """Return a way of length 1 in the same direction."""
     return way / (abs(way) or 1)
+
+
+def described(classes: str, box: str, words: str, content: str, attributes: str = "") -> Markup:
+    """Return a whole drawing, with words in the language spoken now for those who do not see it."""
+    label = escape(translate(words))
+    return Markup(
+        f'<svg class="{classes}" viewBox="{box}" role="img" aria-label="{label}"{attributes}>{content}</svg>'
+    )
+
+
+def ornament(classes: str, box: str, content: str, attributes: str = "") -> Markup:
+    """Return a whole drawing that says nothing beyond the text beside it."""
+    return Markup(
+        f'<svg class="{classes}" viewBox="{box}" aria-hidden="true"{attributes}>{content}</svg>'
+    )

@@ -16,7 +16,7 @@ from companion.archive.replay_scenes import Replay
 from companion.core.i18n import headed, say
 from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
-from web.rendering.svg import xy
+from web.rendering.svg import ornament, xy
 
 _KEY_PX = 52
 """Least distance of two keys."""
@@ -87,10 +87,9 @@ def lead_line(replay: Replay) -> Markup:
     height = -46 / max(map(abs, leads))
     points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
     areas = "".join(_area(replay, seat, points) for seat in SEATS)
-    return Markup(
-        '<svg class="lead" viewBox="0 -50 1000 100" preserveAspectRatio="none" aria-hidden="true">'
-        f'{areas}<path class="zero" d="M0 0H1000"/><path class="line" d="M{_path(points)}"/></svg>'
-    )
+    lines = f'<path class="zero" d="M0 0H1000"/><path class="line" d="M{_path(points)}"/>'
+    stretched = ' preserveAspectRatio="none"'
+    return ornament("lead", "0 -50 1000 100", areas + lines, stretched)
 
 
 def _area(replay: Replay, seat: Seat, points: Sequence[complex]) -> str:

@@ -11,7 +11,7 @@ from companion.core.config import PanelSettings
 from companion.core.i18n import say, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
-from web.rendering.svg import area, circle, text
+from web.rendering.svg import area, circle, described, text
 
 GPIO_PINS: Mapping[int, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31, 13: 33, 19: 35, 26: 37,
@@ -93,11 +93,8 @@ def drawing(settings: PanelSettings) -> Markup:
     """Draw the wiring in the language spoken now."""
     wired = wires(settings)
     body = "".join([*_parts(wired), *_rails(wired), *_header(wired), *map(_wire, wired)])
-    words = escape(translate(say("The wiring, as in the table below")))
     box = f"0 0 {2 * _MIDDLE} {_TOP + 20 * _ROW}"
-    return Markup(
-        f'<svg class="wiring" viewBox="{box}" role="img" aria-label="{words}">{body}</svg>'
-    )
+    return described("wiring", box, say("The wiring, as in the table below"), body)
 
 
 def _x(side: str, distance: int) -> int:

@@ -168,7 +168,7 @@ class CameraPictures(PageGroup):
         """Return the last frame. A page asks for one after the other while somebody looks."""
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        return _jpeg(self._page_context.worker.make(self._last_picture))
+        return _jpeg(self._make(self._last_picture))
 
     def _last_picture(self) -> bytes:
         number = self._eye().number()
@@ -201,7 +201,7 @@ class CameraPictures(PageGroup):
         """Return a settled frame, with `?small` for a list of them."""
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
         take = partial(self._eye().settled_picture, number, width_px)
-        return _jpeg(self._page_context.worker.make(take))
+        return _jpeg(self._make(take))
 
     @post("/api/camera/lock", body=LockBody, guard=host_only)
     def lock(self, body: LockBody) -> None:

@@ -111,7 +111,6 @@ class HealthPages(PageGroup):
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
         super().__init__(page_context)
-        self._features = page_context.features
         self._room = room
         self._looks = CameraLooks(page_context)
 
@@ -181,7 +180,7 @@ class HealthPages(PageGroup):
                 found, found_s = self._room.examine(), time.monotonic()
             return render_template("_health.html", **self._parts(found))
 
-        return self._page_context.streams.watch(draw, Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @get("/check")
     @get("/doctor")
@@ -193,7 +192,7 @@ class HealthPages(PageGroup):
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle, to be saved."""
-        answer = make_response(self._page_context.worker.make(self._room.bundle))
+        answer = make_response(self._make(self._room.bundle))
         answer.mimetype = "application/zip"
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
         return answer

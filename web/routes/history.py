@@ -41,6 +41,7 @@ from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import scene_picture
 from web.rendering.piece_controls import plain_json
+from web.rendering.svg import ornament
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
 from web.routes.route import PageGroup, form, get, host_only, post
@@ -84,7 +85,7 @@ class HistoryPages(PageGroup):
         html = render_template(
             "history.html",
             lines=lines,
-            games=self._page_context.games,
+            games=self._games,
             page=page,
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
@@ -98,7 +99,7 @@ class HistoryPages(PageGroup):
             bar=bar,
             seconds=seconds,
             commands=commands,
-            opponents=self._page_context.features.opponents,
+            opponents=self._features.opponents,
         )
         return make_response(html, status)
 
@@ -148,7 +149,7 @@ class HistoryPages(PageGroup):
         line = self._line(number)
         values: dict[str, Any] = {
             "line": line,
-            "game": self._page_context.games.get(line.game),
+            "game": self._games.get(line.game),
             "is_host": self._guard.is_host(request),
             "day": day,
             "length": length,
@@ -174,7 +175,7 @@ class HistoryPages(PageGroup):
         replay = self._replay(number)
         if place >= replay.places:
             raise NotFound
-        game = self._page_context.games.get(replay.line.game)
+        game = self._games.get(replay.line.game)
         return render_template(
             "_scene.html", line=replay.line, game=game, **self._scene(replay, place)
         )
@@ -190,7 +191,7 @@ class HistoryPages(PageGroup):
         return render_template("_better.html", advices=advices, replay=replay)
 
     def _turns_to_review(self, replay: Replay) -> Collection[int]:
-        if self._page_context.features.coach is None:
+        if self._features.coach is None:
             return ()
         return turns_to_review(replay.leads, replay.line.winners)
 
@@ -199,7 +200,7 @@ class HistoryPages(PageGroup):
 
         None: the seat did nothing.
         """
-        known, coach = replay.known(turn, seat), self._page_context.features.coach
+        known, coach = replay.known(turn, seat), self._features.coach
         if known is None or coach is None:
             return None
         view, action = known
@@ -216,7 +217,7 @@ class HistoryPages(PageGroup):
         """Return what a template is told of a scene."""
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
-        has_camera = self._page_context.features.camera is not None
+        has_camera = self._features.camera is not None
         is_end_of_turn = turn is not None and place == turn.last
         return {
             "replay": replay,
@@ -237,7 +238,7 @@ class HistoryPages(PageGroup):
     def _names(self, line: GameLine) -> Mapping[str, str]:
         """Return who played each side in the end, by the side's word."""
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
-        return named_sides(self._page_context.games.get(line.game), last)
+        return named_sides(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
         """Return how a game ended, with the names of its players."""
@@ -268,7 +269,7 @@ class HistoryPages(PageGroup):
     def picture(self, number: int, turn: int = 0) -> Response:
         """Return the board through the game as a moving picture, with the photographs beside it."""
         game = self._line(number).number
-        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        picture = self._make(lambda: self._past.picture(game, turn))
         return Response(picture, mimetype="image/webp")
 
     @get("/history/<int:number>/turn/<int:turn>.webp")
@@ -347,8 +348,8 @@ def bar(tendency: Tendency, most: int) -> Markup:
                 f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>'
             )
         x += width
-    box = 'viewBox="0 0 100 12" preserveAspectRatio="none"'
-    return Markup(f'<svg class="tally-bar" {box} aria-hidden="true">{"".join(parts)}</svg>')
+    stretched = ' preserveAspectRatio="none"'
+    return ornament("tally-bar", "0 0 100 12", "".join(parts), stretched)
 
 
 def result(line: GameLine) -> str:

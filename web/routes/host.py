@@ -52,7 +52,7 @@ class HostPages(PageGroup):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested
-        name = name or self._table.remembered_game or next(iter(self._page_context.games))
+        name = name or self._table.remembered_game or next(iter(self._games))
         game = self._game(name)
         return self._page(game, self._table.choices.options(game.name) or {})
 
@@ -112,9 +112,9 @@ class HostPages(PageGroup):
         )
 
     def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._page_context.games:
+        if name not in self._games:
             raise NotFound
-        return self._page_context.games[name]
+        return self._games[name]
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:

@@ -62,7 +62,6 @@ class HubDoor(PageGroup):
 
     def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
         super().__init__(page_context)
-        self._games = page_context.games
         self._hub = hub
 
     @get("/host/hub", guard=host_page)

@@ -29,7 +29,7 @@ class Joining(PageGroup):
     @get("/join")
     def choose_seat(self) -> str:
         """Show which sides are free, and ask for a name."""
-        own_wifi = self._page_context.features.own_wifi
+        own_wifi = self._features.own_wifi
         is_open = own_wifi is not None and own_wifi.hotspot is not None
         return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
 
@@ -88,10 +88,10 @@ class Joining(PageGroup):
             if error.reason is Refusal.SEAT_TAKEN:
                 return redirect(back, 303)
             raise
-        if self._page_context.features.opponents:
-            self._table.machines.seat(right, self._page_context.features.opponents[0].name)
+        if self._features.opponents:
+            self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")
-        if lesson in self._page_context.games and self._is_between():
+        if lesson in self._games and self._is_between():
             begin_lesson(self._page_context, lesson)
         answer = make_response(redirect(_here(back), 303))
         self._guard.seat_cookie(answer, left, nonce)

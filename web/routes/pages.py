@@ -66,7 +66,7 @@ class Pages(PageGroup):
     @get("/watch")
     def watch(self) -> Any:
         """Show what everybody may know, or try again while too many look."""
-        streams = self._page_context.streams
+        streams = self._streams
         if streams.has_room:
             return render_template(
                 "watch.html",
@@ -113,14 +113,14 @@ class Pages(PageGroup):
     @get("/live/table")
     def live_table(self) -> Response:
         """Stream the table screen. One that was loaded with other settings is loaded anew."""
-        look, voice = request.args.get("look"), self._page_context.features.welcome.voice
+        look, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
             if look not in (None, self._look()):
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
 
-        streams = self._page_context.streams
+        streams = self._streams
         if voice is None or "voice" not in request.args:
             return streams.follow(self._table, render, Audience.TABLE)
         voice.screen_speaks(True)
@@ -130,7 +130,7 @@ class Pages(PageGroup):
     @get("/live/watch")
     def live_watch(self) -> Response:
         """Stream what everybody may know. While too many look, lead to the page that says so."""
-        streams = self._page_context.streams
+        streams = self._streams
         is_stream = "text/event-stream" in request.accept_mimetypes.values()
         if is_stream and not streams.has_room:
             full = message('<main id="live" data-go="/watch"></main>')
@@ -153,7 +153,7 @@ class Pages(PageGroup):
     def live_host(self) -> Response:
         """Stream the owner's page."""
         render = partial(self._page_context.fragment, "host", None)
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT)
+        return self._streams.follow(self._table, render, Audience.SEAT)
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
@@ -167,7 +167,7 @@ class Pages(PageGroup):
             return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
         leave = self._page_context.presence.begin(seat)
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
+        return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----
 

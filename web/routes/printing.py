@@ -68,8 +68,8 @@ class KitPages(PageGroup):
     def page(self, error: str = "", refused: str = "") -> str:
         """Show what there is to print. `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
-        offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
-        has_wifi = self._page_context.features.welcome.wifi() is not None
+        offers = [self._offer(game, paper, language) for game in self._games.values()]
+        has_wifi = self._features.welcome.wifi() is not None
         return render_template(
             "kit.html",
             offers=offers,
@@ -85,10 +85,10 @@ class KitPages(PageGroup):
     @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Response:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
-        paper, language, make = _paper(), _language(), self._page_context.worker.make
+        paper, language, make = _paper(), _language(), self._make
         if name == "join":
             return self._join_card(paper, language)
-        game = self._page_context.games.get(name.removesuffix(_BOARD))
+        game = self._games.get(name.removesuffix(_BOARD))
         if game is None:
             raise NotFound
         try:
@@ -110,10 +110,8 @@ class KitPages(PageGroup):
         """Return the card for the table. Only the owner's has the Wi-Fi's password."""
         urls, wifi = self._page_context.join_urls(), None
         if self._may_have_wifi():
-            wifi = self._page_context.features.welcome.wifi()
-        card = self._page_context.worker.make(
-            lambda: self._printer.join_card(urls, wifi, paper, language)
-        )
+            wifi = self._features.welcome.wifi()
+        card = self._make(lambda: self._printer.join_card(urls, wifi, paper, language))
         return _answer(card, f"table-card-{paper}-{language}", kept=False)
 
     def _may_have_wifi(self) -> bool:

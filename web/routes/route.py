@@ -144,6 +144,10 @@ class PageGroup:
         self._page_context = page_context
         self._table = page_context.table
         self._guard = page_context.guard
+        self._games = page_context.games
+        self._features = page_context.features
+        self._streams = page_context.streams
+        self._make = page_context.worker.make
 
 
 def add_routes(app: Flask, group: RouteGroup) -> None:

@@ -99,9 +99,9 @@ class SharedPhonePages(PageGroup):
             return self._page_context.fragment("pass", None)
 
         if not self._guard.passes(request):
-            return self._page_context.streams.follow(self._table, render)
+            return self._streams.follow(self._table, render)
         leave = self._page_context.presence.begin(*SEATS)
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
+        return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- inside ----
 

@@ -48,7 +48,7 @@ class HostDoors(PageGroup):
     @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
     def preview(self, body: NewGame) -> Response:
         """Draw the board of a game at the start with these options. Raises `Malformed`."""
-        game = self._page_context.games.get(body.game)
+        game = self._games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
     @post("/api/host/abandon", guard=host_only)
@@ -76,6 +76,6 @@ class HostDoors(PageGroup):
         """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
         self._guard.host_cookie(answer)
-        self._page_context.streams.renew()
+        self._streams.renew()
         self._table.redraw()
         return answer

@@ -52,7 +52,7 @@ class Opponents(PageGroup):
     def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or take the place of another one."""
         self._page_context.let_in(request, body.code)
-        known = [character.name for character in self._page_context.features.opponents]
+        known = [character.name for character in self._features.opponents]
         if body.name not in known:
             text = say(
                 "There is no such opponent: choose one of {names}",
@@ -76,7 +76,7 @@ class Opponents(PageGroup):
     @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
     def coach(self, seat: Seat, body: Question) -> Response:
         """Ask the coach what to do, what the last action was worth, or why the machine acted."""
-        coach = self._page_context.features.coach
+        coach = self._features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
         advice = coach.ask(seat, body.moment, body.about)

@@ -157,7 +157,7 @@ class SeatDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
     def start(self, seat: Seat, body: Start) -> None:
         """Start a game in one of the ways that it names."""
-        game = self._page_context.games.get(body.game)
+        game = self._games.get(body.game)
         ways = game.presets if game else ()
         if game and not 0 <= body.preset < len(ways):
             raise Malformed(

@@ -149,7 +149,7 @@ class TableDoors(PageGroup):
     @post(f"/api/seat/{SEAT}/go-on", body=GoOn, guard=at_table)
     def go_on(self, seat: str, body: GoOn) -> None:
         """Let the pad, the machine or another phone go on for a seat whose phone is gone."""
-        gone, features = Seat(seat), self._page_context.features
+        gone, features = Seat(seat), self._features
         if gone not in self._page_context.presence.gone:
             raise Illegal(Refusal.WRONG_PHASE, say("That phone is back."))
         if body.by == "pad":

@@ -107,9 +107,7 @@ class PanelTrials(PageGroup):
             return message(json.dumps(trial), "trial")
 
         leave = partial(self._leave, panel)
-        return self._page_context.streams.hold(
-            news, partial(time.sleep, LOOK_S), Audience.SEAT, leave
-        )
+        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()

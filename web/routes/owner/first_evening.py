@@ -75,7 +75,7 @@ class FirstEvening(PageGroup):
                 "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
             )
 
-        return self._page_context.streams.watch(draw, Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @form("/host/first/language", "code", guard=host_only)
     def language(self) -> Response:
@@ -117,10 +117,10 @@ class FirstEvening(PageGroup):
         }
 
     def _print(self) -> dict[str, Any]:
-        games = self._page_context.games
+        games = self._games
         asked, paper = request.args.get("game", ""), request.args.get("paper", "a4")
         paper = paper if paper in PAPERS else "a4"
-        printer = self._page_context.features.printer
+        printer = self._features.printer
         plans = {
             name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
         }

@@ -154,7 +154,7 @@ class SettingsPage(PageGroup):
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
-            changes_wifi=self._page_context.features.own_wifi is not None,
+            changes_wifi=self._features.own_wifi is not None,
         )
         return make_response(page, status)
 
@@ -176,7 +176,7 @@ class SettingsPage(PageGroup):
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
-            self._page_context.worker.make(lambda: self._upkeep.backup(with_photographs, target))
+            self._make(lambda: self._upkeep.backup(with_photographs, target))
             target.seek(0)
         except BaseException:
             target.close()
