@@ -178,6 +178,11 @@ class PageContext:
         return fragment
 
     @property
+    def is_game_on(self) -> bool:
+        """Return whether a game has begun and is not over."""
+        return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
+
+    @property
     def has_sitters(self) -> bool:
         """Return whether anybody sits at the table."""
         return any(seat.name is not None for seat in self.table.view().seats.values())

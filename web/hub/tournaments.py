@@ -48,7 +48,7 @@ class TournamentWords:
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return a team by its name, or by its people."""
-        entry = next((each for each in tournament.entrants if each.number == number), None)
+        entry = next((e for e in tournament.entrants if e.number == number), None)
         if entry is None:
             return say("Entry {number}", number=number)
         if entry.team:
@@ -119,7 +119,7 @@ class TournamentPages:
     @get("/tournaments.json")
     def all_plain(self) -> Response:
         """Return all tournaments, the newest first, for programs."""
-        return jsonify([self._tournament_json(each) for each in self._league.tournaments.all()])
+        return jsonify([self._tournament_json(t) for t in self._league.tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:

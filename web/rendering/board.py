@@ -85,8 +85,8 @@ class _Sketch:
         self.quarters = quarters
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         files, ranks = self.board.files, self.board.ranks
-        self.columns, self.rows = (ranks, files) if quarters % 2 else (files, ranks)
-        self.size = self.pitch * complex(self.columns - 1, self.rows - 1) + _SQUARE
+        columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
+        self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
         self.last_beat = max(beats_of(scene.events), default=0)
         self.timed_events = list(zip(scene.events, beats_of(scene.events), strict=True))
         self.strikes = [
@@ -161,22 +161,13 @@ class _Sketch:
             return "".join(self._tile(square, "tile") for square in self.board.squares)
         goals = "".join(map(self._goal, SEATS)) if self.board.has_goals else ""
         whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
-        dark = f'<path class="tile alt" fill-rule="evenodd" d="{self._dark_squares()}"/>'
-        tiles = f'<rect class="tile" {whole}<g transform="scale(100)">{dark}</g>'
+        dark = "".join(
+            f"M{xy(self.centre(square) - _SQUARE / 2)}h100v100h-100z"
+            for square in self.board.squares
+            if (square.file + square.rank) % 2 == 0
+        )
+        tiles = f'<rect class="tile" {whole}<path class="tile alt" d="{dark}"/>'
         return f'{goals}{tiles}<rect class="frame" {whole}'
-
-    def _dark_squares(self) -> str:
-        """Return the path of every second square, in units of a square.
-
-        Every second column and every second row are filled. Where both are, the rule `evenodd` leaves a hole.
-        """
-        a1 = (self.centre(Square(0, 0)) - _SQUARE / 2) / 100
-        first_column, first_row = round(a1.real) % 2, 1 - round(a1.imag) % 2
-        columns = len(range(first_column, self.columns, 2))
-        rows = len(range(first_row, self.rows, 2))
-        along = "h1".join([f"v{self.rows}h1V0"] * columns)
-        across = "v1".join([f"h{self.columns}v1H0"] * rows)
-        return f"M{first_column} 0{along}zM0 {first_row}{across}z"
 
     def _goal(self, seat: Seat) -> str:
         """Draw the strip behind a seat's first rank, plain for South and dotted for North."""

@@ -6,6 +6,7 @@ from typing import cast
 
 from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
+from companion.table.board_check import Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.state import Instruction
 from companion.table.table_view import TableView
@@ -14,6 +15,7 @@ from web.rendering.answers import (
     InstructionJson,
     OpenedChanceJson,
     OutcomeJson,
+    ProblemJson,
     SeatJson,
     ViewJson,
 )
@@ -44,16 +46,7 @@ def plain_view(view: TableView) -> ViewJson:
         "expected": plain_layout(board.target),
         "unknown": [str(square) for square in sorted(board.unknown)],
         "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
-        "problems": [
-            {
-                "text": p.text,
-                "sign": p.sign,
-                "face": p.face,
-                "square": str(p.square),
-                "home": _name(p.home),
-            }
-            for p in board.problems
-        ],
+        "problems": [_problem(problem) for problem in board.problems],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
         "orders": [
@@ -112,7 +105,7 @@ def _opened(chance: ChanceView) -> OpenedChanceJson | None:
         return None
     return {
         "secret": opened.secret,
-        "contributions": {seat: each.value for seat, each in opened.contributions.items()},
+        "contributions": {seat: part.value for seat, part in opened.contributions.items()},
         "text": opened.text,
         "seed": f"{chance.seed:064x}",
         "faults": list(chance.faults),
@@ -131,16 +124,26 @@ def _instruction(instruction: Instruction) -> InstructionJson:
     }
 
 
-def _seat(view: TableView, seat: Seat) -> SeatJson:
-    shown = view.seats[seat]
+def _problem(problem: Problem) -> ProblemJson:
     return {
-        "name": shown.name,
-        "door": shown.door,
-        "side": shown.side.name if shown.side else None,
-        "awaited": shown.awaited,
-        "sealed_at": shown.sealed_at,
-        "entered": shown.entered,
-        "coached": shown.coached,
+        "text": problem.text,
+        "sign": problem.sign,
+        "face": problem.face,
+        "square": str(problem.square),
+        "home": _name(problem.home),
+    }
+
+
+def _seat(view: TableView, seat: Seat) -> SeatJson:
+    sitter = view.seats[seat]
+    return {
+        "name": sitter.name,
+        "door": sitter.door,
+        "side": sitter.side.name if sitter.side else None,
+        "awaited": sitter.awaited,
+        "sealed_at": sitter.sealed_at,
+        "entered": sitter.entered,
+        "coached": sitter.coached,
     }
 
 

@@ -51,8 +51,8 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
     `turn` counts from 1, 0 is the whole game.
     """
     if turn:
-        shown = game.turns[turn - 1]
-        places = list(range(shown.first - 1, shown.last + 1))
+        first, last = game.turns[turn - 1].first, game.turns[turn - 1].last
+        places = list(range(first - 1, last + 1))
     else:
         places = _choose_places(game)
     artist = _Artist(game, has_photographs=bool(game.photographs))
@@ -215,8 +215,8 @@ def _copy_name(drawing: str, classes: str) -> str:
 
 def _definitions(drawn: str) -> str:
     """Return the patterns, and every drawing that is shown, once for each side that shows it."""
-    shown = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
-    parts = [_resolve_colours(PATTERNS + symbols(shown), _tokens()["ink"])]
+    names = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
+    parts = [_resolve_colours(PATTERNS + symbols(names), _tokens()["ink"])]
     for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
         classes = before + side + after
         face = "none" if "lying" in classes.split() else _face_of(side)

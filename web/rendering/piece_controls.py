@@ -6,7 +6,6 @@ Time is not drawn here: a script of the page turns `data-due` (seconds by the se
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -94,12 +93,11 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays. In a lesson no clock runs, so none is pressed."""
-    presses, ends = say("Press your clock"), say("End turn")
-    shown = (
-        replace(key, label=ends) if key.label == presses and not view.time.clocks else key
-        for key in keys
-    )
-    return [plain_json(key) for key in shown]
+    plain: list[dict[str, Any]] = [plain_json(key) for key in keys]
+    for key in plain:
+        if key["label"] == translate(say("Press your clock")) and not view.time.clocks:
+            key["label"] = translate(say("End turn"))
+    return plain
 
 
 def plain_sheet(sheet: OrderSheet) -> SheetJson:
@@ -176,12 +174,12 @@ def _duel(duel: Duel) -> DuelJson:
         "hint": duel.hint,
         "sides": {
             seat: {
-                "face": each.face,
-                "square": str(each.square),
-                "text": each.text,
-                "strengths": list(each.strengths),
+                "face": side.face,
+                "square": str(side.square),
+                "text": side.text,
+                "strengths": list(side.strengths),
             }
-            for seat, each in duel.sides.items()
+            for seat, side in duel.sides.items()
         },
     }
 

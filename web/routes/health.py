@@ -19,7 +19,6 @@ from companion.core.i18n import say
 from companion.core.network import shown
 from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
-from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.wiring import drawing, wires
@@ -163,7 +162,7 @@ class HealthPages(PageGroup):
             wires=wires(check.settings) if check else (),
             wiring=drawing(check.settings) if check else "",
             cues=cues().items(),
-            is_on=self._table.progress().phase not in (Phase.LOBBY, Phase.OVER),
+            is_on=self._page_context.is_game_on,
             workbench=self._features.workbench is not None,
             **self._parts(self._room.examine()),
         )

@@ -124,9 +124,9 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
-        said = form.get(row.name, "")
-        number = whole_number(said)
-        if said == OWN and row.free_text:
+        text = form.get(row.name, "")
+        number = whole_number(text)
+        if text == OWN and row.free_text:
             options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
         elif number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]

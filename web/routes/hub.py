@@ -14,7 +14,6 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import is_playable, require_playable
-from companion.table.session import Phase
 from web.context import PageContext
 from web.error_pages import status_of
 from web.features import HubSeat
@@ -172,14 +171,13 @@ class HubDoor(PageGroup):
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options as the owner used last, else usual ones, that two tables can play."""
+        known = self._games.get(game)
+        candidates = [preset.options for preset in known.presets[::-1]] if known else []
         last = self._table.choices.options(game)
-        ways = (
-            [preset.options for preset in self._games[game].presets[::-1]]
-            if game in self._games
-            else []
-        )
-        tries = ways if last is None else [last, *ways]
-        return next((each for each in tries if is_playable(game, each)), tries[0] if tries else {})
+        if last is not None:
+            candidates.insert(0, last)
+        playable = [options for options in candidates if is_playable(game, options)]
+        return [*playable, *candidates, {}][0]
 
     def _game_page(self, error: str = "") -> str:
         games, refusals = [], []
@@ -189,12 +187,11 @@ class HubDoor(PageGroup):
                 games.append(game)
             except CompanionError as refusal:
                 refusals.append(refusal.message)
-        is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         return render_template(
             "two_tables.html",
             hub=self._hub,
             games=games,
             refusals=refusals,
-            is_on=is_on,
+            is_on=self._page_context.is_game_on,
             error=error,
         )

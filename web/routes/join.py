@@ -9,7 +9,7 @@ from flask import Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
-from companion.table.session import MACHINE, Phase
+from companion.table.session import MACHINE
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.api.opponents import begin_lesson
@@ -91,7 +91,7 @@ class Joining(PageGroup):
         if self._features.opponents:
             self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")
-        if lesson in self._games and self._is_between():
+        if lesson in self._games and not self._page_context.is_game_on:
             begin_lesson(self._page_context, lesson)
         answer = make_response(redirect(_here(back), 303))
         self._guard.seat_cookie(answer, left, nonce)
@@ -120,16 +120,13 @@ class Joining(PageGroup):
 
     def _leave_game(self) -> None:
         """End a game that is played here against the machine. One with somebody else goes on."""
-        if self._is_between():
+        if not self._page_context.is_game_on:
             self._table.go_home()
             return
         own, seats = self._guard.seats_of(request), self._table.view().seats
         others = [seats[seat] for seat in SEATS if seat not in own]
         if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
-
-    def _is_between(self) -> bool:
-        return self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
 
     @get("/here")
     def here(self) -> Any:

@@ -97,17 +97,17 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     kinds = {
         Body,
         Nothing,
-        *(each.route.body or Body for each in routes),
-        *(each.route.answer for each in routes),
+        *(declared.route.body or Body for declared in routes),
+        *(declared.route.answer for declared in routes),
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     paths: dict[str, dict[str, Any]] = {}
-    for each in routes:
-        path = _PARAMETER.sub(r"{\3}", each.route.path)
-        paths.setdefault(path, {})[each.route.method.lower()] = _operation(each)
+    for declared in routes:
+        path = _PARAMETER.sub(r"{\3}", declared.route.path)
+        paths.setdefault(path, {})[declared.route.method.lower()] = _operation(declared)
     return {
         "openapi": "3.1.0",
         "info": {

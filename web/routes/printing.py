@@ -112,7 +112,7 @@ class KitPages(PageGroup):
         if self._may_have_wifi():
             wifi = self._features.welcome.wifi()
         card = self._make(lambda: self._printer.join_card(urls, wifi, paper, language))
-        return _answer(card, f"table-card-{paper}-{language}", kept=False)
+        return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
 
     def _may_have_wifi(self) -> bool:
         """Return whether whoever asks may have the Wi-Fi's password."""
@@ -184,9 +184,9 @@ def _file_suffix(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
 
 def _paper() -> str:
     """Return the paper of the address, else what the browser's country prints on."""
-    asked = request.args.get("paper", "")
-    if asked:
-        return asked
+    paper = request.args.get("paper", "")
+    if paper:
+        return paper
     lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
     return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
 
@@ -201,10 +201,10 @@ def _language() -> str:
     return request.args.get("language", "") or spoken()
 
 
-def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
+def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
-    if kept:
+    if is_cached:
         answer.headers["Cache-Control"] = "private, no-cache"
         answer.add_etag()
         answer.make_conditional(request)

@@ -7,7 +7,7 @@ from flask import Response, jsonify, render_template, request
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say, translate
 from companion.core.kit import SEATS, Seat
-from companion.table.session import MACHINE, Phase
+from companion.table.session import MACHINE
 from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
@@ -89,11 +89,8 @@ class Opponents(PageGroup):
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
-        guard, is_between = (
-            self._page_context.guard,
-            self._table.progress().phase in (Phase.LOBBY, Phase.OVER),
-        )
-        if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
+        may_ask = self._guard.is_at_table(request) or self._guard.is_host(request)
+        if self._page_context.is_game_on and not may_ask:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change the opponent"
             )

@@ -28,7 +28,6 @@ from companion.maintenance.settings.rows import (
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.disk_space import free_bytes
-from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import Body, Text
@@ -111,11 +110,11 @@ class SettingsPage(PageGroup):
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
     def change(self, body: Change) -> Response:
         """Write some settings. Nothing is written unless all are right."""
-        on_file, seen = self._upkeep.on_file()
-        self._upkeep.change(typed_values(flat(on_file), body.values), seen)
+        on_file, revision = self._upkeep.on_file()
+        self._upkeep.change(typed_values(flat(on_file), body.values), revision)
         return jsonify(note=self._waiting_words())
 
-    def _page(self, told: str = "", error: str = "", status: int = 200) -> Response:
+    def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
             on_file, _ = self._upkeep.on_file()
         except ConfigError as wrong:
@@ -145,8 +144,8 @@ class SettingsPage(PageGroup):
             },
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
-            told=told or self._upkeep.done,
-            put_back="" if told or error else self._upkeep.put_back(),
+            told=note or self._upkeep.done,
+            put_back="" if note or error else self._upkeep.put_back(),
             error=error,
             note=self._waiting_words(),
             version=__version__,
@@ -164,7 +163,7 @@ class SettingsPage(PageGroup):
             return ""
         if not self._upkeep.can_restart:
             return say("Stop the companion and start it again: then it works.")
-        if self._table.progress().phase in (Phase.LOBBY, Phase.OVER):
+        if not self._page_context.is_game_on:
             return say("The table starts again in a moment: then it works.")
         return say("After the game the table starts again: then it works.")
 
@@ -206,7 +205,7 @@ class SettingsPage(PageGroup):
             why = error.message if isinstance(error, CompanionError) else why_refused(error)
             trouble = say("The backup cannot be saved here: {why}", why=why)
             return self._page(error=trouble, status=503)
-        return self._page(told=joined(" ", (say("The backup is in order."), note)))
+        return self._page(note=joined(" ", (say("The backup is in order."), note)))
 
     def _most_bytes(self) -> int:
         """Return how large a backup may be, which is here twice while it is checked."""
