@@ -65,9 +65,19 @@ class StandingsPages:
         numbers = {table.id: table.number for table in self._room.tables()}
         rows = [self._result(kept, numbers) for kept in self._league.results.last(EXPORTED)]
         columns = (
-            "ended_s", "game", "south", "south_name", "north", "north_name", "winner", "counts", "table", "key",
-            "entry", "mark",
-        )  # fmt: skip
+            "ended_s",
+            "game",
+            "south",
+            "south_name",
+            "north",
+            "north_name",
+            "winner",
+            "counts",
+            "table",
+            "key",
+            "entry",
+            "mark",
+        )
         return _file(form, "results", columns, rows)
 
     @get("/host/cards.<any(csv, json):form>", guard=host_only)
@@ -142,19 +152,32 @@ class StandingsPages:
 
     def _plain(self, place: int, row: Strength) -> dict[str, Any]:
         return {
-            "place": place, "player": row.person, "name": self._name(row.person), "rating": round(row.rating),
-            "deviation": round(row.deviation), "won": row.won, "drawn": row.drawn, "lost": row.lost,
-        }  # fmt: skip
+            "place": place,
+            "player": row.person,
+            "name": self._name(row.person),
+            "rating": round(row.rating),
+            "deviation": round(row.deviation),
+            "won": row.won,
+            "drawn": row.drawn,
+            "lost": row.lost,
+        }
 
     def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
         result = kept.result
         return {
-            "ended_s": round(result.ended_s), "game": result.game,
-            "south": kept.south, "south_name": self._name(kept.south),
-            "north": kept.north, "north_name": self._name(kept.north), "winner": result.winner and str(result.winner),
-            "counts": not kept.is_void, "table": numbers.get(result.table), "key": result.key, "entry": result.entry,
+            "ended_s": round(result.ended_s),
+            "game": result.game,
+            "south": kept.south,
+            "south_name": self._name(kept.south),
+            "north": kept.north,
+            "north_name": self._name(kept.north),
+            "winner": result.winner and str(result.winner),
+            "counts": not kept.is_void,
+            "table": numbers.get(result.table),
+            "key": result.key,
+            "entry": result.entry,
             "mark": result.mark,
-        }  # fmt: skip
+        }
 
     def _name(self, number: int | None) -> str:
         if number is None:

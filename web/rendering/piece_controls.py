@@ -113,21 +113,6 @@ def plain_sheet(sheet: OrderSheet) -> SheetJson:
     }
 
 
-def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
-    """Return the sheet without what its script takes for granted."""
-    plain: dict[str, Any] = dict(plain_sheet(sheet))
-    plain["kinds"] = [
-        {name: value for name, value in kind.items() if value is not False}
-        for kind in plain["kinds"]
-    ]
-    plain["directions"] = [
-        {"letter": way["letter"], "label": way["label"], "step": way["step"]}
-        | ({"initial": way["initial"]} if way["initial"] not in ("", way["letter"]) else {})
-        for way in plain["directions"]
-    ]
-    return plain
-
-
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     """Return the pieces to be placed, where they may stand and where they begin."""
     drawn = {face: piece(kit, face, 3j) for _, face in placing.pieces}

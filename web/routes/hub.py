@@ -116,9 +116,13 @@ class HubDoor(PageGroup):
     def _card(self, seat: Seat, error: str = "") -> str:
         self._sitting(seat)
         return render_template(
-            "seat_card.html", seat=seat, view=self._table.view(), hub=self._hub, error=error,
+            "seat_card.html",
+            seat=seat,
+            view=self._table.view(),
+            hub=self._hub,
+            error=error,
             back=f"/seat/{seat}" if self._guard.sits(request, seat) else "/host",
-        )  # fmt: skip
+        )
 
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:
