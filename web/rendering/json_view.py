@@ -6,7 +6,6 @@ from typing import cast
 
 from companion.core.kit import SEATS, Seat
 from companion.games.base import plain_layout, plain_outcome
-from companion.table.board_check import Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.state import Instruction
 from companion.table.table_view import TableView
@@ -15,11 +14,10 @@ from web.rendering.answers import (
     InstructionJson,
     OpenedChanceJson,
     OutcomeJson,
-    ProblemJson,
     SeatJson,
     ViewJson,
 )
-from web.rendering.piece_controls import plain_json, plain_reason, plain_standing
+from web.rendering.piece_controls import plain_json, plain_reason, plain_standing, plain_ui
 
 
 def plain_view(view: TableView) -> ViewJson:
@@ -46,7 +44,7 @@ def plain_view(view: TableView) -> ViewJson:
         "expected": plain_layout(board.target),
         "unknown": [str(square) for square in sorted(board.unknown)],
         "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
-        "problems": [_problem(problem) for problem in board.problems],
+        "problems": [plain_ui(problem) for problem in board.problems],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
         "orders": [
@@ -121,16 +119,6 @@ def _instruction(instruction: Instruction) -> InstructionJson:
         "seat": instruction.seat,
         "text": instruction.text,
         "done": move.done,
-    }
-
-
-def _problem(problem: Problem) -> ProblemJson:
-    return {
-        "text": problem.text,
-        "sign": problem.sign,
-        "face": problem.face,
-        "square": str(problem.square),
-        "home": _name(problem.home),
     }
 
 

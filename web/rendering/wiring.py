@@ -60,11 +60,9 @@ class Wire:
     @property
     def end(self) -> str:
         """Return where its other end goes, in words."""
-        return (
-            say("3V3, pin 1")
-            if self.is_active_low
-            else say("ground, pin {pin}", pin=GROUND_PINS[self.side])
-        )
+        if self.is_active_low:
+            return say("3V3, pin 1")
+        return say("ground, pin {pin}", pin=GROUND_PINS[self.side])
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:

@@ -117,17 +117,14 @@ class SeatDoors(PageGroup):
     def mine(self, seat: Seat) -> Response:
         """Return the own sealed order, asked for only while its owner looks."""
         view = self._table.view(seat)
-        if view.own.sealed is None:
+        sealed, pad = view.own.sealed, view.own.pad
+        if sealed is None:
             return jsonify(action=None, orders=[])
-        keys = (
-            {key.letter: key for key in view.own.pad.keys}
-            if view.own.pad and not view.board.standing
-            else {}
-        )
-        spell_action = [keys.get(letter) for letter in view.own.sealed.action]
-        return jsonify(
-            action=view.own.sealed.action, orders=[_order(key) for key in spell_action if key]
-        )
+        keys: dict[str, Key] = {}
+        if pad and not view.board.standing:
+            keys = {key.letter: key for key in pad.keys}
+        orders = [_order(keys[letter]) for letter in sealed.action if letter in keys]
+        return jsonify(action=sealed.action, orders=orders)
 
     @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
     def tiles(self, seat: Seat, body: Laid) -> None:
@@ -158,8 +155,11 @@ class SeatDoors(PageGroup):
     def start(self, seat: Seat, body: Start) -> None:
         """Start a game in one of the ways that it names."""
         game = self._games.get(body.game)
-        ways = game.presets if game else ()
-        if game and not 0 <= body.preset < len(ways):
+        if game is None:
+            self._table.new_game(body.game, {})  # the table says that there is none
+            return
+        ways = game.presets
+        if not 0 <= body.preset < len(ways):
             raise Malformed(
                 say(
                     "{game} can be started in {number} ways: give a number from 0 to {last}",
@@ -168,7 +168,7 @@ class SeatDoors(PageGroup):
                     last=len(ways) - 1,
                 )
             )
-        self._table.new_game(body.game, ways[body.preset].options if ways else {})
+        self._table.new_game(body.game, ways[body.preset].options)
 
 
 def _order(key: Key) -> dict[str, str]:
