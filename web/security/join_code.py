@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import threading
 from collections.abc import Callable
 
@@ -46,7 +45,8 @@ class JoinCode:
             )
         self._guesses.require(
             address,
-            lambda: hmac.compare_digest(code.encode(), self.now().encode()),
+            code,
+            self.now(),
             say("That is not the code that the table’s own screen shows now"),
             say("Too many wrong codes: wait a minute, then look at the table’s screen"),
         )

@@ -102,13 +102,9 @@ class Lessons(PageGroup):
 
     name = "lessons"
 
-    @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
-    def begin(self, seat: Seat, body: Learn) -> None:
-        """Begin the lesson of a game. The machine plays a seat that is free."""
-        begin_lesson(self._page_context, body.game)
-
-    @post("/api/table/lesson", body=Learn, guard=at_table)
-    def table_begin(self, body: Learn) -> None:
+    @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting, by="seat")
+    @post("/api/table/lesson", body=Learn, guard=at_table, by="table")
+    def begin(self, by: str, body: Learn) -> None:
         """Begin the lesson of a game for those who sit here.
 
         The machine plays a seat that is free.
@@ -116,6 +112,12 @@ class Lessons(PageGroup):
         if not self._page_context.has_sitters:
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
+
+    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting, by="seat")
+    @post("/api/table/skip-lesson", guard=at_table, by="table")
+    def skip(self, by: str) -> None:
+        """End the lesson's guide."""
+        self._table.skip_lesson(by)
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:

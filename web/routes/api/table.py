@@ -83,12 +83,6 @@ class SharedDoors(PageGroup):
         """Open what was hidden in a game that is over. It cannot be taken back."""
         self._table.disclose(by)
 
-    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting, by="seat")
-    @post("/api/table/skip-lesson", guard=at_table, by="table")
-    def skip_lesson(self, by: str) -> None:
-        """End the lesson's guide."""
-        self._table.skip_lesson(by)
-
     @post(f"/api/seat/{SEAT}/choose", body=Choose, guard=sitting, by="seat")
     @post("/api/table/choose", body=Choose, guard=at_table, by="table")
     def choose(self, by: str, body: Choose) -> None:
