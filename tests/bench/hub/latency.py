@@ -25,6 +25,7 @@ from bench.hub import BenchTable, HubProcess, p99
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
 from companion.hub.subjects import RECORDS, record_subject
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
 INPUTS, PAUSE_S = 100, 0.1
@@ -48,7 +49,7 @@ class TimedTable:
 
     def begin(self) -> None:
         """Listen to what lamps and screens are told."""
-        self.table.table.connect(on_lamps=lambda _lamps, _trouble: self._seen.set())
+        self.table.table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._seen.set()))
         self.table.table.start()
 
     def play(self) -> None:
