@@ -24,7 +24,7 @@ OnGame = Callable[[int, int], None]
 
 
 class Listeners:
-    """Tells everybody in the table's thread; what is called must not block. `wait` may be called from any thread."""
+    """Tells everybody in the table's thread; what is called must be quick. `wait` may be called from any thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
