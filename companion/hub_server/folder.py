@@ -5,7 +5,6 @@ Everything but NATS' own store.
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ import msgspec
 import nkeys
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import why_refused
+from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.commands import SettingsAsked
@@ -155,16 +154,8 @@ class HubFolder:
         return was
 
     def _write(self, file: HubFile) -> None:
-        unfinished = self._path.with_name(f".{FILE}.new")
         try:
-            unfinished.unlink(missing_ok=True)
-            with os.fdopen(
-                os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-            ) as out:
-                out.write(msgspec.json.encode(file))
-                out.flush()
-                os.fsync(out.fileno())
-            unfinished.replace(self._path)
+            replace_file(self._path, msgspec.json.encode(file))
         except OSError as error:
             raise SystemTrouble(
                 say(
@@ -173,6 +164,14 @@ class HubFolder:
                     error=why_refused(error),
                 )
             ) from None
+
+
+def existing_folder(folder: Path) -> HubFolder:
+    """Return the folder of a hub that has run. Raises `SystemTrouble` where none has."""
+    folder = folder.expanduser()
+    if not (folder / FILE).exists():
+        raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
+    return HubFolder(folder)
 
 
 def public_key(seed: str) -> str:

@@ -107,8 +107,8 @@ def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path:
         (("tournament", "show", "99"), "no such tournament, game or season"),
         (("tournament", "new", "x", "chess"), "no such tournament, game or season"),
         (("tournament", "new", "x", "scouts", "--rounds", "99"), "There can be 1 to 30"),
-        (("tournament", "result", "1", "1.1", "1-0"), "1.1 is no board"),
-        (("tournament", "result", "1", "0.1.1", "1-0"), "0.1.1 is no board"),
+        (("tournament", "result", "1", "1.1", "1-0"), "There is no such board"),
+        (("tournament", "result", "1", "0.1.1", "1-0"), "There is no such board"),
         (("export", "standings", "--game", "chess"), "no such tournament, game or season"),
     ):
         status, told = run(*words)
