@@ -258,10 +258,6 @@ class Replay:
         return self._turns[-1].step.state if self._turns else self._first
 
 
-def _events_by_scene(step: Step[Any]) -> Sequence[tuple[Event, ...]]:
-    return [stage.events for stage in step.stages] or [step.events]
-
-
 def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
     """Return the end that no rule but somebody's word or a clock has brought.
 

@@ -195,15 +195,18 @@ class BrokerLine(Closeable):
                 if self._is_over.wait(REST_S):
                     break
         finally:
-            sock = self._socket
-            if sock is not None:
-                with contextlib.suppress(OSError, ValueError):  # closed meanwhile
-                    sock.shutdown(socket.SHUT_RDWR)
+            self._cut()
             client.loop_stop()
 
     def _use_socket(self, sock: Any) -> None:
         self._socket = sock
         send_at_once(sock)
+
+    def _cut(self) -> None:
+        sock = self._socket
+        if sock is not None:
+            with contextlib.suppress(OSError, ValueError):  # closed meanwhile
+                sock.shutdown(socket.SHUT_RDWR)
 
     def _open(self, client: Client, reason: ReasonCode) -> None:
         """Tell everything to a broker that lets the table in, or note why it does not."""

@@ -347,7 +347,7 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
         tell(companion)
         line = companion.broker.line
         assert line is not None
-        line._hang_up("the plug is pulled")
+        line._cut()
         ear.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
