@@ -93,7 +93,7 @@ class Summaries:
         entries, broken = self._journal.legible(number)
         if not entries:
             return _unreadable(say("Its beginning cannot be read."))
-        return summary_of(entries, broken, self._sittings(entries[-1].id))[0]
+        return summary_of(entries, broken, self._sittings(entries[-1].id))
 
     def _sittings(self, last: int) -> list[Entry]:
         """Return who sat down and stood up until some input. Read anew when there may be more."""

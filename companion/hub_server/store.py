@@ -199,10 +199,8 @@ class HubStore:
             await work
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
-            is_stuck = self._is_room_back() or (
-                isinstance(error, ServerError | StoreAnew) and not self._is_full
-            )
-            if is_stuck:
+            is_stuck = isinstance(error, ServerError | StoreAnew)
+            if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # it is started anew
             self._listener.room.is_in_trouble(self._why(error))
         except Exception:
@@ -305,12 +303,9 @@ class HubStore:
         return shutil.disk_usage(self._folder).free >= FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
-        if not self._server.url.startswith("tls:"):
-            return None
-        context = ssl.create_default_context()
         # on this machine itself, whatever name its certificate bears
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return context
+        is_secure = self._server.url.startswith("tls:")
+        return ssl._create_unverified_context() if is_secure else None
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
         records = StreamConfig(
@@ -346,9 +341,7 @@ class HubStore:
         )
         for config in (records, states, pairs):
             try:
-                kept = (await stream.stream_info(config.name or "")).config.as_dict()
-                if any(kept.get(name) != wanted for name, wanted in config.as_dict().items()):
-                    await stream.update_stream(config)
+                await stream.update_stream(config)
             except NotFoundError:
                 await stream.add_stream(config)
         return await stream.stream_info(RECORDS)
@@ -358,22 +351,19 @@ class HubStore:
         for table in self._listener.members.ids():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
-                self._listener.room.record(
-                    table, read_record(last.data or b""), _since_s(last.headers, last.time)
-                )
+                record = read_record(last.data or b"")
+                self._listener.room.record(table, record, _since_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
         self._has_last = True
 
     async def _measure_rooms(self, stream: JetStreamContext) -> None:
         """Estimate what each table has in the store, by the number of its records."""
+        self._rooms.clear()
         state = (await stream.stream_info(RECORDS, subjects_filter=ALL_RECORDS)).state
         mean_bytes = state.bytes / max(1, state.messages)
-        counts = (state.subjects or {}).items()
-        self._rooms = {
-            table_of(subject): TableRoom(count, round(count * mean_bytes))
-            for subject, count in counts
-        }
+        for subject, count in (state.subjects or {}).items():
+            self._rooms[table_of(subject)] = TableRoom(count, round(count * mean_bytes))
 
     @property
     def _record_bytes(self) -> int:
@@ -430,19 +420,15 @@ class HubStore:
 
     async def _paired(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
-        if table in self._listener.members.ids():
-            is_right = (
-                len(message.data) <= MAX_TOLD_BYTES
-                and number.isdecimal()
-                and len(number) <= MAX_DIGITS
-            )
+        if self._listener.members.has(table):
+            is_number = number.isdecimal() and len(number) <= MAX_DIGITS
+            is_right = is_number and len(message.data) <= MAX_TOLD_BYTES
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
-        if game := self._listener.pairs.named(pair):
-            for each in game.tables.values():
-                if game.other_of(each) == table:
-                    await self._publish(news_subject(each, pair, number), b"")
+        game = self._listener.pairs.named(pair)
+        if game and table in game.tables.values():
+            await self._publish(news_subject(game.other_of(table), pair, number), b"")
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
