@@ -144,7 +144,7 @@ class History:
         forgotten = self._journal.archive.forgotten()
 
         def shown(name: str) -> str:
-            return NOBODY if name and any(each.covers(name, number) for each in forgotten) else name
+            return NOBODY if name and any(mark.covers(name, number) for mark in forgotten) else name
 
         return {
             seat: tuple(SeatedPlayer(shown(name), door) for name, door in sitters)

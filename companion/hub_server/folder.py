@@ -139,19 +139,22 @@ class HubFolder:
         self, number: int, make: Callable[[KnownTable], KnownTable | None]
     ) -> KnownTable | None:
         """Change a table, or let it go (None). Return it as it was, None: there is none."""
-        was = next((table for table in self._file.tables if table.number == number), None)
-        if was is not None:
-            self.change(
-                lambda file: msgspec.structs.replace(
-                    file,
-                    tables=tuple(
-                        fresh
-                        for table in file.tables
-                        if (fresh := make(table) if table.number == number else table) is not None
-                    ),
-                )
-            )
-        return was
+        before: list[KnownTable] = []
+
+        def altered(file: HubFile) -> HubFile:
+            tables = []
+            for table in file.tables:
+                fresh: KnownTable | None = table
+                if table.number == number:
+                    before.append(table)
+                    fresh = make(table)
+                if fresh is not None:
+                    tables.append(fresh)
+            return msgspec.structs.replace(file, tables=tuple(tables))
+
+        if any(table.number == number for table in self._file.tables):
+            self.change(altered)
+        return before[0] if before else None
 
     def _write(self, file: HubFile) -> None:
         try:
