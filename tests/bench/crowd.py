@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.bars import PHONE_TO_SCREENS_MS
-from bench.doors import health_ms
 from bench.figures import Figure
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -155,7 +154,6 @@ def bench_crowd() -> bool:
         for phone in phones:
             phone.post("take", {"name": "Bench"})
         moment = first_orders(phones)
-        peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
         crowd.settle()
@@ -169,18 +167,12 @@ def bench_crowd() -> bool:
             Figure(
                 f"event -> {VIEWERS} spectators",
                 seen,
-                "GET /health",
-                peer_ms,
                 PHONE_TO_SCREENS_MS.most,
             ),
-            Figure(
-                "a seat's POST meanwhile", answers, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most
-            ),
+            Figure("a seat's POST meanwhile", answers, PHONE_TO_SCREENS_MS.most),
             Figure(
                 f"event, {SLEEPERS} more do not read",
                 seen_beside,
-                "GET /health",
-                peer_ms,
                 PHONE_TO_SCREENS_MS.most,
             ),
         )

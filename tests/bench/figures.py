@@ -19,12 +19,10 @@ from companion.service.lifecycle import spare_collections
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured quantity: percentiles in ms, the peer's median in ms, and the bound on the 99th percentile."""
+    """One measured quantity: its samples in ms, and the bound on their 99th percentile."""
 
     name: str
     times_ms: Sequence[float]
-    peer: str
-    peer_ms: float
     bound_ms: float
 
     def percentile(self, share: float) -> float:
@@ -40,10 +38,7 @@ class Figure:
         """The figure for people."""
         p50, p99 = self.percentile(0.5), self.percentile(0.99)
         verdict = "ok" if self.is_met() else "TOO SLOW"
-        return (
-            f"{self.name:<42} p50 {p50:6.2f} ms  p99 {p99:6.2f} ms  (at most {self.bound_ms:.0f})  "
-            f"{p50 / self.peer_ms:6.1f} x {self.peer} ({self.peer_ms:.2f} ms)  {verdict}"
-        )
+        return f"{self.name:<42} p50 {p50:6.2f} ms  p99 {p99:6.2f} ms  (at most {self.bound_ms:.0f})  {verdict}"
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 It runs as a process of its own in simulation: the rendered table takes the place of the board, every frame is read as
 from a real camera. Its memory is taken in play: a game is on, and pictures of 1080p show the board change so often that
-all settled frames are kept. The peer is the smallest server of the same kind, Flask behind waitress with one line of
-text.
+all settled frames are kept.
 """
 
 from __future__ import annotations
@@ -42,25 +41,14 @@ PATIENCE_S = 60.0
 CONFIRM_S = 0.5
 """Between two attempts to confirm a stage."""
 _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
-_PEER = """
-import sys
-from flask import Flask
-from waitress import serve
-app = Flask(__name__)
-app.add_url_rule("/", view_func=lambda: "a page")
-serve(app, host="127.0.0.1", port=int(sys.argv[1]))
-"""
 
 
 @dataclass(frozen=True)
 class StartTime:
-    """Seconds from the command until the first page and until the camera's first reading, and processor time till then.
-
-    `camera_s` is None where nobody asked for a camera.
-    """
+    """Seconds from the command until the first page and until the camera's first reading, and processor time till then."""
 
     page_s: float
-    camera_s: float | None
+    camera_s: float
     cpu_s: float
 
 
@@ -161,12 +149,6 @@ def measure_start(folder: Path) -> StartTime:
         )
 
 
-def measure_peer(folder: Path) -> tuple[StartTime, float]:
-    """One start of the peer, and its memory in MB."""
-    with contextlib.closing(Process([sys.executable, "-c", _PEER], folder)) as process:
-        return StartTime(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
-
-
 def film(folder: Path) -> None:
     """Pictures of 1080p, each several times, of a board on which a piece goes to and fro."""
     import cv2  # noqa: PLC0415 - heavy
@@ -253,15 +235,12 @@ def bench_machine() -> bool:
         folder = Path(name)
         first = measure_start(folder)  # compiles everything; an installation has that done
         starts = [measure_start(folder) for _ in range(STARTS)]
-        peers = [measure_peer(folder) for _ in range(STARTS)]
         (folder / "play").mkdir()
         memory_mb, settled = measure_memory(folder / "play")
         share = measure_idle(folder)
     page_s = statistics.median(start.page_s for start in starts)
-    camera_s = statistics.median(start.camera_s or 0.0 for start in starts)
+    camera_s = statistics.median(start.camera_s for start in starts)
     cpu_s = statistics.median(start.cpu_s for start in starts)
-    peer_s = statistics.median(peer.page_s for peer, _ in peers)
-    peer_mb = statistics.median(memory_mb for _, memory_mb in peers)
     kept = (
         page_s <= FIRST_PAGE_S.most,
         camera_s <= CAMERA_S.most,
@@ -269,13 +248,11 @@ def bench_machine() -> bool:
         share <= IDLE_SHARE.most,
     )
     lines = (
-        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S.most}), {cpu_s:.2f} s of processor time, "
-        f"{page_s / peer_s:.1f} x the smallest Flask behind waitress ({peer_s:.2f} s)",
-        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S.most:.0f}), "
-        f"{camera_s / peer_s:.1f} x; the very first start, which compiles everything: {first.camera_s or 0.0:.2f} s",
+        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S.most}), {cpu_s:.2f} s of processor time",
+        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S.most:.0f}); "
+        f"the very first start, which compiles everything: {first.camera_s:.2f} s",
         f"memory in play with a camera at 1080p, {settled} settled frames and {MEMORY_VIEWERS} viewers: "
-        f"{memory_mb:.0f} MB (at most {MEMORY_MB.most:.0f}), "
-        f"{memory_mb / peer_mb:.1f} x the smallest Flask behind waitress ({peer_mb:.0f} MB)",
+        f"{memory_mb:.0f} MB (at most {MEMORY_MB.most:.0f})",
         f"idle, {IDLE_VIEWERS} viewers, {IDLE_FPS} pictures a second: {share:.1%} of one core (at most "
         f"{IDLE_SHARE.most:.0%})",
     )
