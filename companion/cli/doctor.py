@@ -18,13 +18,13 @@ from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError, PanelError
 from companion.core.network import addresses
-from companion.core.own_pages import IS_COMPANION, ask_address, own_address
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
 from companion.diagnostics.games import games_from_outside
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
 from companion.service.device_findings import journal_finding, profile, settings_findings, voice

@@ -11,7 +11,7 @@ from companion.cli.options import Commands, add_command, add_port_of_running, se
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import host_key_text
-from companion.core.own_pages import IS_COMPANION, ask_address, own_address
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.storage.journal import Journal
 
 

@@ -7,7 +7,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from companion import __version__
 from companion.core.errors import JournalError
@@ -36,7 +37,15 @@ from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
 
 if TYPE_CHECKING:
-    from companion.service.app import Companion
+    from companion.core.clock import Clock
+    from companion.core.config import Settings
+    from companion.diagnostics.certificate import Validity
+    from companion.maintenance.own_wifi import OwnWifi
+    from companion.mqtt.adapter import MqttAdapter
+    from companion.storage.journal import Journal
+    from companion.table.table import Table
+    from hardware.panel import Panel
+    from vision.watcher import Watcher
 
 log = logging.getLogger(__name__)
 PULSE_S = 2.0
@@ -52,6 +61,31 @@ _CAMERA = {
 _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
+class Examined(Protocol):
+    """The parts of a service that its health is made of; what it does not have is None."""
+
+    clock: Clock
+    settings: Settings
+    settings_path: Path
+    journal: Journal
+    table: Table
+    panel: Panel | None
+    broker: MqttAdapter
+    certificate: Validity | None
+    own_wifi: OwnWifi | None
+
+    @property
+    def watcher(self) -> Watcher | None:
+        """Return who watches the board, if there is a camera."""
+
+    @property
+    def simulation(self) -> object | None:
+        """Return the simulated table and fingers, if table and pins are simulated."""
+
+    def urls(self) -> tuple[str, ...]:
+        """Addresses of the table screen, the one for phones first."""
+
+
 class ServiceHealth(Closeable):
     """What the service knows of its own health; a context manager, `close` may be called twice.
 
@@ -61,7 +95,7 @@ class ServiceHealth(Closeable):
 
     def __init__(
         self,
-        companion: Companion,
+        companion: Examined,
         machine: Machine,
         bundle: Callable[[], bytes],
         threads: bool = True,

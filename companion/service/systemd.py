@@ -15,16 +15,18 @@ import threading
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
-from companion.core.own_pages import IS_COMPANION, ask_address, own_address
 from companion.core.ports import Closeable
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 
 if TYPE_CHECKING:
-    from companion.core.config import WebSettings
-    from companion.service.app import Companion
+    from companion.core.config import Settings, WebSettings
+    from companion.core.heartbeat import Heartbeats
+    from companion.maintenance.own_wifi import OwnWifi
     from companion.table.table import Table
+    from web.server.server import Server
 
 log = logging.getLogger(__name__)
 LOOK_S = 2.0
@@ -101,6 +103,19 @@ class Manager:
         return True
 
 
+class Attended(Protocol):
+    """What the manager is told of: a service whose pages answer."""
+
+    settings: Settings
+    table: Table
+    server: Server
+    own_wifi: OwnWifi | None
+
+    @property
+    def vitals(self) -> Heartbeats:
+        """Return who was heard when."""
+
+
 class ManagerNotifier(Closeable):
     """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
 
@@ -108,7 +123,7 @@ class ManagerNotifier(Closeable):
     it, systemd ends the process and starts it again, and the game goes on from the journal.
     """
 
-    def __init__(self, companion: Companion, manager: Manager) -> None:
+    def __init__(self, companion: Attended, manager: Manager) -> None:
         self._companion = companion
         self._manager = manager
         self._trouble = False

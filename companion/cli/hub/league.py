@@ -14,7 +14,7 @@ from companion.cli.options import Commands, Run, add_command
 from companion.cli.running import refusal_in
 from companion.core.errors import SystemTrouble
 from companion.core.network import host_key_text
-from companion.core.own_pages import IS_HUB, ask_address
+from companion.diagnostics.own_pages import IS_HUB, ask_address
 
 FOLDER = "~/.local/share/tabletop-hub"
 ANSWER_TIMEOUT_S = 30.0
