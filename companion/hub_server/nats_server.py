@@ -38,6 +38,8 @@ subjects listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
 _TABLE = "table-"
+_OLD_ACCOUNT = "$G"
+"""Where hubs kept everything before tables had accounts of their own."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class NatsServer:
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
+        self._take_old_store()
         while self._answers() and time.monotonic() < end_s:
             time.sleep(PAUSE_S)
         while True:
@@ -252,6 +255,11 @@ class NatsServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _take_old_store(self) -> None:
+        store = self._settings.folder / "store" / "jetstream"
+        if (store / _OLD_ACCOUNT).is_dir() and not (store / OWN_ACCOUNT).exists():
+            (store / _OLD_ACCOUNT).rename(store / OWN_ACCOUNT)
 
     def _text(self) -> str:
         settings = self._settings

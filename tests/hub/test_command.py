@@ -246,7 +246,10 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ("option", "said"),
     [
         *(
-            (f"--delay={delay}", f"{delay!r} is not a delay in seconds: give a number from 0 to 3600")
+            (
+                f"--delay={delay}",
+                f"{delay!r} is not a delay in seconds: give a number from 0 to 3600",
+            )
             for delay in ("nan", "-1", "1e9", "x")
         ),
         *(
