@@ -11,9 +11,8 @@ from table_tools import Played, both_seats, playing
 from companion.core.errors import Illegal, Stale
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.core.ports import Cue, Reading, TurnLamp
+from companion.core.ports import Cue, Reading
 from companion.table.board_check import tops
-from companion.table.listeners import lamps_of
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -556,10 +555,3 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
     assert table.view().time.clocks == {}
     assert any(play.text == "c1-c2" for play in table.coaching.plays(SOUTH, table.view().moment))
     assert table.coaching.plays(NORTH, table.view().moment) == ()
-
-
-def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:
-    begin(played)
-    lamps = lamps_of(live_of(played.table))
-    assert lamps[SOUTH].turn is TurnLamp.ON
-    assert lamps[NORTH].turn is TurnLamp.OFF
