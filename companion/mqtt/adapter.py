@@ -218,7 +218,6 @@ class MqttAdapter(Closeable):
         line = self.line
         if line is None:
             return LOOK_S
-        line.watch()
         self.bell.step()
         if self._stale and line.is_settled:
             self._remember(self._left() - self._stale)
