@@ -53,11 +53,9 @@ class PhonePairing:
         Raises `Illegal`.
         """
         with self._lock:
-            is_open = self._now_s() < self._until_s
             self._guesses.require(
                 address,
-                plain_code(typed),
-                self._code if is_open else "",
+                lambda: self._fits(plain_code(typed)),
                 say("This code is used or too old: scan the one on the owner’s page now"),
                 say("Too many wrong codes: wait a minute, then scan a new one"),
             )
@@ -73,6 +71,10 @@ class PhonePairing:
     def is_camera(self, mark: str) -> bool:
         """Return whether the phone with this mark is the camera now."""
         return bool(self.phone) and hmac.compare_digest(mark.encode(), self.phone.encode())
+
+    def _fits(self, code: str) -> bool:
+        is_open = bool(self._code) and self._now_s() < self._until_s
+        return is_open and hmac.compare_digest(code.encode(), self._code.encode())
 
     def _read(self) -> str:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import threading
 from collections.abc import Callable, Mapping
@@ -141,13 +140,9 @@ class Guesses:
         self._buckets.give_back(name)
         return True
 
-    def require(self, address: str, typed: str, secret: str, wrong: str, often: str) -> None:
-        """Raise `Illegal` unless what was typed is the secret. No guess at an empty one is right.
-
-        `often` is said after too many wrong ones.
-        """
-        is_right = bool(secret) and hmac.compare_digest(typed.encode(), secret.encode())
-        answer = self.check(address, lambda: is_right)
+    def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
+        """Raise `Illegal` unless the guess is right. `often` is said after too many wrong ones."""
+        answer = self.check(address, is_right)
         if not answer:
             raise Illegal(Refusal.JOIN_CODE, often if answer is None else wrong)
 
