@@ -87,7 +87,12 @@ def create_app(
     )
     register_template_helpers(app)
     app.jinja_env.globals.update(
-        own_seats=lambda: guard.seats_of(request), key_command=site.key_command
+        own_seats=lambda: guard.seats_of(request),
+        key_command=site.key_command,
+        games=games,
+        opponents=features.opponents,
+        workbench=features.workbench is not None,
+        has_pads=features.welcome.has_pads,
     )
     app.extensions |= {
         "paragraph": page_context.paragraph,

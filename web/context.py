@@ -250,7 +250,6 @@ class PageContext:
             addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""
             addresses.until_s = now_s + ADDRESSES_S
         return {
-            "games": self.games,
             "urls": addresses.urls,
             "gone": self.presence.gone,
             "typed": addresses.typed,
@@ -259,11 +258,8 @@ class PageContext:
             if self.join_code and (asked.at_table or asked.page == "host")
             else "",
             "may_sit": asked.at_table or self.join_code is None,
-            "opponents": features.opponents,
-            "workbench": features.workbench is not None,
             "settings_page": features.upkeep is not None,
             "camera_page": features.camera is not None,
-            "has_pads": features.welcome.has_pads,
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 

@@ -205,13 +205,13 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
         (
             ("play", "--port", "eighty"),
             2,
-            "argument --port: 'eighty' is not a port: give a whole number from 0 to 65535",
+            "argument --port: 'eighty' is not a port: give a number from 0 to 65535",
         ),
         (("play", "--port", "70000"), 2, "'70000' is not a port"),
         (
             ("play", "--fps", "0"),
             2,
-            "argument --fps: '0' is not a frame rate: give a number above 0, 60 at most",
+            "argument --fps: '0' is not a frame rate: give a number from 0.1 to 60",
         ),
         (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
         (("kit", "chess", "-o", "x.pdf"), 2, "invalid choice"),

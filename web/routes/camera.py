@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from companion.core.i18n import joined, say
-from companion.core.ports import Advice, BoardSeen, CameraState, Eye, SettledFrame
+from companion.core.ports import Advice, BoardSeen, CameraState, SettledFrame
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
@@ -22,6 +22,9 @@ from web.rendering.camera_overlay import read_words, seen_svg, square_words
 from web.routes.api.body import Body, Text
 from web.routes.route import get, host_only, post
 from web.templating.phrases import clock_words
+
+if TYPE_CHECKING:
+    from vision.diagnosis import BoardEye
 
 MEASURE_S = 1.5
 """Least time between two measurements of the board, in seconds."""
@@ -83,7 +86,7 @@ class CameraLooks:
         return self._page_context.features.camera
 
     @property
-    def eye(self) -> Eye | None:
+    def eye(self) -> BoardEye | None:
         """Return what looks at the table, or None."""
         return self.room.eye if self.room else None
 
@@ -133,7 +136,7 @@ class CameraLooks:
         eye = self.eye
         return self._page_context.worker.make(lambda: eye.board(number)) if eye else None
 
-    def _measure(self, eye: Eye) -> _Measured:
+    def _measure(self, eye: BoardEye) -> _Measured:
         now_s, last = self._page_context.clock.monotonic_s(), self._last
         with self._lock:
             if now_s - self._last.at_s < MEASURE_S:
@@ -240,7 +243,7 @@ class CameraPictures:
         """Return the photograph of the board when a turn was done."""
         return _jpeg(self._room.album.photograph(game, moment))
 
-    def _eye(self) -> Eye:
+    def _eye(self) -> BoardEye:
         if self._room.eye is None:
             raise NotFound
         return self._room.eye
