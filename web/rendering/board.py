@@ -21,7 +21,7 @@ from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
 from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
-from web.rendering.svg import area, circle, described, text, unit, use, xy
+from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
 _SQUARE = 100 + 100j
 _MARGIN = 3.0
@@ -108,7 +108,7 @@ class _Sketch:
             f"{self._blows()}{self._pieces()}{self._hands()}{self._bounces()}{plan}"
         )
         words = board_words(self.scene)
-        return described("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
+        return labelled_svg("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
 
     def view_box(self) -> tuple[complex, complex]:
         """Return the upper left corner and the size of the picture."""

@@ -15,7 +15,7 @@ from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
-from web.rendering.svg import area, circle, described, text
+from web.rendering.svg import area, circle, labelled_svg, text
 
 _WIDTH_PX = 900
 """Width of a picture in which lines have the widths below. In others they grow with it."""
@@ -33,7 +33,7 @@ def seen_svg(seen: BoardSeen) -> Markup:
     board = _cased_line([complex(*corner) for corner in seen.outline_px], scale)
     squares = [_square(seen.kit, square, scale) for square in seen.squares if square.corners_px]
     content = board + "".join(squares)
-    return described("seen", f"0 0 {width} {height}", read_words(seen), content)
+    return labelled_svg("seen", f"0 0 {width} {height}", read_words(seen), content)
 
 
 def read_words(seen: BoardSeen) -> str:

@@ -17,7 +17,7 @@ from companion.core.i18n import headed, joined, say, say_n, translate
 from companion.core.kit import SEATS, Card, Kit, Seat
 from companion.games.screen import CardEntry, CardUi, ChoiceKey, Lane, Pile
 from companion.table.table_view import ClockView, TableView
-from web.rendering.svg import described, ornament, xy
+from web.rendering.svg import labelled_svg, ornament, xy
 
 MAX_TICKS = 120
 """Maximum number of ticks. More of them would run together."""
@@ -99,7 +99,7 @@ def ring(view: TableView, colour: str) -> Markup:
         f'<text class="figures" y="112"{squeezed}>{count.number}</text>'
         f'<text class="unit" y="186">{escape(translate(count.label))}</text>'
     )
-    return described("turns", "-360 -360 720 720", words, content, time_of(view.time.clock))
+    return labelled_svg("turns", "-360 -360 720 720", words, content, time_of(view.time.clock))
 
 
 def seconds(view: TableView, colour: str) -> Markup:
@@ -109,7 +109,7 @@ def seconds(view: TableView, colour: str) -> Markup:
         return Markup()
     figures = '<text class="figures" y="21" data-own="seconds"></text>'
     content = _sweep(clock, colour, 48, 40, 57) + figures
-    return described("seconds", "-58 -58 116 116", say("Seconds left"), content, time_of(clock))
+    return labelled_svg("seconds", "-58 -58 116 116", say("Seconds left"), content, time_of(clock))
 
 
 # ---- cards --------------------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
         words.append(headed(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names)))
     gaps = "".join(f"M{pitch * place:g} 0v240" for place in range(1, len(lanes)))
     content = f'<path class="gaps" d="{gaps}"/>{"".join(columns)}'
-    return described("dealt", "0 0 480 240", joined(" ", words), content)
+    return labelled_svg("dealt", "0 0 480 240", joined(" ", words), content)
 
 
 def _column(kit: Kit, pile: Pile, y: int, step: int) -> str:

@@ -48,7 +48,7 @@ def unit(way: complex) -> complex:
     return way / (abs(way) or 1)
 
 
-def described(classes: str, box: str, words: str, content: str, attributes: str = "") -> Markup:
+def labelled_svg(classes: str, box: str, words: str, content: str, attributes: str = "") -> Markup:
     """Return a whole drawing, with words in the language spoken now for those who do not see it."""
     label = escape(translate(words))
     return Markup(

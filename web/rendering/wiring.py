@@ -11,7 +11,7 @@ from companion.core.config import PanelSettings
 from companion.core.i18n import say, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
-from web.rendering.svg import area, circle, described, text
+from web.rendering.svg import area, circle, labelled_svg, text
 
 GPIO_PINS: Mapping[int, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31, 13: 33, 19: 35, 26: 37,
@@ -92,7 +92,7 @@ def drawing(settings: PanelSettings) -> Markup:
     wired = wires(settings)
     body = "".join([*_parts(wired), *_rails(wired), *_header(wired), *map(_wire, wired)])
     box = f"0 0 {2 * _MIDDLE} {_TOP + 20 * _ROW}"
-    return described("wiring", box, say("The wiring, as in the table below"), body)
+    return labelled_svg("wiring", box, say("The wiring, as in the table below"), body)
 
 
 def _x(side: str, distance: int) -> int:
