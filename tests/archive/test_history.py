@@ -250,11 +250,6 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
-def test_a_replay_is_made_once(room: Room) -> None:
-    room.play()
-    assert room.past.replay(1) is room.past.replay(1)
-
-
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -428,14 +423,6 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     (against,) = records["Ann"].against
     assert (against.name, against.games, against.wins, against.ties) == ("Bo", 1, 0, 0)
     assert not records["Bob"].against
-
-
-def test_two_machines_leave_no_trace_in_the_statistics(room: Room) -> None:
-    for seat in SEATS:
-        room.table.free_seat(seat)
-        room.table.machines.seat(seat, "Bo")
-    room.play(turns=1)
-    assert room.past.statistics() == ()
 
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:

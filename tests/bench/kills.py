@@ -29,7 +29,7 @@ from random import Random
 from typing import Any
 
 from bench.figures import Figure
-from bench.machine import compiled
+from bench.processes import compiled
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import NOTE_S

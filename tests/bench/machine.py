@@ -8,39 +8,31 @@ all settled frames are kept.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
-import os
 import re
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 from bench.bars import CAMERA_S, FIRST_PAGE_S, IDLE_SHARE, MEMORY_MB
 from bench.crowd import Crowd
+from bench.processes import LOCAL, running_service
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.service.lifecycle import MALLOC
 from companion.tools.selfplay.people import Phone, Stuck
 
 STARTS = 5
 MEMORY_VIEWERS = 10
 IDLE_VIEWERS, IDLE_FPS = 3, 10
+SETTINGS = f"{LOCAL}[camera]\nfps = {IDLE_FPS}\n"
 SETTLE_S, IDLE_S = 8.0, 20.0
 BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
 """So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
-PATIENCE_S = 60.0
 CONFIRM_S = 0.5
 """Between two attempts to confirm a stage."""
-_TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -52,94 +44,9 @@ class StartTime:
     cpu_s: float
 
 
-def compiled(folder: Path) -> dict[str, str]:
-    """The environment of an installation: Python keeps what it compiles, here in a folder of its own, and no more."""
-    environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    return environment
-
-
-class Process:
-    """A server as a process of its own on a free port of this machine."""
-
-    def __init__(self, command: list[str], folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = int(probe.getsockname()[1])
-        self.began_s = time.monotonic()
-        self._process = subprocess.Popen(
-            [*command, str(self.port)],
-            env=compiled(folder),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def get(self, path: str) -> bytes | None:
-        """The page, or None while nobody answers."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            try:
-                connection.request("GET", path)
-                answer = connection.getresponse()
-                return answer.read() if answer.status == 200 else None
-            except OSError:
-                return None
-
-    def line(self, path: str, holding: bytes) -> bytes:
-        """The first line of a live page that holds this; empty when it ends before."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            connection.request("GET", path)
-            return next((line for line in connection.getresponse() if holding in line), b"")
-
-    def until(self, path: str, pattern: bytes) -> float:
-        """Seconds since the start when a page first matches; raises TimeoutError."""
-        while time.monotonic() < self.began_s + PATIENCE_S:
-            page = self.get(path)
-            if page is not None and re.search(pattern, page):
-                return time.monotonic() - self.began_s
-            time.sleep(0.005)
-        raise TimeoutError(f"{path} did not come within {PATIENCE_S:.0f} s")
-
-    def cpu_s(self) -> float:
-        """Processor time until now, of all threads."""
-        fields = (
-            Path(f"/proc/{self._process.pid}/stat")
-            .read_text(encoding="ascii")
-            .rpartition(")")[2]
-            .split()
-        )
-        return (int(fields[11]) + int(fields[12])) * _TICKS_S
-
-    def memory_mb(self) -> float:
-        """Resident memory."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+)", status)
-        return int(found[1]) / 1000 if found else 0.0
-
-    def close(self) -> None:
-        """Stop it."""
-        self._process.terminate()
-        self._process.wait(timeout=20)
-
-
-@contextmanager
-def service(folder: Path, pictures: Path | None = None) -> Iterator[Process]:
-    """The companion with its state in a folder: in simulation, or before a camera that sees these pictures."""
-    settings = folder / "settings.toml"
-    source = f"source = {json.dumps(str(pictures))}\n" if pictures else ""
-    parts = f'[web]\nhost = "127.0.0.1"\n[camera]\n{source}fps = {IDLE_FPS}\n[voice]\nby = "off"\n'
-    settings.write_text(f"state_dir = {json.dumps(str(folder))}\n{parts}", encoding="utf-8")
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings)]
-    command += ["--port"] if pictures else ["--simulate", "--port"]
-    with contextlib.closing(Process(command, folder)) as process:
-        yield process
-
-
 def measure_start(folder: Path) -> StartTime:
     """One start of the service, to the first page and to the first board that its camera has read."""
-    with service(folder) as process:
+    with running_service(folder, SETTINGS, "--simulate") as process:
         page_s = process.until("/", b"</html>")
         cpu_s = process.cpu_s()
         return StartTime(
@@ -177,7 +84,8 @@ def film(folder: Path) -> None:
 def measure_memory(folder: Path) -> tuple[float, int]:
     """Memory in MB in play, with viewers and a camera at 1080p, and how many settled frames are kept then."""
     film(folder / "film")
-    with service(folder, folder / "film") as process:
+    film_at = json.dumps(str(folder / "film"))
+    with running_service(folder, f"{SETTINGS}source = {film_at}\n") as process:
         process.until("/", b"</html>")
         many = Crowd(process.port, MEMORY_VIEWERS)
         many.settle()
@@ -217,7 +125,7 @@ def _play(phones: list[Phone]) -> None:
 
 def measure_idle(folder: Path) -> float:
     """The share of one core while the board lies still with a few viewers."""
-    with service(folder) as process:
+    with running_service(folder, SETTINGS, "--simulate") as process:
         process.until("/", b"</html>")
         few = Crowd(process.port, IDLE_VIEWERS)
         few.settle()

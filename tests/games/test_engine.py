@@ -121,13 +121,13 @@ def test_the_command_speaks_the_protocol() -> None:
 
 
 GAMES_AT_RANDOM = {
-    "outbuffered": (1000, {"turn_limit": 300}),
-    "scouts": (20, {}),
-    "arena": (200, {}),
-    "kahmate": (60, {}),
-    "binmat": (60, {}),
+    "outbuffered": (100, {"turn_limit": 300}),
+    "scouts": (8, {}),
+    "arena": (40, {}),
+    "kahmate": (20, {}),
+    "binmat": (20, {}),
 }
-"""How many here; many more in `make bench`."""
+"""How many games, and with which options."""
 
 
 @pytest.mark.parametrize("name", sorted(GAMES))

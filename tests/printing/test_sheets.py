@@ -29,7 +29,7 @@ from sheet_tools import (
 )
 
 from companion.core.errors import Malformed
-from companion.core.kit import DICTIONARY, SEATS, Board, Face, Kit, Seat, Side
+from companion.core.kit import DICTIONARY, Board, Kit
 from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.kit_pages.sheets import (
@@ -65,39 +65,9 @@ def outbuffered(board: str) -> Kit:
     return game.kit(game.options({"board": BOARDS[board]}))
 
 
-def chequered() -> Kit:
-    """Eight by eight without gaps, equal pieces with two faces, labels outside, a piece for both."""
-    faces = (
-        Face("white scout", "scout-s", (30, 31), 4.0, Seat.SOUTH),
-        Face("white scout, flipped", "scout-s2", (32, 33), 4.0, Seat.SOUTH),
-        Face("black scout", "scout-n", (40, 41), 4.0, Seat.NORTH),
-        Face("black scout, flipped", "scout-n2", (42, 43), 4.0, Seat.NORTH),
-        Face("ball", "ball", (50,), 3.0),
-    )
-    sides = dict(
-        zip(
-            SEATS,
-            (Side("white", "w", "#FFFFFF", "scout-s"), Side("black", "b", "#1B1814", "scout-n")),
-            strict=True,
-        )
-    )
-    white, black = ("white scout", "white scout, flipped"), ("black scout", "black scout, flipped")
-    board = Board("chequered", 8, 8, 25, 0, (4, 5, 6, 7))
-    return Kit(
-        "scouts",
-        "Scouts",
-        board,
-        sides,
-        faces,
-        (white, white, black, black, ("ball",)),
-        tag_mm=15.0,
-    )
-
-
 MANY_SQUARES = ("scouts", "arena", "kahmate")
 KITS = {
     **{name: outbuffered(name) for name in BOARDS},
-    "chequered": chequered(),
     **{name: GAMES[name].kit(GAMES[name].options({})) for name in MANY_SQUARES},
 }
 
@@ -151,7 +121,7 @@ def test_the_standard_board_fits_one_page_with_true_corners(paper: Paper) -> Non
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("name", ["walls", "large", "chequered"])
+@pytest.mark.parametrize("name", ["walls", "large", "scouts"])
 def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None:
     seen = corners_when_joined(*board_pages(KITS[name], paper, *printed(name, paper)))
     board = KITS[name].board
@@ -166,7 +136,6 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
     ("name", "spares"),
     [
         ("standard", 2),
-        ("chequered", 1),
         ("scouts", 0),
         ("scouts", 1),
         ("arena", 1),
@@ -197,7 +166,7 @@ def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["standard", "walls", "chequered", *MANY_SQUARES])
+@pytest.mark.parametrize("name", ["standard", "walls", *MANY_SQUARES])
 def test_markers_have_their_white_round_them(name: str) -> None:
     sheets, pages = printed(name, "a4")
     for names, page in zip(sheets.names, pages, strict=True):

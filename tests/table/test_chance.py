@@ -320,6 +320,7 @@ def test_a_chosen_chance_is_announced(
     assert "both sealed orders" not in told["words"], "there are two tables only where a hub is"
     assert told["is_chosen"]
     place.table.resign(Seat.SOUTH)
+    begin(place, "outbuffered")
     played = msgspec.json.decode(south.get("/history/1.json").data, type=GameFile)
     assert played.is_chosen is ("seed" in body)
     assert words in "\n".join(retell(played))

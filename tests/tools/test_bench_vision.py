@@ -40,16 +40,6 @@ def perfect(kit: Kit, prints: tuple[Print, ...]) -> Reading:
 # ---- judging a reader --------------------------------------------------------------------------------------------
 
 
-def test_a_perfect_reading_has_every_readable_piece_right() -> None:
-    kit, prints = seen(CLEAN)
-    tally = Score()
-    assert judge_reading(perfect(kit, prints), prints, kit, tally) == []
-    assert tally.readable == len(kit.pieces)
-    assert tally.found == tally.readable
-    assert tally.on_board == sum(bool(p.squares) for p in prints)
-    assert (tally.right, tally.wrong_entries) == (tally.on_board, 0)
-
-
 def test_everything_that_is_told_wrongly_counts() -> None:
     kit, prints = seen(CLEAN)
     good = perfect(kit, prints)

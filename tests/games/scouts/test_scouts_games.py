@@ -128,7 +128,7 @@ def test_every_short_text_is_legal_exactly_when_it_is_listed(seed: int) -> None:
 LINES = [state for seed in (3, 4, 5) for state in random_line(seed, 120)[::4]]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.sampled_from(LINES), TEXTS)
 def test_any_text_is_legal_exactly_when_it_is_listed(state: State, text: str) -> None:
     assert GAME.parse(text) == text
