@@ -18,13 +18,13 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, Room
+from web.hub.pages import HubContext, HubGroup
+from web.hub.room import MAX_DELAY_S
 from web.routes.api.body import Body, Text
 from web.routes.route import ask_for_key, form, get, host_only, host_page, post
-from web.security.auth import Auth
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.sse import Audience, Streams
+from web.server.sse import Audience
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
@@ -165,19 +165,15 @@ class JoinDoor:
         return joined
 
 
-class HubHostPages:
+class HubHostPages(HubGroup):
     """The host's page of the hub, and the doors under `/api/hub`."""
 
     name = "host"
 
-    def __init__(
-        self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth
-    ) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext, host: HubHost, door: JoinDoor) -> None:
+        super().__init__(hub)
         self._host = host
         self._door = door
-        self._guard = guard
 
     # ---- pages ----
 
