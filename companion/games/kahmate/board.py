@@ -133,6 +133,11 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     )
 
 
+def named(piece: int, square: int) -> dict[str, object]:
+    """Return the names of a piece and a square, for a sentence about both."""
+    return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
+
+
 _HEIGHT_MM, _BALL_MM = 5.0, 3.0
 _STANDING = {"R": (0, 1), "B": (2,), "T": (3,), "F": (4,), "S": (5,)}
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}

@@ -21,16 +21,13 @@ from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
-from companion.games.scouts.moves import eagerness, perft, texts
+from companion.games.scouts.moves import eagerness, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import PAD, plays, standing
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, ChessClock, Play
-
-__all__ = ["Scouts", "perft"]
-
 
 _COMMANDS = {
     Kind.DASH: say("Dash"),
