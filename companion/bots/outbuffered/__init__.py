@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
+from companion.bots.base import Bot, Choice, Verdict, expected_reply, reasons_of, second_best
 from companion.bots.outbuffered.other_player import Expected, OtherPlayer
 from companion.bots.outbuffered.turns import (
     BUFFERS,
@@ -132,7 +132,7 @@ class OutbufferedBot(Bot):
         is_turned = self._me != NORTH and self._options.directions == "seat"
         theirs = joined(", ", _GAME.commands(buffer_text(game.columns[column], is_turned)))
         end, _ = game.ends[game.table[row, column]]
-        reply, after = expected([theirs], float(answer[column])), ""
+        reply, after = expected_reply([theirs], float(answer[column])), ""
         if reply and end not in VALUE_OF:
             squares = [
                 Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)
@@ -148,7 +148,7 @@ class OutbufferedBot(Bot):
         words = (
             joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
         )
-        less = next_best([words], float(gains[row] - others[second]) / 2)
+        less = second_best([words], float(gains[row] - others[second]) / 2)
         return reasons_of(reason, reply, after, less)
 
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
