@@ -252,7 +252,7 @@ class _Search:
             rows.append(
                 [(1 - trust) * self.table[row, column] + plain for column in range(len(theirs))]
             )
-        return solve(rows, _ROUNDS)
+        return solve(rows, _ROUNDS, in_turn=False)
 
     def _answer(self, side: int, mix: Mix) -> Codes:
         """Return the best plan that is found against a mixture, robot by robot, from the best plan

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from operator import mul
 
 
-def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], list[float]]:
+def solve(
+    payoff: Sequence[Sequence[float]], rounds: int, *, in_turn: bool = True
+) -> tuple[list[float], list[float]]:
     """Return both sides' mixed strategies for a matrix, of which rows want much and columns little.
+
+    :param in_turn: columns answer the rows' newest mix, which converges faster. Else both answer at once
 
     >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
     >>> round(mine[0], 1), round(theirs[0], 1)
@@ -21,10 +25,11 @@ def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], 
     totals, column_totals = [0.0] * len(payoff), [0.0] * len(columns)
     mine, theirs = shares_of(regrets), shares_of(column_regrets)
     for number in range(1, rounds + 1):
-        # rows answer the columns' mix, then columns answer the new mix of rows
+        before = mine
         gains = [sum(map(mul, row, theirs)) for row in payoff]
         mine = _next_mix(regrets, gains, mine)
-        column_gains = [-sum(map(mul, column, mine)) for column in columns]
+        answered = mine if in_turn else before
+        column_gains = [-sum(map(mul, column, answered)) for column in columns]
         theirs = _next_mix(column_regrets, column_gains, theirs)
         # later rounds weigh more in the average
         for index, share in enumerate(mine):
