@@ -182,10 +182,13 @@ def limit_process(pid: int, memory_bytes: int) -> None:
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid)))
-    # A session of its own may be a group of its own, outside of which niceness is nothing.
-    for name, value in (("autogroup", NICENESS), ("oom_score_adj", _OOM_SCORE)):
-        with contextlib.suppress(OSError):
-            Path(f"/proc/{pid}/{name}").write_text(str(value))
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text(str(_OOM_SCORE))
+    # The kernel groups processes by session, and niceness counts within a group alone. Only the
+    # leader of a session lowers its group: the engine may also be run in somebody's terminal.
+    with contextlib.suppress(OSError):
+        if os.getsid(pid) == pid:
+            Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
     _set_limit(pid, resource.RLIMIT_DATA, memory_bytes)
     _set_limit(pid, resource.RLIMIT_NPROC, MAX_TASKS)
 
