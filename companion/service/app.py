@@ -35,13 +35,11 @@ from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
-from companion.service.game_log import GameLog
-from companion.service.health import ServiceHealth
+from companion.service.health import GameLog, ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.phone_door import PhoneDoor
-from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
-from companion.service.systemd import Manager
+from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices

@@ -21,11 +21,11 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
-from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import (
     board_camera,
+    games_from_outside,
     journal_finding,
     pads,
     profile,
@@ -281,3 +281,41 @@ class ServiceHealth(Closeable):
                 seconds=f"{age_s:.0f}",
             )
             yield Finding("service", Grade.FAIL, text)
+
+
+class GameLog:
+    """Logs when games begin and end: which game it was and how many turns, no name and no order."""
+
+    def __init__(self, table: Table, tally: RefusalCounter) -> None:
+        self._table = table
+        self._tally = tally
+        self._number, self._name = 0, ""
+        self._is_listening = False
+
+    def listen(self) -> None:
+        """Begin, with a game that is on already."""
+        self._table.connect(on_game=self._hear)
+        self._is_listening = True
+
+    def _hear(self, number: int, turns: int) -> None:
+        """Log that a game has ended, begun, or goes on after a restart."""
+        if self._number:
+            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
+            log.info("Game %d is over", self._number, extra=fields)
+            self.refusals()
+        self._number, self._name = number, self._table.view().game or ""
+        if number and self._is_listening:
+            fields = log_fields("game_begun", game=number, name=self._name)
+            log.info("Game %d has begun", number, extra=fields)
+        elif number:
+            fields = log_fields("game_resumed", game=number, name=self._name)
+            log.info("Game %d goes on", number, extra=fields)
+
+    def refusals(self) -> None:
+        """Log how many requests were refused since the last time, if any were."""
+        if news := self._tally.news():
+            log.info(
+                "Requests were refused: %d",
+                sum(news.values()),
+                extra=log_fields("refusals", **news),
+            )
