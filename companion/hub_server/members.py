@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.hub.commands import HubCommand
 from companion.hub_server.desired_state import DesiredState
@@ -123,14 +123,14 @@ class Members:
 
     def use_delay(self, delay_s: float) -> None:
         """Show spectators everything so much later."""
-        self._folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
+        self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 
     def _alter(self, number: int, **changes: object) -> bool:
-        was = self._folder.alter(number, lambda table: msgspec.structs.replace(table, **changes))
+        was = self._folder.alter(number, lambda table: replace(table, **changes))
         if was is None:
             return False
-        self._room.put(_in_room(msgspec.structs.replace(was, **changes)))
+        self._room.put(_in_room(replace(was, **changes)))
         if "shut" in changes:
             self.keep_rights()
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Set
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
@@ -93,18 +93,14 @@ class PlayerCards:
         Raises `Malformed`, `Illegal`.
         """
         with self._ledger.lock:
-            person = msgspec.structs.replace(
-                self.known(number), name=player_name(name), is_shown=is_shown
-            )
+            person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._keep(person)
         return person
 
     def forget(self, number: int) -> None:
         """Forget a name for good: results stay with the number, the card opens nothing any more."""
         with self._ledger.lock:
-            self._keep(
-                msgspec.structs.replace(self.known(number), name="", code="", is_shown=False)
-            )
+            self._keep(replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
         """Take the card that somebody shows at a table.

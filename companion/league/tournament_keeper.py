@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import packed, say
@@ -128,7 +129,7 @@ class TournamentKeeper:
             line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
             if place is not None:
                 ends = {"before": _end(before, place), "after": _end(after, place)}
-                line = msgspec.structs.replace(line, **ends)
+                line = replace(line, **ends)
             self._keep(after, line)
         return after
 
@@ -216,11 +217,11 @@ class TournamentKeeper:
                 fresh, place = director.report(tournament, report)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()
-                changes.log.append(msgspec.structs.replace(line, what="refused", after=why))
+                changes.log.append(replace(line, what="refused", after=why))
                 continue
             tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
             verdict = str(director.board_at(fresh, place).verdict)
-            changes.log.append(msgspec.structs.replace(line, place=place, after=verdict))
+            changes.log.append(replace(line, place=place, after=verdict))
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
         """Return the tables without an open board. `but` counts as it is now."""

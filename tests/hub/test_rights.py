@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import nkeys
 import pytest
