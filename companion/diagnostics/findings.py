@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """How serious a finding is. Only `FAIL` keeps the companion from running; `WARN` wants to be seen to soon."""
+    """How serious a finding is. Only `FAIL` keeps the companion from running. `WARN` wants to be seen to soon."""
 
     OK = "ok"
     NOTE = "note"
@@ -21,7 +21,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `text` says what was seen and what to do."""
+    """One thing that was looked at. `text` says what was seen and what to do."""
 
     topic: str
     grade: Grade
@@ -71,7 +71,7 @@ class Health:
 
 
 class RefusalCounter:
-    """Counts what was refused, by kind and without its words; from any thread."""
+    """Counts what was refused, by kind and without its words. From any thread."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

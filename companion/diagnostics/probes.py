@@ -16,7 +16,7 @@ from pathlib import Path
 from companion.core.network import output_of
 
 COMMAND_S = 2.0
-"""So long a command may take to answer."""
+"""Timeout in seconds for a command to answer."""
 _KMSG_BYTES = 1 << 20
 _TROUBLE_LINE = re.compile(
     r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"

@@ -70,14 +70,12 @@ log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
 WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
-"""How often a game that is on is looked at though nothing has woken us.
-
-How often each table says that it is there. A table that has said nothing for so long is gone.
-"""
+"""Intervals in seconds at which a game that is on is looked at though nothing has woken us, and at which each table
+says that it is there. Seconds of silence after which a table is gone."""
 CLAIM_S = 10.0
 """Seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
-"""The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+"""Number of games among which the last one at two tables is looked for: it may have something to tell still."""
 CLONED = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub leave”, and join "
     "again."

@@ -47,21 +47,21 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
-"""After a line that broke: so soon it is tried anew, and at most so long later."""
+"""Least and most seconds after which a line that broke is tried anew."""
 WAITS_S = 5.0
 """Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
-"""A hub that keeps nothing is asked so often whether it does again."""
+"""Interval in seconds at which a hub that keeps nothing is asked whether it does again."""
 GOODBYE_S = 0.5
-"""At the end: so long what is on its way may take."""
+"""Timeout in seconds for what is on its way at the end."""
 ASK_AGAIN_S = 60.0
 LOOK_S, LET_PASS_S = 0.03, 0.02
-"""How often the line looks whether there is news: an input wakes nobody up, because what the table has to do after it
-comes first. So long the line keeps out of its way even then."""
+"""Interval in seconds at which the line looks whether there is news, and the pause that it makes even then. An input
+wakes nobody up, because what the table has to do after it comes first."""
 IDLE_S = 10.0
-"""After so long without news the line sleeps until it is woken up: a table at rest costs nothing."""
+"""Seconds without news after which the line sleeps until it is woken up: a table at rest costs nothing."""
 PULSE_S = 10.0
-"""How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
+"""Interval in seconds at which a table says how it is where nothing changes: a hub that hears nothing calls it lost."""
 _FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
 )
@@ -300,7 +300,7 @@ class HubLine:
         self._command(message.data)
 
     async def _rest(self, seconds: float, until_news: bool = False) -> None:
-        """Wait so long, or until there is news."""
+        """Wait some seconds, or until there is news."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + seconds
         while (
@@ -313,7 +313,7 @@ class HubLine:
                 await asyncio.sleep(min(LOOK_S, left_s))
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleep so long, or until somebody says that there is news, which may have come just before."""
+        """Sleep some seconds, or until somebody says that there is news, which may have come just before."""
         self._woken.clear()
         self._is_asleep = True
         with contextlib.suppress(TimeoutError):

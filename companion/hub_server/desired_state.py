@@ -25,7 +25,7 @@ from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
 AGAIN_S = 1.0
-"""A table that does not follow what is wanted of it is told so often."""
+"""Interval in seconds at which a table is told what is wanted of it until it follows."""
 
 
 class DesiredState:

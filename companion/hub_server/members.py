@@ -122,7 +122,7 @@ class Members:
         return True
 
     def use_delay(self, delay_s: float) -> None:
-        """Show spectators everything so much later."""
+        """Show spectators everything later by these seconds."""
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 

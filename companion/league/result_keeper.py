@@ -20,12 +20,12 @@ from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 KEEP_S = 2.0
-"""How far the records of tables were followed is kept so often.
+"""Interval in seconds at which it is kept how far the records of tables were followed.
 
 What came later is followed once more.
 """
 LOOKED_AT = 500
-"""Of so many results it is known at the start about which ones two tables do not agree."""
+"""Number of the last results among which those are found at the start about which two tables do not agree."""
 
 
 class ResultKeeper:

@@ -63,7 +63,7 @@ def quarter_words(quarters: int) -> str:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return everybody after so many rounds (None: all), the first first.
+    """Return everybody after a number of rounds (None: all), the first first.
 
     Who is level in all has the same place.
     """

@@ -27,7 +27,7 @@ from companion.table.table_view import TableView
 log = logging.getLogger(__name__)
 
 COMMAND_S = 1.0
-"""At most so often a message may stop the clock or let it go on: each is written into the journal."""
+"""Least seconds between two messages that stop the clock or let it go on: each is written into the journal."""
 MAX_SIGNALS = 64
 LOOK_S = 0.5
 """How often the connection is looked at while nothing happens at the table."""

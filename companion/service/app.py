@@ -74,7 +74,7 @@ class Simulation:
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
+    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may be called twice.
 
     With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
     given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
@@ -446,7 +446,7 @@ class Companion(Closeable):
         return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:

@@ -52,7 +52,7 @@ PULSE_S = 2.0
 LOOK_S = 60.0
 """How often the machine is looked at."""
 FRESH_S = 5.0
-"""So long what the doctor has found is told again: a page that is loaded over and over runs no commands."""
+"""Seconds for which what the doctor has found is told again: a page that is loaded over and over runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
@@ -62,7 +62,7 @@ _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
 class Examined(Protocol):
-    """The parts of a service that its health is made of; what it does not have is None."""
+    """The parts of a service that its health is made of. What it does not have is None."""
 
     clock: Clock
     settings: Settings
@@ -83,11 +83,11 @@ class Examined(Protocol):
         """Return the simulated table and fingers, if table and pins are simulated."""
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
 
 
 class ServiceHealth(Closeable):
-    """What the service knows of its own health; a context manager, `close` may be called twice.
+    """What the service knows of its own health. A context manager, `close` may be called twice.
 
     With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
     may be called from any thread, and none waits for the table's.

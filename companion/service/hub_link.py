@@ -29,7 +29,7 @@ FILE = "hub.json"
 
 
 class HubLink(Closeable):
-    """Joins a hub and leaves it while the service runs; `close` may be called twice."""
+    """Joins a hub and leaves it while the service runs. `close` may be called twice."""
 
     def __init__(
         self,

@@ -55,7 +55,7 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as this process sees it through its environment; outside of it every method does nothing."""
+    """systemd, as this process sees it through its environment. Outside of it every method does nothing."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
@@ -122,7 +122,7 @@ class Attended(Protocol):
 
 
 class ManagerNotifier(Closeable):
-    """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
+    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be called twice.
 
     The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
     it, systemd ends the process and starts it again, and the game goes on from the journal.
