@@ -29,7 +29,7 @@ class Finding:
 
 
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
-"""What `companion doctor` ends with; 2 is wrong usage, as everywhere."""
+"""What `companion doctor` ends with. 2 is wrong usage, as everywhere."""
 
 
 def worst(findings: Iterable[Finding]) -> Grade:

@@ -1,4 +1,4 @@
-"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands; None or empty where it does not tell.
+"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty where it does not tell.
 
 Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run commands. Nothing here
 judges: see `machine` and `network`.

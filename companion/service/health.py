@@ -1,4 +1,4 @@
-"""The running service's health: a pulse hears the journal and looks at the machine; and what it all comes to."""
+"""The running service's health: a pulse hears the journal and looks at the machine. And what it all comes to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table's place at a hub: nothing at all until it has joined one; what sends is imported and begun only then."""
+"""The table's place at a hub: nothing at all until it has joined one. What sends is imported and begun only then."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ POWER_FILE = "poweroff"
 """What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
 WORDLESS = "Runs; how the game stands cannot be said: see the log"
 LAMP_FILE = "lamp"
-"""The word for the system lamp, in the service's folder under `/run`; it is written anew at every look."""
+"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every look."""
 
 
 class Word(StrEnum):
