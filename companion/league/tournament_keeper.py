@@ -13,7 +13,7 @@ from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.ladders import Ladders
-from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger, LogLine
+from companion.league.league_file import Changes, KeptResult, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
 from companion.league.results import GameResult
 from companion.league.tournament import System, Tournament
@@ -29,7 +29,6 @@ class TournamentKeeper:
     def __init__(
         self,
         ledger: Ledger,
-        kept: KeptLeague,
         cards: PlayerCards,
         ladders: Ladders,
         free_tables: Callable[[], Sequence[str]],
@@ -38,7 +37,7 @@ class TournamentKeeper:
         self._cards = cards
         self._ladders = ladders
         self._free_tables = free_tables
-        self._tournaments = {tournament.id: tournament for tournament in kept.tournaments}
+        self._tournaments = {tournament.id: tournament for tournament in ledger.store.tournaments()}
 
     def all(self) -> tuple[Tournament, ...]:
         """Return all tournaments, the newest first."""
