@@ -19,6 +19,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import CLONED, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
+from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, words
 from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
@@ -72,7 +73,7 @@ class HubAdapter(Closeable):
             command=self.command,
             connected=self.connected,
         )
-        table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
+        table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
     def start(self) -> None:
         """Begin to send. A table that was closed stays closed until the hub says otherwise."""

@@ -43,6 +43,7 @@ from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
@@ -275,7 +276,12 @@ class Companion(Closeable):
                 check.end()
 
         self.table.connect(
-            on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check
+            TableListener(
+                on_signal=panel.signal,
+                on_lamps=panel.show,
+                on_alarms=panel.alarms,
+                on_game=end_check,
+            )
         )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
@@ -301,7 +307,7 @@ class Companion(Closeable):
                 world.use(kit)
                 world.set_up(self.table.view().board.layout)
 
-        self.table.connect(on_kit=lay_out)
+        self.table.connect(TableListener(on_kit=lay_out))
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)

@@ -35,6 +35,7 @@ from companion.service.device_findings import (
 )
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
+from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
     from companion.core.clock import Clock
@@ -294,7 +295,7 @@ class GameLog:
 
     def listen(self) -> None:
         """Begin, with a game that is on already."""
-        self._table.connect(on_game=self._hear)
+        self._table.connect(TableListener(on_game=self._hear))
         self._is_listening = True
 
     def _hear(self, number: int, turns: int) -> None:

@@ -22,6 +22,7 @@ from companion.core.errors import SystemTrouble, trace_of
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
+from companion.table.listeners import TableListener
 from hardware.power import PowerActions, PowerKey
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class ManagerNotifier(Closeable):
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:
-            companion.table.connect(on_lamps=self._lamps)
+            companion.table.connect(TableListener(on_lamps=self._lamps))
             until_answered(companion.settings.web, companion.server.port)
             manager.tell(READY="1", **self._look())
             self._thread.start()
