@@ -100,11 +100,6 @@ class MqttAdapter(Closeable):
         if not self._threads:
             self._look()
 
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything. Return whether it has."""
-        line = self.line
-        return line is None or line.settle(timeout_s)
-
     def close(self) -> None:
         """Say good-bye to the broker, and end the threads."""
         self._hang_up()

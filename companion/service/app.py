@@ -216,9 +216,7 @@ class Companion(Closeable):
         """Open what asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
-        self.games = GameLog(self.table, health.tally)
-        self.games.listen()
-        self._stack.callback(self.games.refusals)
+        self._stack.callback(GameLog(self.table, health.tally).refusals)
 
     @property
     def watcher(self) -> Watcher | None:

@@ -292,10 +292,7 @@ class GameLog:
         self._tally = tally
         self._number, self._name = 0, ""
         self._is_listening = False
-
-    def listen(self) -> None:
-        """Begin, with a game that is on already."""
-        self._table.connect(TableListener(on_game=self._hear))
+        table.connect(TableListener(on_game=self._hear))  # of a game that is on already at once
         self._is_listening = True
 
     def _hear(self, number: int, turns: int) -> None:
