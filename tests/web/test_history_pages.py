@@ -258,7 +258,7 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_game_is_a_moving_picture(place: Place, name: str) -> None:
-    browser = brought(place, name, turns=12)
+    browser = brought(place, name, turns=4)
     answer = browser.get("/history/1.webp")
     assert answer.mimetype == "image/webp"
     with Image.open(io.BytesIO(answer.data)) as picture:
