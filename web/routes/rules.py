@@ -73,7 +73,7 @@ class RulesPages:
             goal=goal,
             rules=rules,
             waits=view.sign.text,
-            coach=table.coaching.of(seat).about if self._page_context.features.coach else (),
+            coach=table.coaching.about(seat) if self._page_context.features.coach else (),
             coached=view.seats[seat].coached,
             machine=view.seats[seat.other].name,
         )

@@ -125,10 +125,10 @@ def _show_step(
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
-    told = _send(
+    after = _send(
         with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage)
     )
-    return _after_step(told, record, fold)
+    return _after_step(after, record, fold)
 
 
 def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Advance:
