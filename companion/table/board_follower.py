@@ -17,7 +17,7 @@ from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore

@@ -1,4 +1,4 @@
-"""The fold of a journal: `advance(session, record)` is the next session, and the cues that announce it.
+"""The fold of a journal: the next session after a record, and the cues that announce it.
 
 Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
 session, so that a restart ends in the same place by folding the same records. Times come with the records.
@@ -48,7 +48,6 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.fold import advance_remote
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
@@ -68,18 +67,11 @@ from companion.table.session import (
 from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
-def advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record, and the cues that announce it.
+def fold(session: Session, record: AnyRecord) -> Advance:
+    """Return the session after a record, where both seats are played at this table, and the cues that announce it.
 
     Raises a `CompanionError` and changes nothing.
     """
-    if session.remote is not None:
-        return advance_remote(session, session.remote, record, _advance)
-    return _advance(session, record)
-
-
-def _advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the same where both seats are played at this table."""
     return _FOLDS[type(record)](session, record)
 
 

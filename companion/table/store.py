@@ -23,7 +23,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
