@@ -332,7 +332,7 @@ class PairLine:
         while self._wishes:
             self._wishes.pop().answer.cancel()
         self._table.remote.when_again(None)
-        self._table.remote.line_is("")
+        self._table.notice("remote", "")
 
     async def _wakes(self, message: Msg) -> None:
         self._heard_s = self._clock.monotonic_s()
@@ -462,7 +462,7 @@ class PairLine:
         sentence = self._trouble(lost)
         if sentence != self._told:
             self._told = sentence
-            self._table.remote.line_is(sentence)
+            self._table.notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
         progress = self._table.remote.progress

@@ -250,6 +250,11 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
+def test_a_replay_is_made_once(room: Room) -> None:
+    room.play()
+    assert room.past.replay(1) is room.past.replay(1)
+
+
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,13 @@ def test_whatever_is_wrong_changes_nothing(
     assert ask(engine, {"state": True}) == before
 
 
+def test_an_action_against_the_rules_is_not_legal() -> None:
+    engine = Engine(game_named("scouts"))
+    ask(engine, {"new": {}})
+    assert ask(engine, {"is_legal": {"south": "@a1"}}) == {"is_legal": True}
+    assert ask(engine, {"is_legal": {"south": "a1-a2"}}) == {"is_legal": False}
+
+
 def test_nothing_before_new() -> None:
     assert ask(Engine(game_named("outbuffered")), {"state": True})["error"]["reason"] == "no_game"
 

@@ -205,6 +205,20 @@ def test_no_two_cards_look_alike_in_a_fan_or_whole() -> None:
 
 
 @needs_poppler
+def test_the_big_10_is_not_much_lower_than_the_other_values() -> None:
+    deck = deck_of(KIT)
+    cards, front, _ = next(card_pages(KIT, *printed("a4")))
+    heights = {}
+    for card, cell in zip(cards, cells_mm(deck, "a4"), strict=True):
+        left = slice(round((deck.inset_mm + deck.marker_mm) * 10) + 5, round(deck.width_mm * 5) - 5)
+        big = upright(front, deck, cell)[
+            round((deck.inset_mm + deck.marker_mm) * 10) + 5 : round(deck.height_mm * 5) - 15, left
+        ]
+        heights[card.value] = np.flatnonzero((big < 128).any(axis=1)).size / 10
+    assert heights["10"] > 0.6 * heights["9"] > 9, "mm"
+
+
+@needs_poppler
 def test_cards_are_black_on_white_whatever_the_suit() -> None:
     run = subprocess.run(
         ["pdftoppm", "-r", "60", "-f", "11", "-l", "27", "-"],

@@ -354,6 +354,25 @@ def test_every_page_announces_a_chosen_chance(place: Place) -> None:
     assert words in south.get("/api/history").get_json()["games"][1]["chosen"]
 
 
+def test_it_is_announced_on_covers_pads_and_the_workbench(place: Place) -> None:
+    phone = place.browser()
+    phone.post("/pass", data={"south": "Ann", "north": "Bob"})
+    begin(place, "binmat", options=FULL, seed=3)
+    words = "The chance of this game was chosen by the owner."
+    assert words in page_of(phone, "/pass")
+    place.table.play_by(Seat.SOUTH, "pad")
+    app = place.app
+    house = app.extensions.get("house", None)
+    view = place.table.view()
+    with app.test_request_context():
+        for name in ("_at_pad.html", "_workbench.html"):
+            pads = dict.fromkeys(SEATS)
+            shown = app.jinja_env.get_template(name).render(
+                view=view, viewer=Seat.SOUTH, pads=pads, tip="", house=house
+            )
+            assert words in shown, name
+
+
 def test_where_nothing_is_drawn_no_page_speaks_of_chance(place: Place) -> None:
     south, north, _ = both_sit(place)
     begin(place, "scouts", seed=5)

@@ -278,6 +278,13 @@ def test_a_turn_is_given_back_once(played: Played) -> None:
     assert (left(played), played.cues) == (109, ["key_refused"])
 
 
+def test_nobody_takes_back_what_the_clock_did(played: Played) -> None:
+    begin(played)
+    played.wait(5.1)
+    played.press(SOUTH, "back")
+    assert left(played) == 109
+
+
 def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played) -> None:
     begin(played)
     for _ in range(3):

@@ -212,6 +212,14 @@ def test_reflections_are_told_where_they_lie() -> None:
     assert veils[0] == 0
 
 
+def test_flicker_moves_from_picture_to_picture() -> None:
+    table = printed_table(KIT, View(noise=0, flicker=0.3))
+    one, other = table.render_luma().astype(float), table.render_luma().astype(float)
+    assert np.abs(one - other).max() > 20
+    assert table.render_bgr().shape == (720, 1280, 3)
+    assert (table.render_luma() <= printed_table(KIT, View(noise=0)).render_luma()).all()
+
+
 def test_south_is_below_and_a_turned_camera_has_north_below() -> None:
     for turn, order in ((0.0, 1), (180.0, -1)):
         table = printed_table(KIT, View(turn_deg=turn))

@@ -220,10 +220,10 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(
 ) -> None:
     svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
     _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
-    names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"( class="last")?>(\w+)</text>', svg)
-    assert all(0 < float(x) < width and 0 < float(y) < height for x, y, _, _ in names), "inside"
-    beside = sorted((float(y), name) for _, y, last, name in names if not last)
-    below = sorted((float(x), name) for x, _, last, name in names if last)
+    names = re.findall(r'<text( class="last")? x="([\d.]+)" y="([\d.]+)">(\w+)</text>', svg)
+    assert all(0 < float(x) < width and 0 < float(y) < height for _, x, y, _ in names), "inside"
+    beside = sorted((float(y), name) for last, _, y, name in names if not last)
+    below = sorted((float(x), name) for last, x, _, name in names if last)
     assert " ".join(name for _, name in beside) == left
     assert " ".join(name for _, name in below) == bottom
     assert f'data-grid="8 10 100 {quarters}"' in svg

@@ -68,7 +68,7 @@ class Scouts(Game[State, str]):
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
-        """Return an empty board and white places first, unless another start was chosen."""
+        """Return an empty board, on which White places first, unless another start was chosen."""
         return first_state(options)
 
     def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:
@@ -108,8 +108,8 @@ class Scouts(Game[State, str]):
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
-        word = _COMMANDS.get(read(action).kind)
-        return (word,) if word else ()
+        kind = read(action).kind
+        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out the decision of the seat on turn."""

@@ -74,6 +74,21 @@ def test_combat_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_combat_that_bounces_has_no_powers(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "combat", "5& ?+", "4^", "--json")
+    found = json.loads(out)
+    assert (found["bounced"], found["attacker_power"], found["defender_power"]) == (
+        True,
+        None,
+        None,
+    )
+    assert (found["lane_discard"], found["attacker_discard"], found["defender_stack"]) == (
+        ["?+"],
+        ["5&"],
+        ["4^"],
+    )
+
+
 def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str]) -> None:
     stacks = ("@& 5%", "4^ @!")
     _, first, _ = run(capsys, "combat", *stacks)

@@ -54,7 +54,7 @@ def test_a_browser_is_known_by_its_own_cookies(place: Place) -> None:
     assert guard.owner_of({"seat_south": cookie.value}) == "south"
     for name, carried in (("seat_south", True), ("seat_north", False)):
         asked = Request({"HTTP_COOKIE": f"{name}={cookie.value}"})
-        assert bool(guard.carried(asked, Seat(name[5:]))) is carried
+        assert bool(guard.sitting(asked, Seat(name[5:]))) is carried
     host.post("/host", data={"key": HOST_KEY})
     held = place.cookie(host, "host")
     assert held is not None
