@@ -27,7 +27,7 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 

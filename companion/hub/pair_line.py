@@ -330,7 +330,7 @@ class PairLine:
         while self._wishes:
             self._wishes.pop().answer.cancel()
         self._table.remote.when_again(None)
-        self._table.remote.line_is("")
+        self._table.notice("remote", "")
 
     async def _on_news(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
@@ -460,7 +460,7 @@ class PairLine:
         sentence = self._trouble(lost)
         if sentence != self._shown_trouble:
             self._shown_trouble = sentence
-            self._table.remote.line_is(sentence)
+            self._table.notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
         progress = self._table.remote.progress

@@ -50,7 +50,7 @@ from companion.table.records import (
     ShowCard,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
 
 BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
