@@ -17,7 +17,6 @@ from companion.bots.bot_engine import MAX_LINE, BotEngine, serve_lines
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
-from companion.games.engine import Engine
 
 OPENING = {
     "to_act": ["north", "south"],
@@ -222,13 +221,3 @@ def test_its_process_is_small_and_modest() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert int(done.stdout) < 45_000
-
-
-def test_views_are_enough() -> None:
-    """What `companion engine`'s view gives is all that an opponent is told."""
-    rules = Engine(game_named("outbuffered"))
-    rules.answer(b'{"new": {}}')
-    view = json.loads(rules.answer(b'{"view": "north"}'))["view"]
-    engine = BotEngine("outbuffered", 3, 1)
-    ask(engine, {"new": {"seat": "north"}})
-    assert "action" in ask(engine, {"choose": {"view": view}})

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
@@ -16,11 +16,11 @@ from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 OPEN_S = 30.0
-"""How long a pad's seat is open to a phone."""
+"""Time in seconds for which a pad's seat is open to a phone."""
 
 
 class Seating:
-    """The seats of one table; every method but `nonce` is called by somebody who holds the table."""
+    """Changes who sits where. Every method but `nonce` is called by somebody who holds the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -38,9 +38,7 @@ class Seating:
         for seat, sitting in sittings.items():
             self.require(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games")
-            )
+            raise wrong_phase(say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
         takes = [
