@@ -68,6 +68,8 @@ def test_seats_are_swapped_and_the_table_is_turned(tmp_path: Path) -> None:
         place.host.post("/host/first/seats", data={"turn": "table"})
         assert (place.table.settings.tip_south, place.table.settings.upright) == ("right", True)
         assert "Left of the screen: Pointed" in page_of(place.host, "/host/first/4")
+        home = page_of(place.browser(), "/?screen")
+        assert home.index('href="/n"') < home.index('href="/s"'), "North sits at the left"
         place.host.post("/host/first/seats", data={"turn": "sides"})
         assert place.table.settings.tip_south == "left"
 
