@@ -51,7 +51,7 @@ class HubTour:
     """The pages of a hub over a room without a network, led from state to state."""
 
     def __init__(self, room: Room, league: League, clock: FakeClock, server: Server) -> None:
-        self._room, self._league, self._clock = room, league, clock
+        self.room, self.league, self._clock = room, league, clock
         self.server = server
         self.client = Client(f"http://127.0.0.1:{server.port}")
         self._player = Client(self.client.url)
@@ -68,7 +68,7 @@ class HubTour:
         _become_host(self.client, HUB_KEY)
         yield Stop("hub-empty-host", "/host")
         yield Stop("hub-empty-people", "/host/people")
-        fill(self._room, self._clock)
+        fill(self.room, self._clock)
         yield Stop("hub-screen", "/")
         yield Stop("hub-watch", "/watch", is_guest=True)
         for number, what in WATCHED.items():
@@ -84,12 +84,12 @@ class HubTour:
         _send(self._player, "/card/make", name="Mara", shown="on")
         yield Stop("hub-card-new", "/card", client=self._player)
         for name in NAMES[1:9]:
-            self._league.cards.make(name)
+            self.league.cards.make(name)
         rng = Random(5)
         for number in range(40):
             south, north = rng.sample(range(1, 10), 2)
             keep_result(
-                self._league,
+                self.league,
                 south,
                 north,
                 rng.choice((*SEATS, None)),
@@ -100,7 +100,7 @@ class HubTour:
         yield Stop("hub-people", "/host/people")
 
     def _tournament(self) -> Iterator[Stop]:
-        cups = self._league.tournaments
+        cups = self.league.tournaments
         wish = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
         _send(self.client, "/host/tournaments", **wish, rounds="3", minutes="20", team_size="1")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
