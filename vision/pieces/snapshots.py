@@ -244,7 +244,7 @@ def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
     return replace(sheet, line_depth=_typical(lines), line_share=share, has_looked=True)
 
 
-def _typical(depths: Tone) -> Tone:
+def _typical(depths: Tone | Points) -> Tone:
     """Return (12,): the median depth of lines across for the parts above and below, of those along
     for left and right.
 
