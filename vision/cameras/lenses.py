@@ -1,8 +1,8 @@
 """Lenses by camera: nominal from the model, what the board has taught, and what was measured; kept
 in a file.
 
-The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004}`,
-with `k2` and `fisheye` where the lens needs them, and `"exact": true` for one that was measured.
+The file is JSON, by the camera's identity: `{"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
+"exact": false}`, with `k2` and `fisheye` where the lens needs them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FARTHEST_K1 = 0.14
 _FARTHEST_TOLD = 1.2
 
 
-class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A lens as far as it is known.
 
     `spread` is one standard deviation of the focal length by its own size.
@@ -49,25 +49,27 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     k1: float
     spread: float
     exact: bool = False
-    k2: float = 0.0
-    fisheye: bool = False
-    """Both of lenses that k1 alone does not describe."""
+    k2: float | msgspec.UnsetType = msgspec.UNSET
+    fisheye: bool | msgspec.UnsetType = msgspec.UNSET
+    """Of lenses that k1 alone does not describe; others are kept as they always were."""
 
     @classmethod
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
         """Return a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
-        return cls(focal_ratio, k1, round(spread, 5), exact, k2, lens.is_fisheye)
+        more = k2 or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
+        return cls(focal_ratio, k1, round(spread, 5), exact, *more)
 
     @property
     def lens(self) -> Lens:
         """The lens itself."""
-        return Lens(self.focal_ratio, self.k1, self.k2, self.fisheye)
+        bend = 0.0 if self.k2 is msgspec.UNSET else self.k2
+        return Lens(self.focal_ratio, self.k1, bend, self.fisheye is True)
 
     def is_sane(self) -> bool:
         """Tell whether this can be a lens at all."""
         # No comparison with NaN holds.
-        is_bent_little = abs(self.k1) <= 1 and abs(self.k2) <= 1
+        is_bent_little = abs(self.k1) <= 1 and abs(self.lens.k2) <= 1
         return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 

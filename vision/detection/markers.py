@@ -289,11 +289,16 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
-    low, high = float(means.min()), float(means.max())
-    dark = means < (low + high) / 2
-    inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
-    rim = np.count_nonzero(dark) - inside
-    return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
+    rim, inside = dark_shares(means)
+    return bool(np.ptp(means) > 60 and rim >= 0.9 and 0.1 <= inside <= 0.9)
+
+
+def dark_shares(means: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the shares of dark modules in the rim and inside of a marker, see `modules_in`."""
+    is_dark = means < (means.min() + means.max()) / 2
+    inside = np.count_nonzero(is_dark[1:-1, 1:-1])
+    rim = np.count_nonzero(is_dark) - inside
+    return rim / 24, inside / 25
 
 
 def best_guess(
