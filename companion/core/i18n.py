@@ -295,14 +295,14 @@ def _converted(text: str, conversion: str) -> str:
 
 def _with_article(name: str, language: str) -> str:
     """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
-    usual, other, nouns = lookup(language, ARTICLES).split("|")
+    usual, other, nouns = _pattern(language, ARTICLES).split("|")
     noun = name.partition(" ")[0].lower()
     return (other if re.search(nouns, noun) else usual) + name
 
 
 def _contracted(text: str, language: str) -> str:
     """Return a sentence whose prepositions and articles are one word where the language has it so."""
-    for pair in lookup(language, CONTRACTIONS).split(";"):
+    for pair in _pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
             text = text.replace(f" {long} ", f" {short} ")
@@ -344,7 +344,7 @@ def _translate(text: Said, language: str) -> str:
     parts = {name: _part(part, language, name == COLOUR) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
     n = number if isinstance(number, int) else None
-    pattern = lookup(language, text.pattern, text.many, n)
+    pattern = _pattern(language, text.pattern, text.many, n)
     return _fill(pattern, parts, language)
 
 
@@ -358,20 +358,27 @@ def _part(part: object, language: str, is_colour: bool) -> object:
     if not isinstance(part, str):
         return part
     if is_colour:
-        return lookup(language, str(part))
+        return _pattern(language, str(part))
     if isinstance(part, Verbatim):
         return part
     if name := _names.get().get(part):
         return name
-    return _translate(part, language) if isinstance(part, Said) else lookup(language, part)
+    return _translate(part, language) if isinstance(part, Said) else _pattern(language, part)
 
 
-def lookup(language: str, one: str, many: str = "", n: int | None = None) -> str:
+def _pattern(language: str, one: str, many: str = "", n: int | None = None) -> str:
+    if language == "en":
+        return many if many and n != 1 else one
+    return lookup(language, one, many, n)
+
+
+def lookup(language: str, one: str, many: str, n: int | None) -> str:
     """Return the pattern in a language, or the English one where the catalogue has none."""
-    words = None if language == "en" else catalogue_of(language).words.get(one)
+    catalogue = catalogue_of(language)
+    words = catalogue.words.get(one)
     if not words:
         return many if many and n != 1 else one
-    return words[catalogue_of(language).plural(n)] if n is not None and len(words) > 1 else words[0]
+    return words[catalogue.plural(n)] if n is not None and len(words) > 1 else words[0]
 
 
 @dataclass(frozen=True)
@@ -420,7 +427,7 @@ def decimal_mark(language: str | None = None) -> str:
     >>> decimal_mark("en"), decimal_mark("es")
     ('.', ',')
     """
-    return lookup(language or spoken(), DECIMAL)[1]
+    return _pattern(language or spoken(), DECIMAL)[1]
 
 
 def long_date(at: datetime, language: str) -> str:
