@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 else:
     Language = Literal[("auto", *LANGUAGES)]
 Pin = Annotated[int, Meta(ge=0, le=27)]
+WiredPin = Pin | Literal[""]
+"""BCM number of a pin; empty: it is not wired."""
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 """Hours and minutes on the machine's clock, `08:30`; empty: none."""
 
@@ -41,18 +43,18 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
     """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is not wired."""
 
-    up: Pin | Literal[""] = ""
-    down: Pin | Literal[""] = ""
-    left: Pin | Literal[""] = ""
-    right: Pin | Literal[""] = ""
-    a: Pin | Literal[""] = ""
-    b: Pin | Literal[""] = ""
-    back: Pin | Literal[""] = ""
-    ready: Pin | Literal[""] = ""
-    lamp_1: Pin | Literal[""] = ""
-    lamp_2: Pin | Literal[""] = ""
-    lamp_3: Pin | Literal[""] = ""
-    lamp_turn: Pin | Literal[""] = ""
+    up: WiredPin = ""
+    down: WiredPin = ""
+    left: WiredPin = ""
+    right: WiredPin = ""
+    a: WiredPin = ""
+    b: WiredPin = ""
+    back: WiredPin = ""
+    ready: WiredPin = ""
+    lamp_1: WiredPin = ""
+    lamp_2: WiredPin = ""
+    lamp_3: WiredPin = ""
+    lamp_turn: WiredPin = ""
     lamps_active_low: tuple[str, ...] = ()
     """Lamps that are wired between 3V3 and the pin."""
 
@@ -70,13 +72,13 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Pins of South's pad. A table of its own replaces all of them."""
     north: PadPins = NORTH_PINS
     """Pins of North's pad."""
-    buzzer: Pin | Literal[""] = 18
+    buzzer: WiredPin = 18
     """Pin of the buzzer."""
-    table_button: Pin | Literal[""] = 3
+    table_button: WiredPin = 3
     """Pin of the table button. GPIO 3 also wakes a halted machine."""
     switch_off: bool = True
     """Whether the table button, held for five seconds, switches the machine off."""
-    system_lamp: Pin | Literal[""] = 1
+    system_lamp: WiredPin = 1
     """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1 high."""
     system_lamp_active_low: bool = True
     """Whether the system lamp is wired between 3V3 and its pin."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from companion.core.kit import SEATS, Layout
+from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Event, Outcome, Stage
 from companion.games.events import EventKind
 from companion.games.screen import Headline
 
 
 class TurnLog:
-    """What has happened in a turn so far, and how the turn has ended the game. Seats are 0 (South) and 1 (North)."""
+    """What has happened in a turn so far, and how the turn has ended the game.
+
+    A seat is named by itself or by its number: 0 is South, 1 is North.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -24,7 +27,7 @@ class TurnLog:
     def add(
         self,
         kind: EventKind,
-        seat: int | None,
+        seat: Seat | int | None,
         text: str,
         rule: str | None = None,
         *,
@@ -34,8 +37,8 @@ class TurnLog:
         edge: tuple[int, int] | None = None,
     ) -> None:
         """Add an event of a seat (None: of nobody). `at` and `to` are squares or their names."""
+        actor = SEATS[seat] if isinstance(seat, int) else seat
         origin, target = (None if square is None else str(square) for square in (at, to))
-        actor = None if seat is None else SEATS[seat]
         self.events.append(Event(kind, text, actor, origin, target, edge, why, rule))
 
     @property
@@ -49,8 +52,8 @@ class TurnLog:
         self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
         self._staged, self.headlines = len(self.events), []
 
-    def end(self, winner: int | None, reason: str, rule: str) -> None:
+    def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
         """End the game. Without a winner it is a draw."""
-        winners = () if winner is None else (SEATS[winner],)
-        self.outcome = Outcome(frozenset(winners), reason)
+        seat = SEATS[winner] if isinstance(winner, int) else winner
+        self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
         self.events.append(self.outcome.event(rule))

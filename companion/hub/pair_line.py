@@ -160,19 +160,13 @@ class PairLine:
 
         One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
         """
-        number, begun = self._journal.next_number(), self.interrupted
+        number, id_, begun = self._journal.next_number(), "", self.interrupted
         if begun is not None:
-            game, options, seat, number = (
-                begun.game,
-                dict(begun.options),
-                begun.seat.other,
-                begun.number,
-            )
+            game, options, seat = begun.game, dict(begun.options), begun.seat.other
+            number, id_ = begun.number, begun.id
         require_playable(game, options)
         mark = kit_mark(game, options)
-        wish = PairOffer(
-            game, options, seat, __version__, mark, number, name, begun.id if begun else ""
-        )
+        wish = PairOffer(game, options, seat, __version__, mark, number, name, id_)
         self.code = self._ask(wish).code
         self._table.redraw()
         return self.code
@@ -185,11 +179,8 @@ class PairLine:
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
         begun = self.interrupted
-        self._ask(
-            PairTake(
-                code, __version__, self._journal.next_number(), name, begun.id if begun else ""
-            )
-        )
+        number = self._journal.next_number()
+        self._ask(PairTake(code, __version__, number, name, begun.id if begun else ""))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
 
@@ -226,11 +217,8 @@ class PairLine:
     def pause_s(self) -> float:
         """Return how long the line may sleep with nothing to wake it."""
         progress = self._table.remote.progress
-        return (
-            LOOK_S
-            if self._pair is not None and progress is not None and not progress.is_over
-            else NEAR_S
-        )
+        is_on = self._pair is not None and progress is not None and not progress.is_over
+        return LOOK_S if is_on else NEAR_S
 
     def connected(self) -> None:
         """Note that the line is there, perhaps again."""
@@ -245,12 +233,8 @@ class PairLine:
         self._claim_s = self._clock.monotonic_s() + CLAIM_S
         try:
             answer = await self._request(client, SessionClaim(self._session))
-        except (
-            Illegal,
-            NatsTimeout,
-            NoRespondersError,
-        ):  # a hub that knows no claims, or is just being started
-            return
+        except (Illegal, NatsTimeout, NoRespondersError):
+            return  # a hub that knows no claims, or is just being started
         self.is_shared = answer.session == "shared"
         if answer.session == "taken":
             raise SessionTaken(CLONED)
@@ -299,40 +283,37 @@ class PairLine:
         Where the line breaks, it is asked again on the next one.
         """
         while self._wishes:
-            asked = self._wishes[0]
-            answer, told, refused = asked.answer, PairAnswer(), None
-            if not answer.cancelled():
+            wish = self._wishes[0]
+            answer, refusal = PairAnswer(), None
+            if not wish.answer.cancelled():
                 try:
-                    told = await self._answer(client, asked)
+                    answer = await self._answer(client, wish)
                 except CompanionError as error:
-                    refused = error
+                    refusal = error
             self._wishes.popleft()
-            if answer.set_running_or_notify_cancel():
-                answer.set_exception(refused) if refused else answer.set_result(told)
+            if not wish.answer.set_running_or_notify_cancel():
+                continue
+            if refusal:
+                wish.answer.set_exception(refusal)
+            else:
+                wish.answer.set_result(answer)
 
     async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
         is_taking = isinstance(asked.wish, PairTake)
-        if (
-            is_taking
-            and asked.is_asked
-            and self._pair is not None
-            and self._pair is not asked.before
-        ):
-            return PairAnswer(
-                self._pair
-            )  # the hub had agreed: only its answer was lost with the line
-        asked.is_asked, asked.before = True, self._pair
-        told = await self._request(client, asked.wish)
-        if is_taking and told.pair is not None:
-            self._begin(told.pair)
-        return told
+        pair = self._pair
+        if is_taking and asked.is_asked and pair is not None and pair is not asked.before:
+            return PairAnswer(pair)  # the hub had agreed: only its answer was lost with the line
+        asked.is_asked, asked.before = True, pair
+        answer = await self._request(client, asked.wish)
+        if is_taking and answer.pair is not None:
+            self._begin(answer.pair)
+        return answer
 
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_again_told = True
+        wish = PairAgain(pair.id, self._journal.next_number(), swaps)
         try:
-            answer = await self._request(
-                client, PairAgain(pair.id, self._journal.next_number(), swaps)
-            )
+            answer = await self._request(client, wish)
         except CompanionError as error:
             self._again = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
@@ -343,9 +324,8 @@ class PairLine:
     def broken(self) -> None:
         """Note that the line is cut."""
         self._claim_s = 0.0
-        self._tell(
-            say("The connection to the other table is lost. The game goes on when it is back.")
-        )
+        lost = say("The connection to the other table is lost. The game goes on when it is back.")
+        self._tell(lost)
 
     def close(self) -> None:
         """Let nobody wait any longer."""
@@ -372,18 +352,14 @@ class PairLine:
 
         Where that cannot be, the other table is told that it was left.
         """
-        seat, fault = pair.seat_of(self._own), ""
-        beginning = RemoteBeginning(
-            pair.id, pair.number, pair.game, pair.options, seat.other, pair.names.get(seat.other, ""),
-            pair.follows,
-        )  # fmt: skip
-        self._past, self._again, self._is_again_told, self._is_again_there = (
-            None,
-            None,
-            False,
-            False,
-        )
-        if self._kept(pair.id) is None:
+        other, fault = pair.seat_of(self._own).other, ""
+        self._past = self._again = None
+        self._is_again_told = self._is_again_there = False
+        if self._progress_of(pair.id) is None:
+            name = pair.names.get(other, "")
+            beginning = RemoteBeginning(
+                pair.id, pair.number, pair.game, pair.options, other, name, pair.follows
+            )
             try:
                 self._table.remote.begin(beginning, self._journal.next_number())
             except JournalError:
@@ -396,7 +372,7 @@ class PairLine:
         self._heard_s = self._clock.monotonic_s()
         self.code = ""
 
-    def _kept(self, game: str) -> RemoteProgress | None:
+    def _progress_of(self, game: str) -> RemoteProgress | None:
         """Return what the journal has of a game at two tables, on the table or among the last ones.
 
         None: nothing.
@@ -423,7 +399,7 @@ class PairLine:
             return progress
         if self._past is None:
             progress = RemoteProgress(pair.id, (encode_message(pair.id, 1, GameLeft()),), 0, True)
-            self._past = self._kept(pair.id) or progress
+            self._past = self._progress_of(pair.id) or progress
         return self._past
 
     async def _send(self, stream: JetStreamContext, pair: Pair, progress: RemoteProgress) -> None:
@@ -444,10 +420,8 @@ class PairLine:
 
         A journal that was brought back from a backup has another past.
         """
-        if (
-            await kept_message(stream, message_subject(pair.id, self._own, len(sent) + 1))
-            is not None
-        ):
+        beyond = message_subject(pair.id, self._own, len(sent) + 1)
+        if await kept_message(stream, beyond) is not None:
             self._fault = _OLDER
         # from the newest back: what is there is there without gaps
         for number in range(len(sent), 0, -1):
@@ -465,10 +439,11 @@ class PairLine:
             if progress is None or progress.game != pair.id:
                 return
             number = progress.heard + 1
-            payload = await kept_message(stream, message_subject(pair.id, other, number))
+            subject = message_subject(pair.id, other, number)
+            payload = await kept_message(stream, subject)
             if payload is None and number <= self._there:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
-                payload = await kept_message(stream, message_subject(pair.id, other, number))
+                payload = await kept_message(stream, subject)
             if payload is None:
                 self._there = number - 1
                 return
@@ -482,28 +457,27 @@ class PairLine:
                 self._fault = _UNFIT
             await self._send(stream, pair, self._progress(pair))
 
-    def _tell(self, trouble: str = "") -> None:
-        """Say what is wrong, as long as a game is on."""
+    def _tell(self, lost: str = "") -> None:
+        """Say at the table what is wrong with the line, or whether another game is wanted. `lost`: it is cut."""
+        sentence = self._trouble(lost)
+        if sentence != self._told:
+            self._told = sentence
+            self._table.remote.line_is(sentence)
+
+    def _trouble(self, lost: str) -> str:
         progress = self._table.remote.progress
-        if (
-            self._pair is None
-            or progress is None
-            or progress.game != self._pair.id
-            or progress.is_over
-        ):
-            trouble = self._fault if self._pair and progress is None else ""
-            if self._pair is not None and progress is not None and progress.game == self._pair.id:
-                trouble = (
-                    REMATCH_HERE
-                    if self._again is not None
-                    else REMATCH_THERE
-                    if self._is_again_there
-                    else trouble
-                )
-        elif self._fault:
-            trouble = self._fault
-        elif not trouble and self._clock.monotonic_s() - self._heard_s >= GONE_S:
-            trouble = say("The other table is silent. The game goes on when it is back.")
-        if trouble != self._told:
-            self._told = trouble
-            self._table.remote.line_is(trouble)
+        if self._pair is None:
+            return ""
+        if progress is None:
+            return self._fault
+        if progress.game != self._pair.id:
+            return ""
+        if progress.is_over:
+            if self._again is not None:
+                return REMATCH_HERE
+            return REMATCH_THERE if self._is_again_there else ""
+        if self._fault or lost:
+            return self._fault or lost
+        if self._clock.monotonic_s() - self._heard_s >= GONE_S:
+            return say("The other table is silent. The game goes on when it is back.")
+        return ""

@@ -62,6 +62,9 @@ IDLE_S = 10.0
 """After so long without news the line sleeps until it is woken up: a table at rest costs nothing."""
 PULSE_S = 10.0
 """How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
+_FULL = say(
+    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
+)
 
 
 class KeepsNothing(CompanionError, RuntimeError):
@@ -186,40 +189,44 @@ class HubLine:
                 closed_cb=is_over,
                 disconnected_cb=is_over,
             )
-            stream = client.jetstream(timeout=ANSWERS_S)
             await client.subscribe(command_subject(own.table), cb=self._heard)
-            await self._pairs.claim(client)
-            # go on behind the last input that the hub has
-            sequence = await self._find_place(stream)
-            self._pairs.connected()
-            self._asks_s = 0.0
-            self._is(True, self.trouble if self._outbox.next() else "")
-            self._told = b""
-            keeps_s = 0.0
-            while not (self._is_closing or lost.is_set()):
-                self._has_news = False
-                await self._pairs.claim(client)
-                await self._tell_state(client)
-                if self._clock.monotonic_s() >= keeps_s:
-                    try:
-                        sequence = await self._send_all(client, stream, sequence)
-                        self._is(True, "")
-                    except KeepsNothing as error:  # calls need the line all the same
-                        if lost.is_set():  # nothing was answered because the line was cut meanwhile
-                            raise ConnectionClosedError from None
-                        self._is(True, error.message)
-                        sequence = await self._find_place(stream)
-                        self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
-                pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
-                await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
-                if self._has_news:
-                    self._news_s = self._clock.monotonic_s()
-                    await self._rest(LET_PASS_S)
-                elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
-                    self._told = b""
+            await self._serve(client, lost)
         finally:
             self._pairs.broken()
             await hang_up(client)
+
+    async def _serve(self, client: Client, lost: asyncio.Event) -> None:
+        """Send whatever there is, and how the table is, until the line is `lost`."""
+        stream = client.jetstream(timeout=ANSWERS_S)
+        await self._pairs.claim(client)
+        # go on behind the last input that the hub has
+        sequence = await self._find_place(stream)
+        self._pairs.connected()
+        self._asks_s = 0.0
+        self._is(True, self.trouble if self._outbox.next() else "")
+        self._told = b""
+        keeps_s = 0.0
+        while not (self._is_closing or lost.is_set()):
+            self._has_news = False
+            await self._pairs.claim(client)
+            await self._tell_state(client)
+            if self._clock.monotonic_s() >= keeps_s:
+                try:
+                    sequence = await self._send_all(client, stream, sequence)
+                    self._is(True, "")
+                except KeepsNothing as error:  # calls need the line all the same
+                    if lost.is_set():  # nothing was answered because the line was cut meanwhile
+                        raise ConnectionClosedError from None
+                    self._is(True, error.message)
+                    sequence = await self._find_place(stream)
+                    self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
+            pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
+            await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
+            if self._has_news:
+                self._news_s = self._clock.monotonic_s()
+                await self._rest(LET_PASS_S)
+            elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
+                self._told = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
         """Send what there is. Return the number of the last message. Raises `KeepsNothing`."""
@@ -238,11 +245,7 @@ class HubLine:
                 await self._look(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(
-                say(
-                    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
-                )
-            ) from None
+            raise KeepsNothing(_FULL) from None
 
     async def _look(self, client: Client) -> None:
         """Ask which game at two tables is ours. A hub that does not know is asked again now and then."""
@@ -281,11 +284,7 @@ class HubLine:
                 record_subject(self._membership.table), encode_public(record), headers=headers
             )
         except (NatsTimeout, NoStreamResponseError):
-            raise KeepsNothing(
-                say(
-                    "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
-                )
-            ) from None
+            raise KeepsNothing(_FULL) from None
         if answer.duplicate:  # nothing was stored: no message of this program has an id
             raise KeepsNothing(say("The hub did not keep a message: trying again."))
         self._is(True, "")

@@ -95,12 +95,12 @@ class DesiredState:
             return
         self._told_s = now_s
         self._league.tournaments.seat_waiting()
-        contested = [
-            (result.table, result.against.table)
-            for result in self._league.results.contested
-            if result.against
-        ]
-        self._room.contested(dict(contested) | {other: one for one, other in contested})
+        contested: dict[str, str] = {}
+        for result in self._league.results.contested:
+            if result.against:
+                contested[result.table] = result.against.table
+                contested[result.against.table] = result.table
+        self._room.contested(contested)
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
                 self._tell_again(table)
@@ -121,11 +121,9 @@ class DesiredState:
         """Take a table's answer to what it was asked under this number."""
 
         def without(file: HubFile) -> HubFile:
-            settings = {
-                name: request
-                for name, request in file.asked.items()
-                if (name, request.number) != (table, number)
-            }
+            settings = dict(file.asked)
+            if table in settings and settings[table].number == number:
+                del settings[table]
             return msgspec.structs.replace(file, asked=settings)
 
         self._folder.change(without)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -81,10 +80,10 @@ class Members:
 
     def shut_out(self, table: str) -> None:
         """Let a table say nothing any more until the host lets it in again."""
-        member = next((each for each in self._folder.now.tables if each.id == table), None)
-        if member is not None and not member.shut:
-            log.warning("Hub: table %s floods and is shut out", member.number)
-            self._alter(member.number, shut=True)
+        for member in self._folder.now.tables:
+            if member.id == table and not member.shut:
+                log.warning("Hub: table %s floods and is shut out", member.number)
+                self._alter(member.number, shut=True)
 
     def answer(self, number: int, words: Literal["coming", "done"]) -> bool:
         """Tell a table that somebody is coming, or that it is done."""
@@ -146,10 +145,10 @@ class Rights:
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:
-    key, pair = TableKey(table.id, table.key, table.shut or table.waits), file.pair_of(table.id)
+    is_shut, pair = table.shut or table.waits, file.pair_of(table.id)
     if pair is None:
-        return key
-    return replace(key, pair=pair.id, other=pair.other_of(table.id))
+        return TableKey(table.id, table.key, is_shut)
+    return TableKey(table.id, table.key, is_shut, pair.id, pair.other_of(table.id))
 
 
 def _in_room(table: KnownTable) -> RoomTable:

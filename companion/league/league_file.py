@@ -142,28 +142,25 @@ class LeagueFile:
     def read(self) -> KeptLeague:
         """Return all that a league knows at its start."""
         with self._lock, self._trouble():
-            values = dict(self._db.execute("SELECT name, value FROM kept"))
+            run = self._db.execute
+            values = dict(run("SELECT name, value FROM kept"))
+            followed = {
+                table: _decoded(data, GameFollowed)
+                for table, data in run("SELECT tableid, data FROM followed")
+            }
             return KeptLeague(
-                values.get("sequence", 0),
-                bool(values.get("machines", 0)),
-                {
-                    name: _read(data, GameFollowed)
-                    for name, data in self._db.execute("SELECT tableid, data FROM followed")
-                },
-                [
-                    _read(data, Person)
-                    for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")
-                ],
-                frozenset(self._db.execute("SELECT card, tableid FROM shown")),
-                [
-                    _read(data, Season)
-                    for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")
-                ],
-                [
-                    _read(data, Tournament)
-                    for (data,) in self._db.execute("SELECT data FROM tournaments ORDER BY number")
-                ],
+                sequence=values.get("sequence", 0),
+                machines=bool(values.get("machines", 0)),
+                followed=followed,
+                people=self._numbered("people", Person),
+                shown=frozenset(run("SELECT card, tableid FROM shown")),
+                seasons=self._numbered("seasons", Season),
+                tournaments=self._numbered("tournaments", Tournament),
             )
+
+    def _numbered(self, table: str, kind: type[T]) -> list[T]:
+        rows = self._db.execute(f"SELECT data FROM {table} ORDER BY number")
+        return [_decoded(data, kind) for (data,) in rows]
 
     def write(self, changes: Changes) -> None:
         """Keep all of it, or nothing."""
@@ -194,33 +191,28 @@ class LeagueFile:
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result of that game."""
-        with self._lock, self._trouble():
-            row = self._db.execute(
-                "SELECT data, south, north, void FROM results WHERE key = ?", (key,)
-            ).fetchone()
-        return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
+        found = self._results("WHERE key = ?", (key,))
+        return found[0] if found else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return the last results, the newest first."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
-        arguments = (most,) if person is None else (person, person, most)
+        people = () if person is None else (person, person)
+        return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
+
+    def _results(self, which: str, values: tuple[str | int, ...]) -> list[KeptResult]:
         with self._lock, self._trouble():
-            rows = self._db.execute(
-                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?",
-                arguments,
-            ).fetchall()
-        return [
-            KeptResult(_read(data, GameResult), south, north, bool(void))
-            for data, south, north, void in rows
-        ]
+            query = f"SELECT data, south, north, void FROM results {which}"
+            return [
+                KeptResult(_decoded(data, GameResult), south, north, bool(void))
+                for data, south, north, void in self._db.execute(query, values)
+            ]
 
     def log(self, tournament: int) -> list[LogLine]:
         """Return what was done about a tournament, the newest first."""
+        query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
         with self._lock, self._trouble():
-            rows = self._db.execute(
-                "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC", (tournament,)
-            ).fetchall()
-        return [_read(data, LogLine) for (data,) in rows]
+            return [_decoded(data, LogLine) for (data,) in self._db.execute(query, (tournament,))]
 
     def _put(self, changes: Changes) -> None:
         run = self._db.execute
@@ -228,24 +220,22 @@ class LeagueFile:
             if value is not None:
                 run("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, int(value)))
         for table, followed in changes.followed.items():
-            run("INSERT OR REPLACE INTO followed VALUES (?, ?)", (table, _data(followed)))
-        for kind, rows in (
-            ("people", changes.people),
-            ("seasons", changes.seasons),
-        ):
-            for row in rows:
-                run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+            self._put_numbered("followed", table, followed)
+        for person in changes.people:
+            self._put_numbered("people", person.number, person)
+        for season in changes.seasons:
+            self._put_numbered("seasons", season.number, season)
+        for tournament in changes.tournaments:
+            self._put_numbered("tournaments", tournament.id, tournament)
         for number in changes.unused:
             run("DELETE FROM people WHERE number = ?", (number,))
-        for tournament in changes.tournaments:
-            run(
-                "INSERT OR REPLACE INTO tournaments VALUES (?, ?)",
-                (tournament.id, _data(tournament)),
-            )
         for card in changes.shown:
             run("INSERT OR IGNORE INTO shown VALUES (?, ?)", card)
         for line in changes.log:
-            run("INSERT INTO log (tournament, data) VALUES (?, ?)", (line.tournament, _data(line)))
+            run(
+                "INSERT INTO log (tournament, data) VALUES (?, ?)",
+                (line.tournament, msgspec.json.encode(line)),
+            )
         for gone in changes.gone:
             run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
         for entry in changes.come:
@@ -263,24 +253,24 @@ class LeagueFile:
                     entry.south,
                     entry.north,
                     result.winner or "",
-                    _data(result),
+                    msgspec.json.encode(result),
                 ),
             )
         for key, is_void in changes.void:
             run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
 
+    def _put_numbered(self, table: str, key: int | str, value: msgspec.Struct) -> None:
+        row = (key, msgspec.json.encode(value))
+        self._db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", row)
+
     @contextmanager
     def _trouble(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, msgspec.MsgspecError) as error:
-            raise SystemTrouble(
-                say("{file} cannot be used: {error}", file=str(self._path), error=str(error))
-            ) from None
-        except OSError as error:
-            if isinstance(error, SystemTrouble):
-                raise
-            why = why_refused(error)
+        except SystemTrouble:
+            raise
+        except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
+            why = why_refused(error) if isinstance(error, OSError) else str(error)
             raise SystemTrouble(
                 say("{file} cannot be used: {error}", file=str(self._path), error=why)
             ) from None
@@ -310,9 +300,5 @@ class Ledger:
         self._when_changed()
 
 
-def _data(value: msgspec.Struct) -> bytes:
-    return msgspec.json.encode(value)
-
-
-def _read(data: bytes, kind: type[T]) -> T:
+def _decoded(data: bytes, kind: type[T]) -> T:
     return msgspec.json.decode(data, type=kind)

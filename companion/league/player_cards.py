@@ -77,9 +77,9 @@ class PlayerCards:
         played = {card for card, _ in self._shown}
         entered = self.entered()
         unused = [
-            one
-            for one in self._people.values()
-            if one.card not in played and one.number not in entered
+            person
+            for person in self._people.values()
+            if person.card not in played and person.number not in entered
         ]
         gone = unused[:MAX_DROPPED]
         self._ledger.write(Changes(unused=[person.number for person in gone]))

@@ -7,7 +7,15 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger
 from companion.league.player_cards import PlayerCards
-from companion.league.results import GameFollowed, GameResult, ResultChange, decided, follow, merged
+from companion.league.results import (
+    GameFollowed,
+    GameResult,
+    ResultChange,
+    decided,
+    follow,
+    merged,
+    sides_of,
+)
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
@@ -52,24 +60,19 @@ class ResultKeeper:
                 return False
             changes = self._unwritten(sequence)
             changes.followed[table] = after
-            come = change.come
+            come, gone = change.come, change.gone
             is_new = come is not None and self.of(come.key) is None
-            entry = (
-                None
-                if come is None
-                else KeptResult(
-                    come,
-                    self._cards.number_of(come.south, table),
-                    self._cards.number_of(come.north, table),
+            entry = None
+            if come is not None:
+                south, north = (
+                    self._cards.number_of(player, table) for player in (come.south, come.north)
                 )
-            )
-            if change.gone:
-                changes.gone.append(change.gone)
-            if entry:
+                entry = KeptResult(come, south, north)
                 changes.come += self._come(entry)
-            tournaments = self._tournaments.after(
-                [result for result in (change.gone, change.come) if result], entry, changes
-            )
+            if gone is not None:
+                changes.gone.append(gone)
+            undone = [result for result in (gone, come) if result]
+            tournaments = self._tournaments.after(undone, entry, changes)
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             for result in changes.come:
@@ -129,16 +132,13 @@ class ResultKeeper:
             entry = self.of(key)
             if entry is None or entry.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
-            numbers = {
-                result.at: self._cards.number_of(
-                    result.south if result.at is Seat.SOUTH else result.north, result.table
-                )
-                for result in (entry.result, entry.result.against)
-            }
-            whole = decided(entry.result, winner)
-            self._ledger.write(
-                Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])])
+            south, north = sides_of(entry.result)
+            whole = KeptResult(
+                decided(entry.result, winner),
+                self._cards.number_of(south.south, south.table),
+                self._cards.number_of(north.north, north.table),
             )
+            self._ledger.write(Changes(come=[whole]))
             self._contested.pop(key, None)
             self._ledger.changed()
 

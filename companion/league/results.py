@@ -108,12 +108,17 @@ def merged(one: GameResult, other: GameResult) -> GameResult | None:
 
 def decided(contested: GameResult, winner: Seat | None) -> GameResult:
     """Return the whole result of a game about which its tables do not agree: somebody has decided."""
-    one, other = contested, contested.against
-    assert other is not None
-    south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
+    south, north = sides_of(contested)
     return msgspec.structs.replace(
-        one, at=None, against=None, winner=winner, south=south.south, north=north.north
+        contested, at=None, against=None, winner=winner, south=south.south, north=north.north
     )
+
+
+def sides_of(contested: GameResult) -> tuple[GameResult, GameResult]:
+    """Return what South's table has told of a game, and what North's has."""
+    other = contested.against
+    assert other is not None
+    return (contested, other) if contested.at is Seat.SOUTH else (other, contested)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -128,24 +133,21 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
 def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) -> GameResult:
     view = record.view
     at = record.pair.seat if record.pair else None
-    south, north = (
-        Player(record.cards.get(seat, ""), seat in view.seats and view.seats[seat].door == MACHINE)
-        if at in (None, seat)
-        else Player()
-        for seat in SEATS
-    )
-    winner = view.winners[0] if len(view.winners) == 1 else None
+    players = {seat: Player() for seat in SEATS}
+    for seat in SEATS if at is None else (at,):
+        is_machine = seat in view.seats and view.seats[seat].door == MACHINE
+        players[seat] = Player(record.cards.get(seat, ""), is_machine)
     return GameResult(
-        table,
-        now.key,
-        view.game or "",
-        view.options,
-        now.began_s,
-        at_s,
-        south,
-        north,
-        winner,
-        record.entry,
-        record.mark,
-        at,
+        table=table,
+        key=now.key,
+        game=view.game or "",
+        options=view.options,
+        began_s=now.began_s,
+        ended_s=at_s,
+        south=players[Seat.SOUTH],
+        north=players[Seat.NORTH],
+        winner=view.winners[0] if len(view.winners) == 1 else None,
+        entry=record.entry,
+        mark=record.mark,
+        at=at,
     )

@@ -20,6 +20,7 @@ from companion.mqtt.connection import ONLINE, BrokerLine
 from companion.mqtt.discovery import birth_topic, config_topic, description
 from companion.mqtt.topics import packed
 from companion.table.follower import Follower
+from companion.table.listeners import TableListener
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
 from companion.table.table_view import TableView
@@ -61,7 +62,7 @@ class MqttAdapter(Closeable):
         self._stale: set[str] = set()
         """Topics that are being cleared at the broker."""
         self._forget()
-        table.connect(on_signal=self._signals.append)
+        table.connect(TableListener(on_signal=self._signals.append))
         self._open()
 
     # ---- from any thread ----
@@ -217,7 +218,6 @@ class MqttAdapter(Closeable):
         line = self.line
         if line is None:
             return LOOK_S
-        line.watch()
         self.bell.step()
         if self._stale and line.is_settled:
             self._remember(self._left() - self._stale)

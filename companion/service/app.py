@@ -28,7 +28,7 @@ from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
-from companion.maintenance.housekeeping import Housekeeping, KeptGames
+from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
@@ -45,6 +45,7 @@ from companion.service.systemd import Manager
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
@@ -140,7 +141,8 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
-        self._open_phone()
+        door = PhoneDoor(self.settings, self.clock, self.board, self.table, self.urls)
+        self.phone = self._stack.enter_context(door)
         self.server = self._open_server()
         self.phone.app = self.server.app
         if self.phone.room.is_camera:
@@ -181,9 +183,11 @@ class Companion(Closeable):
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
                 self.table,
-                KeptGames(self.journal, self.history, self.album),
-                self.clock,
-                self.settings.history,
+                self.journal,
+                self.history,
+                self.album,
+                clock=self.clock,
+                settings=self.settings.history,
             )
         )
 
@@ -274,7 +278,12 @@ class Companion(Closeable):
                 check.end()
 
         self.table.connect(
-            on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check
+            TableListener(
+                on_signal=panel.signal,
+                on_lamps=panel.show,
+                on_alarms=panel.alarms,
+                on_game=end_check,
+            )
         )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
@@ -300,7 +309,7 @@ class Companion(Closeable):
                 world.use(kit)
                 world.set_up(self.table.view().board.layout)
 
-        self.table.connect(on_kit=lay_out)
+        self.table.connect(TableListener(on_kit=lay_out))
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
@@ -370,17 +379,6 @@ class Companion(Closeable):
         self._stack.callback(server.close)
         return server
 
-    def _open_phone(self) -> None:
-        """Open the way in for an old phone that may be the camera."""
-        door = PhoneDoor(
-            self.settings,
-            self.clock,
-            self.board,
-            lambda: self.table.view().devices.camera,
-            self.urls,
-        )
-        self.phone = self._stack.enter_context(door)
-
     def _features(self) -> Features:
         """Return what this installation has beside its table."""
         simulation = self.simulation
@@ -393,10 +391,13 @@ class Companion(Closeable):
             restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
+        why_no_panel = ""
+        if self.panel is None:
+            why_no_panel = panel_reason(self.settings.panel) or say("The pads are switched off.")
         check = CheckRoom(
             self.settings.panel,
             self.check,
-            self._why_no_panel(),
+            why_no_panel,
             simulation is not None,
             lambda: self.broker.sentence,
         )
@@ -415,13 +416,6 @@ class Companion(Closeable):
             coach=self.coach,
             has_first_evening=simulation is None,
             own_wifi=self.own_wifi,
-        )
-
-    def _why_no_panel(self) -> str:
-        return (
-            ""
-            if self.panel
-            else panel_reason(self.settings.panel) or say("The pads are switched off.")
         )
 
     def use(self, settings: Settings) -> None:

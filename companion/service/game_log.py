@@ -6,6 +6,7 @@ import logging
 
 from companion.core.log_fields import log_fields
 from companion.diagnostics.findings import RefusalCounter
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ class GameLog:
 
     def listen(self) -> None:
         """Begin, with a game that is on already."""
-        self._table.connect(on_game=self._hear)
+        self._table.connect(TableListener(on_game=self._hear))
         self._is_listening = True
 
     def _hear(self, number: int, turns: int) -> None:

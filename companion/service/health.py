@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from companion import __version__
 from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say
 from companion.core.log_fields import log_fields
 from companion.core.network import shown
 from companion.core.ports import CameraState, Closeable
@@ -25,8 +24,15 @@ from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounte
 from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
-from companion.service.device_findings import board_camera, pads, profile, remarks, voice
-from companion.service.settings_finding import settings_findings
+from companion.service.device_findings import (
+    board_camera,
+    journal_finding,
+    pads,
+    profile,
+    remarks,
+    settings_findings,
+    voice,
+)
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
 
@@ -52,6 +58,7 @@ _CAMERA = {
     CameraState.NO_BOARD: "no_board",
     CameraState.TROUBLE: "trouble",
 }
+_TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
 class Examined(Protocol):
@@ -141,22 +148,7 @@ class ServiceHealth(Closeable):
         companion.journal.clock_of("")  # whatever it answers: it does
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
-        can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(
-            self._folder
-        )
-        fault = self._write_fault()
-        if not can_write or fault not in (None, WriteFault.FULL):
-            journal = "unwritable"
-        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
-            journal = "full"
-        else:
-            journal = "ok"
-        if journal != self._journal:
-            level = logging.INFO if journal == "ok" else logging.WARNING
-            log.log(
-                level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal)
-            )
-            self._journal = journal
+        self._judge_journal()
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
             self._seen = (*machinery.quick_look(self.machine, self._folder), *self._certificate())
@@ -164,6 +156,21 @@ class ServiceHealth(Closeable):
             if (line := self.line()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
+
+    def _judge_journal(self) -> None:
+        """Note whether the journal can be written, and log where that has changed."""
+        path, fault = self._companion.journal.path, self._write_fault()
+        can_write = os.access(path, os.W_OK) and machinery.is_writable(self._folder)
+        state = "ok"
+        if not can_write or fault not in (None, WriteFault.FULL):
+            state = "unwritable"
+        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
+            state = "full"
+        if state != self._journal:
+            self._journal = state
+            level = logging.INFO if state == "ok" else logging.WARNING
+            fields = log_fields("journal", state=state)
+            log.log(level, "The journal’s disk: %s", state, extra=fields)
 
     def _write_fault(self) -> WriteFault | None:
         """Return why the journal refuses what is written. After a refusal it is tried again, until one succeeds."""
@@ -199,33 +206,26 @@ class ServiceHealth(Closeable):
         """Return how it is now. Nothing is measured for it."""
         companion, late = self._companion, self.vitals.late()
         journal = "silent" if JOURNAL in late else self._journal
-        camera = (
-            _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
-        )
-        pins = (
-            "none" if companion.panel is None else "trouble" if companion.panel.problems else "ok"
-        )
+        camera = pins = "none"
+        if companion.watcher:
+            camera = _CAMERA.get(companion.table.progress().camera, "none")
+        if companion.panel:
+            pins = "trouble" if companion.panel.problems else "ok"
         machine = worst(self._seen)
+        status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
-        elif (
-            journal == "full" or "trouble" in (camera, pins) or machine in (Grade.WARN, Grade.FAIL)
-        ):
+        elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE:
             status = Status.DEGRADED
-        else:
-            status = Status.OK
         uptime_s = self._clock.monotonic_s() - self._begun_s
         free_mb = self._free_bytes // 1_000_000
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:
         """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
-        for grade in (Grade.FAIL, Grade.WARN):
-            if finding := next(
-                (finding.text for finding in self._seen if finding.grade is grade), ""
-            ):
-                return finding
-        return ""
+        grade = worst(self._seen)
+        texts = [finding.text for finding in self._seen if finding.grade is grade]
+        return texts[0] if grade in _TROUBLE else ""
 
     def examine(self) -> tuple[Finding, ...]:
         """Look at everything, in the caller's thread.
@@ -253,7 +253,7 @@ class ServiceHealth(Closeable):
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_well, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
-        yield self.journal_finding()
+        yield journal_finding(companion.journal)
         yield from games_from_outside()
         yield network.reach([shown(url) for url in companion.urls()])
         if companion.own_wifi and companion.own_wifi.trouble:
@@ -281,30 +281,3 @@ class ServiceHealth(Closeable):
                 seconds=f"{age_s:.0f}",
             )
             yield Finding("service", Grade.FAIL, text)
-
-    def journal_finding(self) -> Finding:
-        """Return what the journal holds."""
-        journal = self._companion.journal
-        count = len(journal.games())
-        size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
-        text = say_n(
-            "The journal holds {n} game in {size} MB.",
-            "The journal holds {n} games in {size} MB.",
-            count,
-            size=round(size_mb / 1e6, 1),
-        )
-        if journal.notice:
-            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
-        return Finding("journal", Grade.OK, text)
-
-
-def _bytes_of(file: Path) -> int:
-    """Return the size of a file.
-
-    0 for what is none, or has gone since it was found: a log of SQLite comes and goes.
-    """
-    try:
-        status = file.stat()
-    except OSError:
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0

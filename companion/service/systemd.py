@@ -8,23 +8,22 @@ one does not. Without systemd nothing is told and nothing is missing.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import logging
 import os
 import socket
-import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
-from companion.core.network import from_here
 from companion.core.ports import Closeable
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
+from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
-    from companion.core.config import Settings
+    from companion.core.config import Settings, WebSettings
     from companion.core.heartbeat import Heartbeats
     from companion.maintenance.own_wifi import OwnWifi
     from companion.table.table import Table
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 LOOK_S = 2.0
-"""So often it is told how the service is, and the watchdog is fed, unless systemd wants that more often."""
-ANSWER_S = 10.0
-"""So long the first page may take to answer."""
+"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd wants it more often."""
+ANSWER_TIMEOUT_S = 10.0
+"""Timeout in seconds for the first page."""
 POWER_FILE = "poweroff"
 """What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
 WORDLESS = "Runs; how the game stands cannot be said: see the log"
@@ -62,7 +61,7 @@ class Manager:
         pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
         is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(every_us) / 1e6 if is_meant else None
-        """So often the watchdog wants to be fed; None: there is none."""
+        """Interval in seconds at which the watchdog wants to be fed. None: there is none."""
 
     @property
     def is_there(self) -> bool:
@@ -134,8 +133,8 @@ class ManagerNotifier(Closeable):
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:
-            companion.table.connect(on_lamps=self._lamps)
-            until_answered(companion.server.port, companion.settings.web.host)
+            companion.table.connect(TableListener(on_lamps=self._lamps))
+            until_answered(companion.settings.web, companion.server.port)
             manager.tell(READY="1", **self._look())
             self._thread.start()
 
@@ -197,28 +196,10 @@ def status_of(table: Table) -> str:
     return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
 
 
-def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
-    """Wait until the pages answer.
-
-    Raises `SystemTrouble`. Any answer will do: even a refusal is one.
-    """
-    near = from_here(host)
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trust.check_hostname, trust.verify_mode = (
-        False,
-        ssl.CERT_NONE,
-    )  # it is this process that is asked
-    kinds: tuple[Callable[[], http.client.HTTPConnection], ...] = (
-        lambda: http.client.HTTPConnection(near, port, timeout=answer_s),
-        lambda: http.client.HTTPSConnection(near, port, timeout=answer_s, context=trust),
-    )
-    trouble: Exception | None = None
-    for connection_of in kinds:
-        with contextlib.closing(connection_of()) as connection:
-            try:
-                connection.request("GET", "/health")
-                connection.getresponse().read()
-                return
-            except (OSError, http.client.HTTPException) as error:
-                trouble = error
-    raise SystemTrouble(f"The pages do not answer at {near}, port {port}: {trouble}")
+def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    """Wait until the pages answer. Raises `SystemTrouble`."""
+    address = own_address(web, port)
+    try:
+        ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
+    except OSError as error:
+        raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None

@@ -159,6 +159,11 @@ class TableState:
         )
 
     @property
+    def still_reading(self) -> Reading | None:
+        """Return what the camera sees of this game's board while nothing moves there. None: it does not."""
+        return self.reading if self.sees_board and self.reading and self.reading.quiet else None
+
+    @property
     def sees_board(self) -> bool:
         """Return whether the camera sees this game's board, so that it can tick things off."""
         game = self.session.game
@@ -183,15 +188,15 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
         return {}
     if session.game.hides(session.options) and not session.is_opened:
         return {}
-    told: dict[int, tuple[str, ...]] = {}
-    for place in reversed(range(len(session.opened_turns))):
-        turn = session.turns[place]
-        if told and turn.number != session.turns[max(told)].number:
-            break
+    open_reasons: dict[int, tuple[str, ...]] = {}
+    number = None
+    for place, turn in enumerate(session.opened_turns):
         sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
         if sealed and reasons and sealed.owner == session.seats[seat].nonce:
-            told[place] = reasons
-    return dict(reversed(told.items()))
+            if turn.number != number:
+                number, open_reasons = turn.number, {}
+            open_reasons[place] = reasons
+    return open_reasons
 
 
 def no_reasons() -> str:
@@ -216,17 +221,14 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     before, reading = live.session, live.reading
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
-        fans = reading.fans if reading else {}
-        markers = (
-            reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
-        )
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
+        live = replace(live, asked="", why_not=None, fans_before=reading.fans if reading else {})
+        if reading and session.phase is Phase.ORDERS:
+            live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)
-    if (
-        gone := live.tiles.ready - session.awaited
-    ):  # by a phone or a pad: what lies there does not count
+    # by a phone or a pad: what lies there does not count
+    if gone := live.tiles.ready - session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     shown = (session.moment, session.phase, session.stage)

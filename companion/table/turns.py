@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale, wrong_phase
 from companion.core.i18n import say, to_owner
 from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
 from companion.table.state import (
@@ -55,8 +55,8 @@ class Turns:
         before = session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
-        waits = store.live.early is not None and store.live.early.is_for(order)
-        if waits and not order.read_s:
+        early = store.live.early
+        if early is not None and early.is_for(order) and not order.read_s:
             return ""
         if session.bank and not order.read_s:
             if session.has_counted(seat, moment, order.action):
@@ -74,7 +74,7 @@ class Turns:
     def act(self, moment: str, action: str, at_s: float) -> None:
         """Act for the seat on turn, where the game is open to anybody at the table."""
         session = self._store.session
-        self._require_now(moment)
+        session.require_now(moment)
         if not session.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
         if action not in session.open_actions and action not in self._store.live.laid.values():
@@ -92,9 +92,7 @@ class Turns:
         `asks`: where both seats have people, the one whose turn it was is asked.
         """
         if moment is not None:
-            self._require_now(moment)
-            if not self._store.session.is_open:
-                raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
+            self._require_open(moment)
         session = self._store.session
         doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
         others = [seat.other for seat in doers]
@@ -105,9 +103,7 @@ class Turns:
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
-        self._require_now(moment)
-        if not self._store.session.is_open:
-            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
+        self._require_open(moment)
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
@@ -154,19 +150,19 @@ class Turns:
         """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
         live = self._store.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says")
-            )
+            raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
-            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+            raise wrong_phase(no_reasons())
         wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
         asked = wanted if is_wanted else ""
         if live.asked != asked:
             self._store.publish(replace(live, asked=asked))
 
-    def _require_now(self, moment: str) -> None:
-        if moment != self._store.session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+    def _require_open(self, moment: str) -> None:
+        """Raise `Stale` for another moment, `Illegal` where only the owner takes turns back."""
+        self._store.session.require_now(moment)
+        if not self._store.session.is_open:
+            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
         """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
@@ -181,21 +177,17 @@ class Turns:
         self._store.live = live = replace(live, disagrees_since_s=since_s)
         if force:
             if by != "host" and now_s - since_s < DISAGREES_S:
-                raise Illegal(Refusal.WRONG_PHASE, say("The camera still looks: wait five seconds"))
+                raise wrong_phase(say("The camera still looks: wait five seconds"))
             return
         if live.problems:
-            raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
-        todo = sorted(
-            (i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by
-        )
+            raise wrong_phase(live.problems[0].text)
+        todo = [i for i in instructions(live) if not i.move.done]
+        own = [i for i in todo if i.seat == by]
+        if own and live.session.kit:
+            side = live.session.kit.sides[own[0].seat].name
+            raise wrong_phase(say("Not seen yet: {todo}", todo=to_owner(own[0].text, side)))
         if todo:
-            first, kit = todo[0], live.session.kit
-            text = (
-                to_owner(first.text, kit.sides[first.seat].name)
-                if kit and first.seat == by
-                else first.text
-            )
-            raise Illegal(Refusal.WRONG_PHASE, say("Not seen yet: {todo}", todo=text))
+            raise wrong_phase(say("Not seen yet: {todo}", todo=todo[0].text))
 
 
 class TileOrders:
@@ -218,12 +210,8 @@ class TileOrders:
         """
         session = self._store.session
         if session.kit is None or session.kit.order_tiles is None:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("This game has no order tiles: switch them on in its options"),
-            )
-        if moment != session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+            raise wrong_phase(say("This game has no order tiles: switch them on in its options"))
+        session.require_now(moment)
         if (
             session.phase is not Phase.ORDERS
             or seat not in session.awaited
@@ -235,11 +223,7 @@ class TileOrders:
             return
         ready = tiles.ready | {seat} if is_ready else tiles.ready - {seat}
         faults = {other: row for other, row in tiles.faults.items() if other is not seat}
-        cue = (
-            Signal(Cue.KEY_TAKEN, frozenset({seat}), 3)
-            if is_ready
-            else Signal(Cue.KEY_BACK, frozenset({seat}))
-        )
+        cue = signal_to(seat, Cue.KEY_TAKEN, 3) if is_ready else signal_to(seat, Cue.KEY_BACK)
         self._show(TileState(ready, faults), cue)
         self._ask()
 
@@ -269,11 +253,7 @@ class TileOrders:
         """Give up a question that the camera does not answer."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
-            self.take_answer(
-                RowsSeen(
-                    wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-                )
-            )
+            self._answer_unseen(wanted)
 
     def _ask(self) -> None:
         """Have the rows read once everybody who is to act is ready."""
@@ -290,8 +270,12 @@ class TileOrders:
         if live.sees_board:
             self._store.listeners.request_rows(wanted)
         else:
-            rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-            self.take_answer(RowsSeen(wanted.number, rows))
+            self._answer_unseen(wanted)
+
+    def _answer_unseen(self, wanted: RowsWanted) -> None:
+        """Answer a question as a camera does that does not see the board."""
+        rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
+        self.take_answer(RowsSeen(wanted.number, rows))
 
     def _show(self, tiles: TileState, *signals: Signal) -> None:
         self._store.publish(replace(self._store.live, tiles=tiles), signals)

@@ -12,6 +12,7 @@ from bench.figures import Figure, Listener, simulated
 from companion.core.config import CameraSettings
 from companion.core.ports import Alarm, Cue
 from companion.service.app import Companion
+from companion.table.listeners import TableListener
 from companion.table.session import IDLE_TURNS
 from companion.table.table import Table
 
@@ -70,7 +71,7 @@ def time_turns(companion: Companion, turn_s: float) -> Timing:
     if simulation is None:
         raise RuntimeError("the bench runs in simulation")
     set_alarms: list[Alarm] = []
-    table.connect(on_alarms=set_alarms.extend)
+    table.connect(TableListener(on_alarms=set_alarms.extend))
     table.new_game("binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS + 2})
     time.sleep(_SETTLE_S)  # the first pictures of the board, and everybody's first page
     ideal_s: list[float] = []

@@ -22,6 +22,7 @@ from companion.core.ports import Cue
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
+from companion.table.listeners import TableListener
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from vision.cameras.source import Locks
 
@@ -49,7 +50,9 @@ class House:
 
     def open(self) -> Companion:
         self.companion = Companion(self.settings, simulate=False, clock=self.clock, threads=False)
-        self.companion.table.connect(on_signal=lambda signal: self.cues.append(signal.cue))
+        self.companion.table.connect(
+            TableListener(on_signal=lambda signal: self.cues.append(signal.cue))
+        )
         return self.companion
 
     def frames(self, count: int = 1) -> None:

@@ -13,6 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
 from companion.core.ports import Cue, Reading
 from companion.table.board_check import tops
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -488,8 +489,10 @@ def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Pl
     begin(played, seconds=180)
     alarms: list[tuple[float, str]] = []
     played.table.connect(
-        on_alarms=lambda due: alarms.__setitem__(
-            slice(None), [(a.at_s, a.signal.cue.value) for a in due]
+        TableListener(
+            on_alarms=lambda due: alarms.__setitem__(
+                slice(None), [(a.at_s, a.signal.cue.value) for a in due]
+            )
         )
     )
     start_s = played.clock.monotonic_s()

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import AFTER_S
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
@@ -355,7 +355,7 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
 
 def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) -> None:
     told: list[tuple[Alarm, ...]] = []
-    played.table.connect(on_alarms=told.append)
+    played.table.connect(TableListener(on_alarms=told.append))
     begin(played)
     now_s = played.clock.monotonic_s()
     assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in told[-1]] == [
@@ -372,7 +372,7 @@ def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) 
 
 def test_short_turns_have_no_last_seconds(played: Played) -> None:
     told: list[tuple[Alarm, ...]] = []
-    played.table.connect(on_alarms=told.append)
+    played.table.connect(TableListener(on_alarms=told.append))
     begin(played, seconds=0.25)
     assert [alarm.signal.cue.value for alarm in told[-1]] == ["time_out"]
 

@@ -11,6 +11,7 @@ from setup_tools import Kept, kept
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, Signal, TurnLamp
 from companion.speech.announcer import Announcer
+from companion.table.listeners import TableListener
 from companion.table.seats.draw_keys import TOGETHER_S
 from companion.table.session import Phase
 from hardware.debounce import HOLD_S
@@ -26,10 +27,12 @@ class Pads:
         self.signals: list[Signal] = []
         self.lamps: dict[Seat, TurnLamp] = {}
         self.table.connect(
-            on_signal=self.signals.append,
-            on_lamps=lambda shown, _: self.lamps.update(
-                {seat: each.turn for seat, each in shown.items()}
-            ),
+            TableListener(
+                on_signal=self.signals.append,
+                on_lamps=lambda shown, _: self.lamps.update(
+                    {seat: each.turn for seat, each in shown.items()}
+                ),
+            )
         )
 
     def down(self, *buttons: str, after_s: float = 0.1) -> None:

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 from companion.table.state import Draft
 
@@ -307,7 +307,7 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
     kits: list[Kit | None] = []
-    played.table.connect(on_kit=kits.append)
+    played.table.connect(TableListener(on_kit=kits.append))
     played.begin()
     played.turn("UUS", "UUS")
     played.finish_stages()

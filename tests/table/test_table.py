@@ -35,7 +35,7 @@ from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import Follower
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
@@ -479,7 +479,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
 def test_lamps_count_and_never_tell_which(played: Played) -> None:
     played.begin()
     lamps = []
-    played.table.connect(on_lamps=lambda shown, trouble: lamps.append(shown))
+    played.table.connect(TableListener(on_lamps=lambda shown, trouble: lamps.append(shown)))
     assert lamps[-1][Seat.SOUTH].turn is TurnLamp.PULSE
     played.press(Seat.SOUTH, "U", "S")
     assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2}

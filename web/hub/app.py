@@ -55,6 +55,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         "guard": guard,
         "now_s": room.now_s,
         "join_code": None,
+        "key_page": "hub_key.html",
         "door": door,
     }
     app.extensions["paragraph"] = lambda _: None

@@ -20,7 +20,7 @@ from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, Room
 from web.routes.api.body import Body, Text
-from web.routes.route import form, get, host_only, post
+from web.routes.route import ask_for_key, form, get, host_only, host_page, post
 from web.security.auth import Auth
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
@@ -181,11 +181,9 @@ class HubHostPages:
 
     # ---- pages ----
 
-    @get("/host")
+    @get("/host", guard=host_page)
     def page(self) -> Any:
         """Show every table, with what can be done about it."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         return render_template(
             "hub_host.html",
             fragment=self._draw(),
@@ -205,7 +203,7 @@ class HubHostPages:
         except Illegal as refusal:
             fits, error = False, refusal.message
         if not fits:
-            return make_response(render_template("hub_key.html", error=error), 403)
+            return ask_for_key("/host", error)
         answer = make_response(redirect("/host", 303))
         self._guard.host_cookie(answer)
         return answer
@@ -216,15 +214,14 @@ class HubHostPages:
         return self._streams.follow(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
-        now_s = self._room.now_s()
-        tables = [
-            (table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()
-        ]
-        waiting = [str(table.number) for table, *_ in tables if table.asked]
-        html = render_template(
-            "_hub_host.html", tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-        )  # fmt: skip
-        return html
+        now_s, tables = self._room.now_s(), self._room.tables()
+        return render_template(
+            "_hub_host.html",
+            tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
+            waiting=[str(table.number) for table in tables if table.asked],
+            code=self._door.code,
+            version=__version__,
+        )
 
     # ---- doors ----
 
@@ -232,12 +229,7 @@ class HubHostPages:
     def join(self, body: Join) -> Response:
         """Join a table to the hub by the code."""
         joined = self._door.join(body, request.remote_addr or "")
-        return jsonify(
-            table=joined.table,
-            number=joined.number,
-            servers=joined.servers,
-            room=str(self._room.title),
-        )
+        return jsonify(**joined._asdict(), room=str(self._room.title))
 
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:

@@ -22,6 +22,7 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     STEPS,
+    named,
     rank_of,
 )
 from companion.games.kahmate.courses import FacesSeen
@@ -74,13 +75,13 @@ def _judge(state: State, seat: int, change: _Change) -> None:
     ]
     for piece in gone:
         if SEAT_OF[piece] != seat and len(gone) == 1:
-            parts = {
-                "piece": PIECE_NAMES[piece],
-                "side": SIDE_NAMES[seat],
-                "square": NAMES[state.places[piece]],
-            }
-            sentence = say("{piece!c} is not {side}’s to move: put it back on {square}.", **parts)
-            refuse(Reason.OTHER_SIDE, sentence, "round", state.places[piece])
+            square = state.places[piece]
+            sentence = say(
+                "{piece!c} is not {side}’s to move: put it back on {square}.",
+                **named(piece, square),
+                side=SIDE_NAMES[seat],
+            )
+            refuse(Reason.OTHER_SIDE, sentence, "round", square)
     if not gone:
         _judge_left_ball(state, change)
         _judge_ball(state, change)
@@ -99,7 +100,7 @@ def _judge_flips(state: State, change: _Change) -> None:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
         if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
-            parts = {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
+            parts = named(piece, square)
             sentence = say(
                 "{piece!c} on {square} should not have been turned over: turn it back.", **parts
             )
@@ -153,9 +154,9 @@ def _judge_left_ball(state: State, change: _Change) -> None:
     """Judge a carrier that stands elsewhere while the ball lies where it was."""
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
-        parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
         sentence = say(
-            "{piece!c} has left the ball on {square}: a carrier takes the ball along.", **parts
+            "{piece!c} has left the ball on {square}: a carrier takes the ball along.",
+            **named(carrier, state.ball),
         )
         refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
@@ -174,14 +175,11 @@ def _judge_ball(state: State, change: _Change) -> None:
     mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
     is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
     both = {"square": NAMES[start], "to": NAMES[end]}
+    action: Kick | Pass = Pass(start, end)
+    text = say("{square} to {to} is not a pass.", **both)
     if is_ahead and not mate:
-        _explain(
-            state, state.seat, Kick(start, end), say("{square} to {to} is not a kick.", **both)
-        )
-    else:
-        _explain(
-            state, state.seat, Pass(start, end), say("{square} to {to} is not a pass.", **both)
-        )
+        action, text = Kick(start, end), say("{square} to {to} is not a kick.", **both)
+    _explain(state, state.seat, action, text)
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:
@@ -213,28 +211,23 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
 
     Else a shortest at all, to say what bars it.
     """
-    shortest = _shortest(start, end, frozenset())
-    return next(
-        (way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest
-    )
+    shortest, around = _shortest(start, end, frozenset()), _shortest(start, end, avoided)
+    return around if len(around) == len(shortest) else shortest
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
     """Return a shortest way that goes through none of the avoided squares, empty where there is
     none."""
-    came_from = {start: start}
-    queue = deque([start])
+    queue: deque[Path] = deque([(start,)])
+    visited = {start}
     while queue:
-        square = queue.popleft()
-        if square == end:
-            way = [end]
-            while way[-1] != start:
-                way.append(came_from[way[-1]])
-            return tuple(reversed(way))
-        if square in avoided:
+        way = queue.popleft()
+        if way[-1] == end:
+            return way
+        if way[-1] in avoided:
             continue
-        for following in STEPS[square]:
-            if following not in came_from:
-                came_from[following] = square
-                queue.append(following)
+        for square in STEPS[way[-1]]:
+            if square not in visited:
+                visited.add(square)
+                queue.append((*way, square))
     return ()

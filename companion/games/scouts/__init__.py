@@ -108,8 +108,8 @@ class Scouts(Game[State, str]):
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
-        word = _COMMANDS.get(read(action).kind)
-        return (word,) if word else ()
+        kind = read(action).kind
+        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out the decision of the seat on turn."""

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.chance.fairness import FairChance, commitment_of
-from companion.table.records import Commit, NewGame
+from companion.table.records import Commit, GameOptions, NewGame, Score
 from companion.table.session import Session, chosen_words
 from companion.table.store import TableStore
 
@@ -34,9 +32,7 @@ class ChanceKeeper:
             self._keep_commitment()
         store.on_accept(self._commit_anew)
 
-    def beginning(
-        self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
-    ) -> NewGame:
+    def beginning(self, game: str, options: GameOptions, seed: int | None, score: Score) -> NewGame:
         """Return the record of a game that begins now.
 
         Raises `Malformed`, `JournalError` when no commitment can be kept.

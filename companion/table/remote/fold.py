@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.errors import Illegal, Malformed, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.games.base import Outcome
 from companion.table.clocks.countdown import Countdown
 from companion.table.records import (
@@ -76,9 +76,7 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
         ):
             raise _elsewhere(record.seat)
         case NewGame() if session.phase is not Phase.OVER:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
-            )
+            raise wrong_phase(say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
             return _show_step(session, remote, record, fold)
@@ -109,11 +107,9 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
                 Refusal.TOO_LATE, say("What the other table was told cannot be taken back")
             )
         case Undo() | AskBack() | Decline():
-            raise Illegal(Refusal.WRONG_PHASE, say("In a game at two tables no turn is taken back"))
+            raise wrong_phase(say("In a game at two tables no turn is taken back"))
         case AskCoach() | SkipLesson():
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables")
-            )
+            raise wrong_phase(say("There is no coach and no lesson in a game at two tables"))
         case _:
             return fold(session, record)
 
@@ -198,9 +194,7 @@ def _ask(
 
 def _require_answer(remote: RemoteGame) -> None:
     if remote.asked:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("The other table has been asked: wait for its answer")
-        )
+        raise wrong_phase(say("The other table has been asked: wait for its answer"))
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
@@ -230,7 +224,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             if remote.bound:
                 raise unfitting()
             bound = _open_own(with_remote(session, bound=order))
-            return bound, (Signal(Cue.SEALED, frozenset({remote.seat})),)
+            return bound, (signal_to(remote.seat, Cue.SEALED),)
         case OrderOpened() as order:
             return _hear_order(session, remote, order, now_s, fold)
         case StepShown() as step:

@@ -6,16 +6,15 @@ Whatever carries the messages, such as `companion.hub`, asks here; nothing at th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
+from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
 from companion.table.remote.messages import RemoteSeat, encode_message, read_message
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
@@ -38,7 +37,7 @@ class RemoteBeginning:
     id: str
     number: int
     game: str
-    options: Mapping[str, Any]
+    options: GameOptions
     seat: Seat
     name: str = ""
     follows: str = ""
@@ -54,21 +53,20 @@ class RemoteProgress:
     is_over: bool
 
 
-def require_playable(game: str, options: Mapping[str, Any]) -> None:
+def require_playable(game: str, options: GameOptions) -> None:
     """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
     if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
+        raise wrong_phase(
             say(
                 "{game} needs one deck of cards: it cannot be played at two tables.",
                 game=rules.title,
-            ),
+            )
         )
 
 
-def is_playable(game: str, options: Mapping[str, Any]) -> bool:
+def is_playable(game: str, options: GameOptions) -> bool:
     """Return whether two tables can play a game with these options."""
     try:
         require_playable(game, options)
@@ -167,7 +165,7 @@ class RemoteTable:
         """
         session = self._store.session
         if self._again is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
+            raise wrong_phase(say("For another game, pair the tables again"))
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
         self._again(swap and not by_pad)
 
@@ -210,7 +208,7 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
 
 
-def _match_so_far(session: Session, beginning: RemoteBeginning) -> tuple[int, int, int]:
+def _match_so_far(session: Session, beginning: RemoteBeginning) -> Score:
     """Return wins of South, wins of North and ties before this game.
 
     In a rematch sides may have changed.

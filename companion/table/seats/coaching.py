@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import wrong_phase
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
@@ -19,7 +19,7 @@ from companion.games.screen import Play, Possible
 from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, last_own_turn, state_before, turn_of
-from companion.table.session import Phase, Sealed, Session
+from companion.table.session import Phase, Sealed, Session, turn_is_over
 from companion.table.state import About, TableState, explaining_machine, no_reasons, open_reasons
 from companion.table.store import TableStore
 
@@ -117,7 +117,7 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
     session = live.session
     told = open_reasons(live, machine)
     if not told:
-        raise Illegal(Refusal.WRONG_PHASE, no_reasons())
+        raise wrong_phase(no_reasons())
     turns = {place: session.turns[place] for place in told}
     actions = {place: turn.sealed[machine].action for place, turn in turns.items()}
     orders = (
@@ -154,13 +154,12 @@ class Coaching:
         may not ask.
         """
         session = self._store.session
-        if moment != session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+        session.require_now(moment)
         if about == "theirs" or about not in self.of(seat).about:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+            raise wrong_phase(say("There is nothing to ask the coach now"))
         acted = last_own_turn(session, seat) if about == "last" else (turn_of(session, seat), "")
         if acted is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+            raise wrong_phase(say("There is nothing to ask the coach now"))
         if seat not in session.coached and session.phase is not Phase.OVER:
             with self._store.hold():
                 self._store.accept(AskCoach(seat))
@@ -174,7 +173,7 @@ class Coaching:
         session = self._store.session
         moments = [*(turn.moment for turn in session.turns), session.moment]
         if session.game is None or moment not in moments:
-            raise Stale(say("That turn is over: look at the page again"))
+            raise turn_is_over()
         number = moments.index(moment)
         state = state_before(session, number) if number < len(session.turns) else session.state
         session.game.check(state, seat, session.game.parse(action))
@@ -186,8 +185,7 @@ class Coaching:
         Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
         """
         live = self._store.live
-        if moment != live.session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+        live.session.require_now(moment)
         return reasons_of(live, seat.other)
 
     # ---- what a seat may do now ----

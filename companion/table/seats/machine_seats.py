@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import wrong_phase
 from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
 from companion.table.records import FreeSeat, HandIn, TakeSeat
-from companion.table.session import MACHINE, Phase, Session, chance
+from companion.table.session import MACHINE, Phase, Session, chance, turn_is_over
 from companion.table.state import MOST_REASONS
 from companion.table.store import TableStore
 from companion.table.turns import Turns
@@ -63,7 +63,7 @@ class MachineSeats:
         with self._store.hold():
             sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
-                raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
+                raise wrong_phase(say("No machine sits at {seat!c}", seat=seat))
             self._store.accept(FreeSeat(seat))
 
     def turns(self) -> tuple[MachineTurn, ...]:
@@ -94,12 +94,9 @@ class MachineSeats:
         """
         with self._store.hold():
             session = self._store.session
-            if (
-                moment != session.moment
-                or seat not in session.awaited
-                or not session.is_machines(seat)
-            ):
-                raise Stale(say("That turn is over: look at the page again"))
+            session.require_now(moment)
+            if seat not in session.awaited or not session.is_machines(seat):
+                raise turn_is_over()
             game, action = session.playing, session.asked_of(seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))

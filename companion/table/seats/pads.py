@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Refusal, Stale
+from companion.core.errors import CompanionError, Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
 from companion.table.lobby import Lobby
 from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
@@ -113,7 +113,7 @@ class Pads:
         ):  # it comes when the button is let go: that may be later
             raise Stale(say("That step is already done"))
         elif session.phase is Phase.ORDERS and not press.held:
-            raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
+            raise wrong_phase(say("Orders are due"))
         elif session.phase is not Phase.ORDERS and (
             meaning := self._keys[session.phase].get((ready.key, press.held))
         ):
@@ -145,7 +145,7 @@ class Pads:
         """Open the seat of a pad whose Back key was held for two seconds to a phone."""
         if press.seat is not None and press.key is PadKey.BACK:
             self._seating.open_to_phone(press.seat)
-            self._store.listeners.send(Signal(Cue.SEAT_TAKEN, frozenset({press.seat})))
+            self._store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
 
     def _begin(self, _: Press) -> None:
         self._lobby.begin_by_key()
@@ -242,9 +242,7 @@ class Pads:
             live, draft = self._store.live, Draft(step.draft, before.count)
             self._store.live = replace(live, drafts={**live.drafts, seat: draft})
             return
-        self._set_draft(
-            seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count)
-        )
+        self._set_draft(seat, Draft(step.draft, step.count), signal_to(seat, step.cue, step.count))
 
     def _take_back(self, record: TakeBack) -> None:
         """Get a seat's action back. A sealed one lies on the pad again, key by key."""

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
@@ -38,9 +38,7 @@ class Seating:
         for seat, sitting in sittings.items():
             self.require(seat, sitting)
         if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games")
-            )
+            raise wrong_phase(say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
         takes = [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 FORGOTTEN_S = 300.0
@@ -86,20 +86,18 @@ class StaffBell:
         now_s = self._clock.monotonic_s()
         with self._lock:
             if not self._ears:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
-                    say("Nobody can be called from here now: ask somebody in person."),
+                raise wrong_phase(
+                    say("Nobody can be called from here now: ask somebody in person.")
                 )
             if self._call is not Call.NONE:
                 return
             wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
             if self._called_s is not None and wait_s > 0:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
+                raise wrong_phase(
                     say(
                         "The staff was called a moment ago: wait {seconds} seconds",
                         seconds=f"{wait_s:.0f}",
-                    ),
+                    )
                 )
             self._called_s = now_s
             self._number += 1

@@ -17,7 +17,7 @@ from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_p
 
 from companion.cli.greeting import greeting, greeting_of
 from companion.cli.main import main
-from companion.cli.running import change_running
+from companion.cli.running import ask_running
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
@@ -54,7 +54,7 @@ def test_a_browser_is_known_by_its_own_cookies(place: Place) -> None:
     assert guard.owner_of({"seat_south": cookie.value}) == "south"
     for name, carried in (("seat_south", True), ("seat_north", False)):
         asked = Request({"HTTP_COOKIE": f"{name}={cookie.value}"})
-        assert bool(guard.carried(asked, Seat(name[5:]))) is carried
+        assert bool(guard.sitting(asked, Seat(name[5:]))) is carried
     host.post("/host", data={"key": HOST_KEY})
     held = place.cookie(host, "host")
     assert held is not None
@@ -326,7 +326,9 @@ def test_the_command_line_shows_and_changes_the_host_key(
 @pytest.mark.parametrize(
     "answer", [(404, b'{"detail":"x"}'), (200, b"[]"), (200, b'{"ok":true}'), (200, b"5")]
 )
-def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> None:
+def test_the_host_key_is_told_to_no_other_service(
+    answer: tuple[int, bytes], tmp_path: Path
+) -> None:
     heard: list[str | None] = []
 
     class Foreign(BaseHTTPRequestHandler):
@@ -343,10 +345,14 @@ def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> 
             pass
 
     with HTTPServer(("127.0.0.1", 0), Foreign) as server:
+        web = WebSettings(host="0.0.0.0", port=server.server_port)
+        settings = Settings(state_dir=str(tmp_path), web=web)
+        with Journal(settings.journal_path) as journal:
+            journal.key("host")
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         with pytest.raises(SystemTrouble, match="does not answer on port"):
-            change_running(WebSettings(host="0.0.0.0", port=server.server_port), HOST_KEY)
+            ask_running(settings, "/api/host/new-key", {})
         thread.join()
     assert heard == [None]
 

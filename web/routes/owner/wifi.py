@@ -9,26 +9,24 @@ from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
 from web.context import PageContext
 from web.error_pages import status_of
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 
-class WifiPage:
+class WifiPage(PageGroup):
     """The route `/wifi`: for the host, and before there is one for whoever is at the machine (`is_newcomer`)."""
 
     name = "wifi"
 
     def __init__(self, page_context: PageContext, own: OwnWifi) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._own = own
 
-    @get("/wifi", asks=host_only)
+    @get("/wifi", asks=host_page)
     def page(self) -> Response:
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
-    @form("/wifi", "name", "password", "hidden", asks=host_only)
+    @form("/wifi", "name", "password", "hidden", asks=host_page)
     def join(self) -> Response:
         """Try a Wi-Fi. What becomes of it is told by the page of before, or by the table in its new Wi-Fi."""
         if not self._may():
