@@ -241,7 +241,7 @@ class PageContext:
             else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
-            "coach": self.table.coaching.of(asked.viewer).about
+            "coach": self.table.coaching.about(asked.viewer)
             if asked.viewer and self.features.coach
             else (),
         }

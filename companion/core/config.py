@@ -40,7 +40,7 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every section: frozen, strict."""
 
 
-class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
+class PadPins(_Section, frozen=True):
     """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is not wired."""
 
     up: WiredPin = ""
@@ -63,7 +63,7 @@ SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
 
 
-class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class PanelSettings(_Section, frozen=True):
     """Pads, lamps and buzzer."""
 
     enabled: Literal["auto", "yes", "no"] = "auto"
@@ -88,7 +88,7 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Milliseconds for which a key has to be up before it counts again."""
 
 
-class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class CameraSettings(_Section, frozen=True):
     """Where pictures of the board come from."""
 
     source: str = "auto"
@@ -136,7 +136,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0
 """A name or address of a machine, without a port."""
 
 
-class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class WebSettings(_Section, frozen=True):
     """The pages: their address, and who gets in."""
 
     host: str = "0.0.0.0"
@@ -163,7 +163,7 @@ UNTIL_TAPPED_S = 60.0
 """A time to read from which on nothing goes on by itself."""
 
 
-class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class TableSettings(_Section, frozen=True):
     """The table screen and the game."""
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
@@ -182,7 +182,7 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Who may ask the coach: who plays against the machine, everybody, or nobody."""
 
 
-class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
+class HistorySettings(_Section, frozen=True):
     """Which finished games are kept. Those that were brought in from elsewhere always are."""
 
     keep: Literal["all", "games", "days"] = "all"
@@ -193,7 +193,7 @@ class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Number of the last days."""
 
 
-class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class WifiSettings(_Section, frozen=True):
     """The network that phones join by a QR code."""
 
     name: Annotated[str, Meta(max_length=32)] = ""
@@ -207,7 +207,7 @@ class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
         return f"WifiSettings(name={self.name!r}, password=…)"
 
 
-class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class VoiceSettings(_Section, frozen=True):
     """The voice that says aloud what happens."""
 
     by: Literal["auto", "screen", "machine", "off"] = "auto"
@@ -223,9 +223,7 @@ class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Speed, where 1 is a calm talker's."""
 
 
-class QuietSettings(
-    _Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}
-):
+class QuietSettings(_Section, frozen=True, rename={"begin": "from", "end": "to"}):
     """Hours without tones and voice. Both times alike are the whole day."""
 
     begin: TimeOfDay = ""
@@ -234,14 +232,14 @@ class QuietSettings(
     """End of the quiet hours."""
 
 
-class LogSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class LogSettings(_Section, frozen=True):
     """What the log says."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest level that is written."""
 
 
-class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class MqttSettings(_Section, frozen=True):
     """What the table tells a broker of the house."""
 
     enabled: bool = False
@@ -282,7 +280,7 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
-class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class BotsSettings(_Section, frozen=True):
     """Opponents from outside. They are programs that run here: write them into the file by hand."""
 
     engines: tuple[
@@ -291,7 +289,7 @@ class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """`NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`."""
 
 
-class Settings(_Section, frozen=True, forbid_unknown_fields=True):
+class Settings(_Section, frozen=True):
     """The whole file."""
 
     state_dir: str = "~/.local/share/tabletop-companion"

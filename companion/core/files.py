@@ -147,16 +147,16 @@ def expanded(path: str | Path) -> Path:
 def is_video_device(path: str | Path) -> bool:
     """Return whether this is a device of Video4Linux. It is not opened."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return False
-    return stat.S_ISCHR(found.st_mode) and os.major(found.st_rdev) == V4L2_MAJOR
+    return stat.S_ISCHR(status.st_mode) and os.major(status.st_rdev) == V4L2_MAJOR
 
 
-def _demand_regular(found: os.stat_result, path: Path) -> None:
-    if stat.S_ISDIR(found.st_mode):
+def _demand_regular(status: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode) or _file_system(found.st_dev) in _KERNEL:
+    if not stat.S_ISREG(status.st_mode) or _file_system(status.st_dev) in _KERNEL:
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
 
 

@@ -30,11 +30,11 @@ def languages_in(folder: Path) -> Mapping[str, str]:
 
     A catalogue's header says the word as `Language-Team`.
     """
-    found = {"en": "English"}
+    languages = {"en": "English"}
     for path in sorted(folder.glob("*.po")):
         with closing(read_catalogue(path)) as messages:
-            found[path.stem] = team_of(next(messages)) or path.stem
-    return found
+            languages[path.stem] = team_of(next(messages)) or path.stem
+    return languages
 
 
 LANGUAGES = languages_in(LOCALE)
@@ -129,14 +129,14 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    kept: dict[str, object] = {}
+    named: dict[str, object] = {}
     pattern = ""
     glue = separator.replace("{", "{{").replace("}", "}}")
     for part in filter(None, parts):
-        name = f"p{len(kept)}"
-        pattern += f"{glue}{{{name}}}" if kept else f"{{{name}}}"
-        kept[name] = part
-    return _said(pattern, "", kept) if kept else ""
+        name = f"p{len(named)}"
+        pattern += f"{glue}{{{name}}}" if named else f"{{{name}}}"
+        named[name] = part
+    return _said(pattern, "", named) if named else ""
 
 
 def headed(head: str, text: str) -> str:
@@ -305,8 +305,8 @@ def _with_article(name: str, language: str) -> str:
 
 def _contracted(text: str, language: str) -> str:
     """Return a sentence whose prepositions and articles are one word where the language has it so."""
-    for each in lookup(language, CONTRACTIONS, "", None).split(";"):
-        long, is_pair, short = each.partition("=")
+    for pair in lookup(language, CONTRACTIONS, "", None).split(";"):
+        long, is_pair, short = pair.partition("=")
         if is_pair:
             text = text.replace(f" {long} ", f" {short} ")
     return text

@@ -362,14 +362,14 @@ class Kit:
         """
         pieces = self.pieces or [(face.name,) for face in self.faces for _ in face.markers]
         used: Counter[str] = Counter()
-        found = []
+        tagged = []
         for names in pieces:
             shown = [self.face(name) for name in names]
-            found.append(
+            tagged.append(
                 tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown)
             )
             used.update(names)
-        return tuple(found)
+        return tuple(tagged)
 
     @cached_property
     def tallest_mm(self) -> float:
@@ -416,11 +416,11 @@ class Kit:
         for square in sorted(layout):
             for face in layout[square]:
                 anchors.setdefault(face, square)
-        kept = {
+        anchored = {
             square: tuple(face for face in faces if face not in big or anchors[face] == square)
             for square, faces in layout.items()
         }
-        return {square: faces for square, faces in kept.items() if faces}
+        return {square: faces for square, faces in anchored.items() if faces}
 
     def face_of_marker(self, marker: int) -> Face | None:
         """Return the face that this marker shows, or None when it is none of this game's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -25,7 +25,7 @@ from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
 AGAIN_S = 1.0
-"""A table that does not follow what is wanted of it is told so often."""
+"""Interval in seconds at which a table is told what is wanted of it until it follows."""
 
 
 class DesiredState:
@@ -76,7 +76,7 @@ class DesiredState:
                         Refusal.TOO_LATE,
                         say("Too many settings are waiting for a table that does not answer"),
                     )
-            return msgspec.structs.replace(file, asked=settings)
+            return replace(file, asked=settings)
 
         self._folder.change(more)
         for table in tables:
@@ -124,7 +124,7 @@ class DesiredState:
             settings = dict(file.asked)
             if table in settings and settings[table].number == number:
                 del settings[table]
-            return msgspec.structs.replace(file, asked=settings)
+            return replace(file, asked=settings)
 
         self._folder.change(without)
 

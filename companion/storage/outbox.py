@@ -24,7 +24,7 @@ from companion.table.records import (
     ShowCard,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
 
 _AT_ONCE = 64

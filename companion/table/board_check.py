@@ -225,7 +225,7 @@ def card_problems(
 
     Unknown zones say nothing.
     """
-    found = []
+    faults = []
     for zone, cards in sorted(target.items()):
         if zone in reading.unknown:
             continue
@@ -234,15 +234,15 @@ def card_problems(
         for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
             text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
             sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
-            found.append(Problem(card, zone, None, text, sign))
+            faults.append(Problem(card, zone, None, text, sign))
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
                 text = say(
                     "{card} is missing in {place}: lay it there, open.", card=card, place=place
                 )
                 sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
-                found.append(Problem(card, zone, zone, text, sign))
-    return tuple(found)
+                faults.append(Problem(card, zone, zone, text, sign))
+    return tuple(faults)
 
 
 def zone_words(kit: Kit, zone: Square) -> str:
@@ -279,17 +279,17 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
         hidden[square] = stack if is_unknown else stack[:-1]
         if stack and not is_unknown and reading.seen.get(square) != stack[-1]:
             missing[square] = stack[-1]
-    found = []
+    faults = []
     for square, face in wrong.items():
         if face is not None:
             problem = _misplaced(kit, face, square, target.get(square, ()))
             problem = problem or _stray(face, square, missing, hidden, before)
-            found.append(problem)
+            faults.append(problem)
             if problem.home is not None:
                 missing.pop(problem.home, None)
     for square in sorted(missing.keys() & wrong.keys()):
-        found.append(_missing(missing[square], square, wrong[square]))
-    return tuple(found)
+        faults.append(_missing(missing[square], square, wrong[square]))
+    return tuple(faults)
 
 
 def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[str, ...]) -> bool:

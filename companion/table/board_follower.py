@@ -17,7 +17,7 @@ from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
@@ -82,19 +82,19 @@ class BoardFollower:
         if self._is_brought(reading) and session.phase is Phase.LOBBY and session.seats:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
-        found = problems_of(live)
+        problems = problems_of(live)
         is_due = is_due and live.sees_board
         seat = _seat_on_turn(session) if is_due else None
-        if seat is not None and (found or _has_other_markers(before, reading)):
-            self._recognise(seat, found)
+        if seat is not None and (problems or _has_other_markers(before, reading)):
+            self._recognise(seat, problems)
             return
         is_followed = reading.quiet and session.phase is Phase.STAGES
-        if found and is_followed and self._is_played_on():
+        if problems and is_followed and self._is_played_on():
             self._end_stage()
             return  # the play is recognised as the same reading is judged again
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
-        live = replace(live, problems=found, disagrees_since_s=since_s if found else None)
-        if is_due and not found:
+        live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
+        if is_due and not problems:
             markers = board_check.known_markers(before.markers_before, reading)
             live = replace(live, markers_before=markers)
         if live != before:
@@ -182,7 +182,7 @@ class BoardFollower:
         shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
         return bool(shown)
 
-    def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
+    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
         Ask when it can mean several, say why it is none.
@@ -190,13 +190,13 @@ class BoardFollower:
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         if reading is None:
             return
-        in_hand = is_in_hand(live, found)
-        found = () if in_hand else found
+        in_hand = is_in_hand(live, problems)
+        problems = () if in_hand else problems
         if session.paused or not session.is_here(seat):
             is_early = session.is_machines(seat) and not session.paused
             if is_early and self._is_next_play_shown(session):
-                found = ()
-            self._publish(replace(live, problems=found), live.problems)
+                problems = ()
+            self._publish(replace(live, problems=problems), live.problems)
             return
         game, before = session.playing, _before(live, session)
         try:
@@ -204,7 +204,7 @@ class BoardFollower:
             action = board_check.explain(game, seat, reading, plays, before)
         except Ambiguous as question:
             asked = () if in_hand else (signal_to(seat, Cue.ASKED),)
-            self._store.publish(replace(live, problems=found, choices=question.choices), asked)
+            self._store.publish(replace(live, problems=problems, choices=question.choices), asked)
             return
         if action is not None:
             self._store.live = replace(live, problems=())
@@ -212,12 +212,12 @@ class BoardFollower:
             stamp_s = min(at_s, self._store.now_s())
             self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
             return
-        wrong = replace(live, problems=found, why_not=None)
+        wrong = replace(live, problems=problems, why_not=None)
         if not in_hand:
             lying = board_check.as_people_lay(before.kit, before.board, reading)
             faces = board_check.known_faces(lying, before.board)
             wrong = replace(wrong, why_not=game.why_not(session.state, seat, faces))
-            if not found:
+            if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)
                 wrong = replace(wrong, markers_before=markers)
         self._publish(wrong, live.problems)

@@ -14,7 +14,7 @@ from companion.table.session import Phase
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
-"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+"""Seconds for which the reveal's own cue has the lamps and the buzzer before the first step's begins."""
 
 
 def _ignore(*_: object) -> None:
@@ -23,7 +23,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class TableListener:
-    """What an adapter is told. It is called by whoever holds the table: it must not block, nor wait for a thread."""
+    """What an adapter is told. Whoever holds the table calls it: it must be quick, and wait for no other thread."""
 
     on_signal: Callable[[Signal], None] = _ignore
     """Called with every cue to come."""

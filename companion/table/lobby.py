@@ -152,10 +152,10 @@ class Lobby:
 
     def _options_of(self, game: str) -> GameOptions:
         """Return the options with which a game begins by a key: as the host chose last, else by its last way."""
-        kept = self._choices.options(game)
-        if kept is not None:
+        options = self._choices.options(game)
+        if options is not None:
             try:
-                game_named(game).options(kept)
+                game_named(game).options(options)
             except Malformed:  # chosen in an older version of the program
-                kept = None
-        return game_named(game).presets[-1].options if kept is None else kept
+                options = None
+        return game_named(game).presets[-1].options if options is None else options

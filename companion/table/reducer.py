@@ -1,4 +1,4 @@
-"""The fold of a journal: `advance(session, record)` is the next session, and the cues that announce it.
+"""The fold of a journal: the next session after a record, and the cues that announce it.
 
 Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
 session, so that a restart ends in the same place by folding the same records. Times come with the records.
@@ -16,6 +16,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
+from companion.games.screen import ChessClock
 from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -47,7 +48,6 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.fold import advance_remote
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
@@ -67,18 +67,11 @@ from companion.table.session import (
 from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
-def advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record, and the cues that announce it.
+def fold(session: Session, record: AnyRecord) -> Advance:
+    """Return the session after a record, where both seats are played at this table, and the cues that announce it.
 
     Raises a `CompanionError` and changes nothing.
     """
-    if session.remote is not None:
-        return advance_remote(session, session.remote, record, _advance)
-    return _advance(session, record)
-
-
-def _advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the same where both seats are played at this table."""
     return _FOLDS[type(record)](session, record)
 
 
@@ -118,9 +111,8 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
-        if (
-            remote.seat in seats and remote.seat.other not in seats
-        ):  # with sides changed since the last one
+        # with sides changed since the last one
+        if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
     return seats
@@ -150,16 +142,17 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
     In a lesson there is none, and after it it begins standing still.
     """
+    game = opened.playing
     is_learning = opened.is_guided and opened.lesson_number is not None
-    if opened.playing.chess_clock(opened.state) and not is_learning:
-        return _await_player(opened, now_s)
-    limit_s = None if is_learning else opened.playing.time_limit(opened.state)
+    clock = None if is_learning else game.chess_clock(opened.state)
+    if clock:
+        return _await_player(opened, clock, now_s)
+    limit_s = None if is_learning else game.time_limit(opened.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
     else:
         countdown = Countdown(limit_s, limit_s)
-        begins = opened.countdown is None and (not opened.turns or opened.is_guided)
-        if begins:
+        if opened.countdown is None and (not opened.turns or opened.is_guided):
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
@@ -169,24 +162,19 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
     return opened, (Signal(cue, due),)
 
 
-def _await_player(opened: Session, now_s: float) -> Advance:
+def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
     """Return the next decision by a chess clock: it runs on for the same seat, and passes to the other."""
-    game, before = opened.playing, opened.bank
-    (seat,) = game.to_act(opened.state)
-    clock = game.chess_clock(opened.state)
-    if clock is None:
-        raise RuntimeError("no chess clock runs in this state")
+    (seat,) = opened.playing.to_act(opened.state)
+    before = opened.bank
     bank = next_bank(before, opened.countdown, clock, seat)
     countdown = Countdown(clock.seconds, bank.left_s[seat])
+    opened = replace(opened, bank=bank, countdown=countdown)
     if before is None and opened.is_guided:
-        return replace(opened, bank=bank, countdown=countdown, paused="start"), (
-            Signal(Cue.PAUSED, BOTH),
-        )
-    running = replace(
-        opened, bank=bank, countdown=countdown if opened.paused else countdown.start(now_s)
-    )
+        return replace(opened, paused="start"), (Signal(Cue.PAUSED, BOTH),)
+    if not opened.paused:
+        opened = replace(opened, countdown=countdown.start(now_s))
     goes_on = before is not None and before.seat is seat
-    return running, () if goes_on else (signal_to(seat, Cue.TURN_PASSES),)
+    return opened, () if goes_on else (signal_to(seat, Cue.TURN_PASSES),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
@@ -245,14 +233,10 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     Else None.
     """
     earlier = session.before
-    if (
-        earlier is None
-        or record.moment != earlier.moment
-        or session.phase is not Phase.ORDERS
-        or session.sealed
-    ):
+    if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
         return None
-    if session.remote is not None:  # the other table was told that the time is over
+    # at two tables the other one was told that the time is over
+    if session.sealed or session.remote is not None:
         return None
     turn = session.turns[-1]
     if turn.due_s is None or earlier.countdown is None:
@@ -308,21 +292,17 @@ def _reveal(
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
         settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
-        heard = () if settled.outcome else event_signals(step.events)
-        return settled, (*signals, *(heard or more))
+        cues = () if settled.outcome else event_signals(step.events)
+        return settled, (*signals, *(cues or more))
     return after, (*signals, *stage_signals(after))
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
-    if session.turns and session.turns[-1].moment == record.moment:
-        told = session.turns[-1]
-        if record.stage >= max(len(told.stages), 1):
-            # A version before this one told the same turn in more stages.
-            return session, ()
-    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (
-        session.moment,
-        session.stage,
-    ):
+    last = session.turns[-1] if session.turns else None
+    if last and last.moment == record.moment and record.stage >= max(len(last.stages), 1):
+        return session, ()  # a version before this one told the same turn in more stages
+    is_shown = (record.moment, record.stage) == (session.moment, session.stage)
+    if session.phase is not Phase.STAGES or not is_shown:
         raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
@@ -331,8 +311,8 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
         )
         return shown, (agreed, *stage_signals(shown))
     board = session.playing.expected(session.state)
-    settled, signals = _next_turn(replace(session, board=board), record.now_s)
-    return settled, (agreed, *signals)
+    after, signals = _next_turn(replace(session, board=board), record.now_s)
+    return after, (agreed, *signals)
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:

@@ -305,12 +305,10 @@ class Session:
         """Return what anybody at the table may do for the seat on turn, where that seat is at this table."""
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
-        if tableau := self.game.tableau(self.state, None):
-            return frozenset(choice.text for choice in tableau.choices)
-        standing = self.game.standing(self.state, None)
-        return (
-            frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
-        )
+        if cards := self.game.tableau(self.state, None):
+            return frozenset(choice.text for choice in cards.choices)
+        pieces = self.game.standing(self.state, None)
+        return frozenset({pieces.open_action}) if pieces and pieces.open_action else frozenset()
 
     @property
     def is_tie_to_replay(self) -> bool:

@@ -22,8 +22,8 @@ from companion.table.session import Phase, Session
 NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
 """What is asked about: the action that is due, the own last one that everybody knows of, or the machine's opposite."""
-MOST_REASONS = 40
-"""Of so many actions of machines the reasons are kept."""
+MAX_REASONS = 40
+"""Maximum number of actions of machines whose reasons are kept."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ def explaining_machine(live: TableState) -> Seat | None:
 
     Of two, the one that acted later.
     """
-    told = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
-    return told[max(told)] if told else None
+    last = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
+    return last[max(last)] if last else None
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
@@ -290,18 +290,18 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
     if not reading.quiet:
         return live.problems
     if live.has_cards and session.kit:
-        found = board_check.card_problems(session.kit, live.before, target, reading)
+        problems = board_check.card_problems(session.kit, live.before, target, reading)
     else:
         if session.kit is None:
             return ()
-        found = board_check.problems(session.kit, live.before, target, reading)
-        told = set(map(attrgetter("home"), found))
+        problems = board_check.problems(session.kit, live.before, target, reading)
+        homes = set(map(attrgetter("home"), problems))
         for problem in _missed_and_hidden(live, target):
-            if problem.home not in told:
-                found = (*found, problem)
+            if problem.home not in homes:
+                problems = (*problems, problem)
     if not live.overruled:
-        return found
-    return tuple(problem for problem in found if problem not in live.overruled)
+        return problems
+    return tuple(problem for problem in problems if problem not in live.overruled)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
@@ -314,17 +314,17 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     return tuple(missed)
 
 
-def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:
+def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
     """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of nobody."""
     session, reading = live.session, live.reading
     if (
         session.phase is not Phase.ORDERS
         or len(session.awaited) != 1
-        or len(found) != 1
+        or len(problems) != 1
         or reading is None
     ):
         return False
-    (problem,), (seat,), kit = found, session.awaited, session.kit
+    (problem,), (seat,), kit = problems, session.awaited, session.kit
     is_gone = problem.square == problem.home and problem.square not in reading.seen
     return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
 
@@ -358,8 +358,8 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     moves = board_check.hand_moves(
         kit, live.before, target, live.reading if live.sees_board else None, live.touched
     )
-    told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
-    return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
+    in_words = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
+    return tuple(sorted(in_words, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:

@@ -23,7 +23,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
@@ -32,17 +32,17 @@ log = logging.getLogger(__name__)
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table tries again by itself what the disk has refused."""
 LESSON_READS = 3.0
-"""How much longer a lesson stays on the screen than a game."""
+"""Factor by which a lesson stays longer on the screen than a game."""
 BEAT_S = 0.1
 """Longest time in seconds between two looks at what is due."""
 SHORTEST_PAUSE_S = 0.0005
-"""Gives whoever waits for the table a chance to come first."""
+"""Shortest time in seconds between two rounds: whoever waits for the table comes first."""
 FIRST_S, WORD_S = 1.0, 0.3
-"""How long a sentence is read, in seconds: to find it, and each of its words."""
+"""Seconds in which a sentence is read: to find it, and for each of its words."""
 USUAL_READING_S = 3.0
-"""The time to read as delivered: it scales the others."""
+"""Reading time in seconds as delivered: the setting scales the others by it."""
 MOVES_S = 1.4
-"""How long pieces move and then lie still before the sign tells what came of it, in seconds."""
+"""Seconds in which pieces move and then lie still before the sign tells what came of it."""
 HUNG_S = 30.0
 """Seconds after which whoever waits for the table gives up: something in it hangs."""
 
@@ -88,7 +88,7 @@ class TableStore:
         self._write_again_s = -math.inf
         self._has_ended_turn = False
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
-        self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
+        self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         self.timekeeper = Timekeeper(journal)
         if pause := self.timekeeper.after_restart(session):
             session = advance(session, pause)[0]
@@ -98,7 +98,7 @@ class TableStore:
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
-        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
+        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._notices)
         self.live = self.time_headline(self.live)
 
     @property
@@ -224,7 +224,7 @@ class TableStore:
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()
-        live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
+        live = replace(with_session(self.live, session, self.now_s()), notices=self._notices)
         is_shown = (session.moment, session.stage) == (
             before.moment,
             before.stage,
@@ -274,16 +274,16 @@ class TableStore:
         self.listeners.show(self.live, self.in_trouble, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
-        """Show standing troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
+        """Show lasting troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
         self._troubles |= changed
-        told = (self.journal.notice, *self._troubles.values())
-        self._standing = tuple(trouble for trouble in told if trouble)
-        self.publish(replace(self.live, notices=self._standing))
+        troubles = (self.journal.notice, *self._troubles.values())
+        self._notices = tuple(trouble for trouble in troubles if trouble)
+        self.publish(replace(self.live, notices=self._notices))
 
     @property
     def in_trouble(self) -> bool:
         """Return whether something is wrong that the lamps should say."""
-        return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
+        return self.live.notices != self._notices or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:
         """Return the table as it shows its next headline from now on, until that can be read.
@@ -311,7 +311,7 @@ class TableStore:
         What the table does by itself it tries again only after a while.
         """
         self._write_again_s = self.now_s() + WRITE_AGAIN_S
-        notices = (*self._standing, error.message)
+        notices = (*self._notices, error.message)
         if notices != self.live.notices:
             self.publish(replace(self.live, notices=notices))
 

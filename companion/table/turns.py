@@ -29,7 +29,7 @@ from companion.table.store import TableStore
 
 MAX_SALT = 64
 ANSWER_S = 12.0
-"""A camera that has not answered by then does not see the board."""
+"""Time in seconds after which a camera that has not answered counts as one that does not see the board."""
 
 
 DISAGREES_S = 5.0

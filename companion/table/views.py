@@ -411,7 +411,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
-    actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
+    actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
     return game.opened(session.before.state, actions, session.stages, session.stage) or {}
 
 

@@ -38,7 +38,7 @@ def take_back(session: Session, record: TakeBack) -> Advance:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
         raise wrong_phase(say("You have nothing to take back"))
-    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
+    sealed = {seat: order for seat, order in session.sealed.items() if seat != record.seat}
     return replace(session, sealed=sealed), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 

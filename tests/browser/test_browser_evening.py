@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ports import free_port
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from served import served
-from service import PHONE, WALL, Client, Served, browser, says, sit_down, tap, until
+from service import PHONE, WALL, Client, Running, browser, running, says, sit_down, tap, until
 from tour import cdp
 from window_tools import no_errors, text_of, texts_of
 
@@ -37,11 +37,11 @@ def ben() -> Iterator[WebDriver]:
         yield window
 
 
-def phase(service: Served) -> str:
+def phase(service: Running) -> str:
     return str(Client(service.url).get("/api/view")["phase"])
 
 
-def to_orders(service: Served) -> None:
+def to_orders(service: Running) -> None:
     """Set all pieces up, as quick hands do."""
     Client(service.url).post("/workbench/tidy")
     until("orders", lambda: phase(service) == "orders")
@@ -68,7 +68,8 @@ def end(window: WebDriver) -> None:
 
 
 def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver) -> None:
-    with served(tmp_path) as service:
+    port = str(free_port())
+    with running(tmp_path, "--simulate", "--port", port) as service:
         # A fresh table: all games, a code for each side, nothing of the owner but a symbol.
         wall.get(service.url)
         says(wall, "Scan the code on your side")
@@ -136,7 +137,7 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         end(ben)
         until("the end", lambda: phase(service) == "over")
         no_errors(wall, ann, ben)
-    with served(tmp_path) as service:
+    with running(tmp_path, "--simulate", "--port", port) as service:
         # A restart: home again, with the seats as they were.
         wall.get(service.url)
         until("home", lambda: is_home(wall))

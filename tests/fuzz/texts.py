@@ -18,7 +18,7 @@ from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.table.records import AnyRecord
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
 from fuzz.running import Probe, Target
 

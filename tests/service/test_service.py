@@ -17,12 +17,15 @@ import cv2
 import pytest
 from bench.reading.sensors import Room, Sensor
 from browser.test_browser_games import WINNING
+from served import served
 from service import Client, running, until
 
 from companion.cli.main import main
+from companion.core.config import Settings, WebSettings
 from companion.core.kit import Layout, Seat
 from companion.games import game_named
 from companion.printing.printed_kit import printed_table
+from companion.service.app import Companion
 from vision.simulation.view import View
 
 GAME = game_named("outbuffered")
@@ -186,13 +189,15 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
 
 
 def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
-        assert service.stop() == 0
+    with served(tmp_path, "outbuffered"):
+        pass
     journal = tmp_path / "journal.sqlite"
     journal.write_bytes(journal.read_bytes()[:5000])
-    with running(tmp_path, "--simulate", "--port", "0") as again:
-        assert "The journal was damaged" in "\n".join(again.said)
-        assert Client(again.url).get("/health")["ok"] is True
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True) as companion:
+        assert "The journal was damaged" in "\n".join(companion.found)
+        url = f"http://127.0.0.1:{companion.server.port}"
+        assert Client(url).get("/health")["ok"] is True
 
 
 # ---- the other commands ----------------------------------------------------------------------------------------------
@@ -302,7 +307,7 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         client.post("/api/seat/south/take", name="")
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
@@ -338,18 +343,15 @@ def test_selfplay_prints_a_whole_good_game() -> None:
         }  # fmt: skip
 
 
-def test_it_ends_whenever_it_is_told_also_with_open_streams(tmp_path: Path) -> None:
-    for number in (0, 3):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with running(folder, "--simulate", "--port", "0") as service:
-            streams = [
-                http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)
-            ]
-            for stream in streams[:number]:
-                stream.request("GET", "/live/table")
-                stream.getresponse().readline()
-            assert service.stop() == 0
-            assert "Traceback" not in service.log
-            for stream in streams:
-                stream.close()
+def test_it_ends_politely_with_open_streams(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0") as service:
+        streams = [
+            http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)
+        ]
+        for stream in streams:
+            stream.request("GET", "/live/table")
+            stream.getresponse().readline()
+        assert service.stop() == 0
+        assert "Traceback" not in service.log
+        for stream in streams:
+            stream.close()

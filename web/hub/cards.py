@@ -7,15 +7,13 @@ from typing import Any
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.games import GAMES
-from companion.league.league import League
 from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
-from web.hub.room import Room
+from web.hub.pages import HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
@@ -37,17 +35,16 @@ class ShownCard(Body, frozen=True):
     table: Text
 
 
-class CardPages:
+class CardPages(HubGroup):
     """The routes under `/card`, and `/api/hub/card` for tables."""
 
     name = "cards"
 
-    def __init__(self, room: Room, league: League, clock: Clock) -> None:
-        self._room = room
-        self._league = league
-        self._guesses = Guesses(EACH, clock.monotonic_s)
-        self._makes = Buckets(MAKES, clock.monotonic_s)
-        self._makes_all = Buckets(MAKES_ALL, clock.monotonic_s)
+    def __init__(self, hub: HubContext) -> None:
+        super().__init__(hub)
+        self._guesses = Guesses(EACH, hub.clock.monotonic_s)
+        self._makes = Buckets(MAKES, hub.clock.monotonic_s)
+        self._makes_all = Buckets(MAKES_ALL, hub.clock.monotonic_s)
 
     # ---- pages ----
 

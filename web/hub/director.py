@@ -15,15 +15,13 @@ from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import director
 from companion.league.director import Place
-from companion.league.league import League
 from companion.league.people import player_name
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
-from web.hub.room import Room
+from web.hub.pages import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.api.body import Body, Long, Text
 from web.routes.route import form, get, host_only, host_page, post
-from web.security.auth import Auth
 from web.templating.phrases import whole_number
 
 DONE_WORDS = {
@@ -49,15 +47,13 @@ class Wish(Body, frozen=True):
     given: Annotated[dict[Text, Long], Meta(max_length=12)]
 
 
-class DirectorPages:
+class DirectorPages(HubGroup):
     """The routes under `/host/tournament`, and the same under `/api/hub/tournament`."""
 
     name = "director"
 
-    def __init__(self, room: Room, league: League, guard: Auth, pages: TournamentPages) -> None:
-        self._room = room
-        self._league = league
-        self._guard = guard
+    def __init__(self, hub: HubContext, pages: TournamentPages) -> None:
+        super().__init__(hub)
         self._pages = pages
 
     # ---- pages ----

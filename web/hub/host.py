@@ -8,23 +8,23 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from flask import Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, render_template, request
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Malformed
+from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, Room
+from web.hub.pages import HubContext, HubGroup
+from web.hub.room import MAX_DELAY_S
 from web.routes.api.body import Body, Text
-from web.routes.route import ask_for_key, form, get, host_only, host_page, post
-from web.security.auth import Auth
+from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.sse import Audience, Streams
+from web.server.sse import Audience
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
@@ -165,19 +165,15 @@ class JoinDoor:
         return joined
 
 
-class HubHostPages:
+class HubHostPages(HubGroup):
     """The host's page of the hub, and the doors under `/api/hub`."""
 
     name = "host"
 
-    def __init__(
-        self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth
-    ) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext, host: HubHost, door: JoinDoor) -> None:
+        super().__init__(hub)
         self._host = host
         self._door = door
-        self._guard = guard
 
     # ---- pages ----
 
@@ -193,20 +189,12 @@ class HubHostPages:
         )
 
     @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Any:
+    def enter_key(self) -> Response:
         """Let this browser be the hub's owner."""
-        try:
-            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say(
-                "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
-            )
-        except Illegal as refusal:
-            fits, error = False, refusal.message
-        if not fits:
-            return ask_for_key("/host", error)
-        answer = make_response(redirect("/host", 303))
-        self._guard.host_cookie(answer)
-        return answer
+        wrong = say(
+            "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
+        )
+        return enter_key("/host", wrong)
 
     @get("/live/host", guard=host_only)
     def live(self) -> Response:

@@ -12,27 +12,20 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.league.league import League
 from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
-from web.hub.room import Room
+from web.hub.pages import HubGroup
 from web.routes.route import form, get, host_only, host_page
-from web.security.auth import Auth
 
 MAX_RESULTS = 100
 EXPORTED = 1_000_000
 
 
-class StandingsPages:
+class StandingsPages(HubGroup):
     """The routes under `/standings` and `/results`, `/host/people` and `/host/cards`."""
 
     name = "standings"
-
-    def __init__(self, room: Room, league: League, guard: Auth) -> None:
-        self._room = room
-        self._league = league
-        self._guard = guard
 
     @get("/standings")
     def page(self) -> str:

@@ -15,10 +15,9 @@ from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
 from companion.league.tournament import BoardEnd, Match, System, Tournament
 from web.hub.drawing import sentence
+from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room
 from web.routes.route import get
-from web.security.auth import Auth
-from web.server.sse import Streams
 
 SYSTEM_WORDS = {
     System.SWISS: say("Swiss"),
@@ -72,17 +71,14 @@ class TournamentWords:
         return half_words(match.halves)
 
 
-class TournamentPages:
+class TournamentPages(HubGroup):
     """The routes under `/tournament`. The director is answered by `all` and `plain` as well."""
 
     name = "tournaments"
 
-    def __init__(self, room: Room, streams: Streams, league: League, guard: Auth) -> None:
-        self._room = room
-        self._streams = streams
-        self._league = league
-        self._guard = guard
-        self.words = TournamentWords(league, room)
+    def __init__(self, hub: HubContext) -> None:
+        super().__init__(hub)
+        self.words = TournamentWords(hub.league, hub.room)
 
     # ---- for everybody ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import Response, render_template, request
@@ -11,19 +11,18 @@ from flask import Response, render_template, request
 from companion.core.i18n import say, say_n, spoken
 from companion.core.kit import Seat
 from companion.league.director import board_at
-from companion.league.league import League
 from companion.league.standings import standings
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
+from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room, RoomTable, Shown, late_words
-from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
-from web.security.auth import Auth, is_own_screen
-from web.server.sse import Audience, Streams
+from web.security.auth import is_own_screen
+from web.server.sse import Audience
 
 
 @dataclass(frozen=True)
@@ -37,30 +36,15 @@ class Tile:
     seats: tuple[ShownSeat, ...]
 
 
-class WallPages:
+class WallPages(HubGroup):
     """The wall and its stream."""
 
     name = "wall"
 
-    def __init__(
-        self,
-        room: Room,
-        streams: Streams,
-        door: JoinDoor,
-        guard: Auth,
-        *,
-        urls: Callable[[], tuple[str, ...]],
-        watch: SpectatorPages,
-        league: League,
-    ) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext, door: JoinDoor) -> None:
+        super().__init__(hub)
         self._door = door
-        self._guard = guard
-        self._urls = urls
-        self._watch = watch
-        self._league = league
-        self._words = TournamentWords(league, room)
+        self._words = TournamentWords(hub.league, hub.room)
         self._drawn: dict[tuple[bool, str, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
@@ -114,9 +98,9 @@ class WallPages:
             calls=calls_of(tables, now_s),
             most_calls=MAX_CALLS,
             sign=sign_of(room, tables, now_s),
-            urls=self._urls(),
+            urls=self._hub.urls(),
             code=self._door.code if own else "",
-            watching=self._watch.watching,
+            watching=self._streams.open,
             late=late_words(room.delay_s),
         )
 

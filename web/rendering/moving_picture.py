@@ -75,7 +75,7 @@ def _choose_places(game: Replay) -> list[int]:
     places = list(range(game.places))
     if len(places) > MAX_FRAMES:
         places = [0, *(turn.last for turn in game.turns)]
-    stride = -(-len(places) // MAX_FRAMES)
+    stride = -(-len(places) // (MAX_FRAMES - 1))  # the last scene may come on top
     chosen = places[::stride]
     if chosen[-1] != places[-1]:
         chosen.append(places[-1])

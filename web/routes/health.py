@@ -21,6 +21,7 @@ from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
+from web.rendering.piece_controls import plain_json
 from web.rendering.wiring import drawing, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
@@ -141,8 +142,7 @@ class HealthPages(PageGroup):
     def findings(self) -> Response:
         """Return what was found, for `companion doctor`."""
         findings = self._room.examine()
-        plain = [{"topic": f.topic, "grade": f.grade, "text": f.text} for f in findings]
-        return jsonify(worst=worst(findings), findings=plain)
+        return jsonify(worst=worst(findings), findings=plain_json(findings))
 
     # ---- for the owner -------------------------------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ class HistoryPages(PageGroup):
     def api_games(self) -> Response:
         """Return the list for programs, with `page` as on the page."""
         _, lines = self._page_of_games()
-        return jsonify(count=self._past.count(), games=[plain_json(line) for line in lines])
+        return jsonify(count=self._past.count(), games=plain_json(lines))
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return which page of the list is asked for, and the games on it."""

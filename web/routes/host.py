@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import make_response, redirect, render_template, request
+from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError, Illegal
+from companion.core.errors import CompanionError
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
-from web.routes.route import PageGroup, ask_for_key, form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, enter_key, form, get, host_only
 from web.templating.phrases import whole_number
 
 OWN = "own"
@@ -66,24 +66,15 @@ class HostPages(PageGroup):
         return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
 
     @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Any:
+    def enter_key(self) -> Response:
         """Let this browser be the owner's, and lead on to the page that asked for the key."""
-        back = request.form.get("back", "/host")
-        error = say(
-            "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
-        )
-        try:
-            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-        except Illegal as refusal:
-            fits, error = False, refusal.message
-        if not fits:
-            return ask_for_key(back, error)
+        back = request.form.get("back", "")
         if back not in BACK:
             back = "/host/first/1" if self._page_context.is_first_evening else "/host"
-        answer = make_response(redirect(back, 303))
-        self._guard.host_cookie(answer)
-        self._guard.note_key_used()
-        return answer
+        wrong = say(
+            "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
+        )
+        return enter_key(back, wrong)
 
     @form("/host/start", "game", guard=host_only)
     def start(self) -> Any:

@@ -15,7 +15,6 @@ from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import is_playable, require_playable
 from web.context import PageContext
-from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text
@@ -87,20 +86,26 @@ class HubDoor(PageGroup):
         self._hub.join(body.address, body.code, body.names, body.ca)
 
     @get(f"/seat/{SEAT}/card")
-    def card_page(self, seat: str) -> Any:
+    def card_page(self, seat: str, error: str = "", status: int = 200) -> Response:
         """Show the page where whoever sits there shows a player's card."""
-        return self._card(Seat(seat))
+        mine = Seat(seat)
+        self._sitting(mine)
+        page = render_template(
+            "seat_card.html",
+            seat=mine,
+            view=self._table.view(),
+            hub=self._hub,
+            error=error,
+            back=self._back(mine),
+        )
+        return make_response(page, status)
 
-    @form(f"/seat/{SEAT}/card")
+    @form(f"/seat/{SEAT}/card", page="card_page")
     def show_card(self, seat: str) -> Any:
         """Show a card from the page's form. An empty code takes it away."""
-        mine = Seat(seat)
-        sitting = self._sitting(mine)
-        try:
-            self._hub.show_card(mine, request.form.get("code", "").strip()[:64], sitting)
-        except CompanionError as error:
-            return make_response(self._card(mine, error.message), status_of(error))
-        return redirect("/host" if not self._guard.sits(request, mine) else f"/seat/{mine}", 303)
+        mine, code = Seat(seat), request.form.get("code", "").strip()[:64]
+        self._hub.show_card(mine, code, self._sitting(mine))
+        return redirect(self._back(mine), 303)
 
     @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
     def begin_round(self, seat: Seat) -> None:
@@ -113,16 +118,8 @@ class HubDoor(PageGroup):
             self._guard.require_sitting(request, seat)
         return self._table.view().seats[seat].sitting
 
-    def _card(self, seat: Seat, error: str = "") -> str:
-        self._sitting(seat)
-        return render_template(
-            "seat_card.html",
-            seat=seat,
-            view=self._table.view(),
-            hub=self._hub,
-            error=error,
-            back=f"/seat/{seat}" if self._guard.sits(request, seat) else "/host",
-        )
+    def _back(self, seat: Seat) -> str:
+        return f"/seat/{seat}" if self._guard.sits(request, seat) else "/host"
 
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:

@@ -23,17 +23,19 @@ from flask import (
     current_app,
     jsonify,
     make_response,
+    redirect,
     render_template,
     request,
 )
 from werkzeug.exceptions import UnsupportedMediaType
 
-from companion.core.errors import CompanionError, Malformed
+from companion.core.errors import CompanionError, Illegal, Malformed
 from companion.core.i18n import say
 from web.context import PageContext
 from web.error_pages import status_of
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
+from web.security.auth import Auth
 
 Guard = Callable[[dict[str, Any]], None]
 """Raises `Illegal` unless whoever asks may. May turn a seat's name in the address into the seat."""
@@ -56,6 +58,25 @@ def ask_for_key(back: str, error: str = "") -> Response:
     """Ask for the host's key. Whoever enters it is led back to where it was needed."""
     page = render_template(current_app.extensions["key_page"], error=error, back=back)
     return make_response(page, 403)
+
+
+def enter_key(back: str, wrong: str) -> Response:
+    """Let this browser be the host's and lead back, if the key of the form is right. Otherwise ask for it again.
+
+    `wrong` is what is said of another key.
+    """
+    guard: Auth = current_app.extensions["guard"]
+    error = wrong
+    try:
+        is_right = guard.fits(request.form.get("key", ""), request.remote_addr or "")
+    except Illegal as refusal:
+        is_right, error = False, refusal.message
+    if not is_right:
+        return ask_for_key(back, error)
+    answer = make_response(redirect(back, 303))
+    guard.host_cookie(answer)
+    guard.note_key_used()
+    return answer
 
 
 def own_seat(values: dict[str, Any]) -> None:

@@ -69,7 +69,7 @@ class RulesPages(PageGroup):
             goal=goal,
             rules=rules,
             waits=view.sign.text,
-            coach=table.coaching.of(seat).about if self._features.coach else (),
+            coach=table.coaching.about(seat) if self._features.coach else (),
             coached=view.seats[seat].coached,
             machine=view.seats[seat.other].name,
         )

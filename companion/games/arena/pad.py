@@ -34,7 +34,7 @@ class OrdersPad(PadGrammar):
         return len(self._codes(draft))
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return every key of the pad, ready too, until all robots are done."""
+        """Return whether this key may follow: any of the pad, ready too, until all robots are done."""
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
     def text(self, draft: tuple[str, ...]) -> str:

@@ -87,7 +87,7 @@ class Binmat(GameWithTools[Any, str]):
         return Counter(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """Return what people deal themselves is not drawn.
+        """Return that the full game draws before it begins. What people deal themselves is not drawn.
 
         A deal that is chosen still leaves shuffles to come.
         """
@@ -212,5 +212,5 @@ class Binmat(GameWithTools[Any, str]):
         return counter.pad(state) if isinstance(state, Counter) else None
 
     def tools(self) -> GameTools:
-        """Return combats explained, logs of hackmud read and written, and how self-play plays."""
+        """Return the command that explains combats, and how self-play plays."""
         return tools_of_binmat()

@@ -151,7 +151,7 @@ class CounterPad(PadGrammar):
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return one key at most."""
+        """Return whether this key may follow: there is one at most."""
         return not draft and self.key(pad) is not None
 
     def spell(self, text: str) -> tuple[str, ...]:

@@ -103,6 +103,12 @@ def rank_of(square: int) -> int:
     return square // FILES
 
 
+def ranks_ahead(start: int, end: int, seat: int) -> int:
+    """Return how many ranks a square is ahead of another one, as a seat plays. Below 0: behind it."""
+    ranks = rank_of(end) - rank_of(start)
+    return ranks if seat == SOUTH else -ranks
+
+
 def behind(square: int, seat: int) -> int:
     """Return one square behind for that seat.
 

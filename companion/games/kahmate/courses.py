@@ -19,7 +19,6 @@ from companion.games.kahmate.board import (
     OWN_LINE,
     OWN_RANKS,
     PIECE_NAMES,
-    SEAT_OF,
     SQUARES,
     TEAMS,
     behind,
@@ -56,7 +55,7 @@ def _run(state: State, run: Run) -> Course:
         other = board[square]
         if other in (EMPTY, mover):
             stop = square
-        elif not state.down[other] and SEAT_OF[other] != seat and other not in beaten:
+        elif state.stands_against(other) and other not in beaten:
             ball = behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
             beaten.add(other)
@@ -74,7 +73,7 @@ def _pass(state: State, action: Pass) -> Course:
     start, face_offs = action.start, []
     for square in squares_between(start, action.end):
         other = state.board[square]
-        if other != EMPTY and not state.down[other] and SEAT_OF[other] != state.seat:
+        if state.stands_against(other):
             face_offs.append(FaceOff(other, start, square))
     return Course(Kind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
 

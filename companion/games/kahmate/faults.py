@@ -11,7 +11,6 @@ from companion.core.errors import Illegal
 from companion.core.i18n import joined, say
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
-    AHEAD,
     BALL,
     DOWN_NAMES,
     IN_GOAL,
@@ -23,7 +22,7 @@ from companion.games.kahmate.board import (
     SIDE_NAMES,
     STEPS,
     named,
-    rank_of,
+    ranks_ahead,
 )
 from companion.games.kahmate.courses import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
@@ -125,11 +124,13 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
         return
     end = ends[0]
     both = {"square": NAMES[start], "to": NAMES[end]}
-    if end == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
+    if end == state.ball and state.other_carrier != EMPTY:
         tackle = Tackle((_way_to_tackle(state, start),), end)
         _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
         return
-    way = _way(start, end, _forbidden(state, seat))
+    # no run enters the square of the other side's carrier
+    avoided = frozenset() if state.other_carrier == EMPTY else frozenset({state.ball})
+    way = _way(start, end, avoided)
     if has_fetched:
         way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
     _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
@@ -173,7 +174,7 @@ def _judge_ball(state: State, change: _Change) -> None:
         )
         refuse(Reason.NO_BALL, sentence, "loose-ball", start)
     mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
-    is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
+    is_ahead = ranks_ahead(start, end, state.seat) > 0
     both = {"square": NAMES[start], "to": NAMES[end]}
     action: Kick | Pass = Pass(start, end)
     text = say("{square} to {to} is not a pass.", **both)
@@ -194,16 +195,10 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------
 
 
-def _forbidden(state: State, seat: int) -> frozenset[int]:
-    """Return the square of the other side's carrier: no run enters it."""
-    carrier = state.carrier
-    return frozenset({state.ball}) if carrier != EMPTY and SEAT_OF[carrier] != seat else frozenset()
-
-
 def _way_to_tackle(state: State, start: int) -> Path:
     """Return the way to a square next to the carrier."""
-    standing = (piece for piece in PIECES if SEAT_OF[piece] != state.seat and not state.down[piece])
-    return _way(start, state.ball, {state.places[piece] for piece in standing})[:-1]
+    standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
+    return _way(start, state.ball, standing)[:-1]
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:

@@ -13,7 +13,6 @@ from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
 from companion.games.kahmate.board import (
-    AHEAD,
     KICK_REACH,
     NAMES,
     OWN_LINE,
@@ -30,6 +29,7 @@ from companion.games.kahmate.board import (
     file_of,
     named,
     rank_of,
+    ranks_ahead,
 )
 from companion.games.kahmate.state import EMPTY, RUNS, State
 
@@ -223,7 +223,7 @@ def _check_run(state: State, run: Run) -> None:
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
-        if square == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
+        if square == state.ball and state.other_carrier != EMPTY:
             who = named(carrier, square)
             sentence = say(
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
@@ -291,7 +291,7 @@ def _check_carrier(state: State, square: int, deed: str) -> None:
 def _check_pass(state: State, action: Pass) -> None:
     _check_carrier(state, action.start, "pass")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
-    back = (rank_of(action.start) - rank_of(action.end)) * (1 if AHEAD[state.seat] > 0 else -1)
+    back = ranks_ahead(action.end, action.start, state.seat)
     aside = abs(file_of(action.start) - file_of(action.end))
     if back < 1:
         sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
@@ -321,17 +321,16 @@ def _check_pass(state: State, action: Pass) -> None:
 
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
-    ahead = 1 if AHEAD[state.seat] > 0 else -1
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     for mate in TEAMS[state.seat]:
-        if (rank_of(state.places[mate]) - rank_of(action.start)) * ahead > 0:
-            square = state.places[mate]
+        square = state.places[mate]
+        if ranks_ahead(action.start, square, state.seat) > 0:
             parts = {**named(mate, square), "side": SIDE_NAMES[state.seat]}
             sentence = say(
                 "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
             )
             refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
-    ranks = (rank_of(action.end) - rank_of(action.start)) * ahead
+    ranks = ranks_ahead(action.start, action.end, state.seat)
     if ranks < 1:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
         refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
@@ -372,7 +371,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         _check_way(piece, (*path, action.target), 0)
         for square in path[1:]:
             other = state.board[square]
-            if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
+            if state.stands_against(other):
                 who = named(other, square)
                 sentence = say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.",

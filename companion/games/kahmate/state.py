@@ -128,6 +128,16 @@ class State:
         return EMPTY if piece == EMPTY or self.down[piece] else piece
 
     @property
+    def other_carrier(self) -> int:
+        """Return the carrier of the seat that is not on turn, or EMPTY."""
+        carrier = self.carrier
+        return carrier if carrier != EMPTY and SEAT_OF[carrier] != self.seat else EMPTY
+
+    def stands_against(self, piece: int) -> bool:
+        """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
+        return piece != EMPTY and not self.down[piece] and SEAT_OF[piece] != self.seat
+
+    @property
     def is_placing(self) -> bool:
         """Return whether the pieces are still to be placed."""
         return not self.places

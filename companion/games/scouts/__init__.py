@@ -68,7 +68,7 @@ class Scouts(Game[State, str]):
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
-        """Return an empty board and white places first, unless another start was chosen."""
+        """Return an empty board, on which White places first, unless another start was chosen."""
         return first_state(options)
 
     def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:

@@ -147,7 +147,7 @@ def chain_text(chain: Chain) -> str:
 
 
 def texts(position: Position) -> Iterator[str]:
-    """Yield the notation of every legal decision: placements. Plays. Rocks. The end of the turn."""
+    """Yield the notation of every legal decision: placements, plays, rocks, the end of the turn."""
     if position.is_won:
         return
     if position.to_place:

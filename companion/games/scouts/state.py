@@ -99,7 +99,7 @@ class State:
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """Return an empty board and white places first, or the chosen start and white plays first.
+    """Return an empty board, on which White places first, or the chosen start, from which White plays.
 
     Raises `Malformed`.
     """
@@ -125,10 +125,7 @@ def is_stack(position: Position, square: int) -> bool:
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Return a scout of the seat on turn is put on this square (a mask).
-
-    The other seat is on turn.
-    """
+    """Put a scout of the seat on turn on this square (a mask), and give the turn to the other seat."""
     left = position.to_place - 1
     return position._replace(
         own=position.foe,
@@ -144,8 +141,7 @@ Masks = tuple[int, int, int, int, int, int]
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
-    """Return the same after a play of the seat on turn: the upper scout of one square is on another
-    one (both masks).
+    """Return the masks after a play of the seat on turn: the upper scout of `origin` has gone to `target` (both masks).
 
     Rulebook, "Gathering Intel". Ruling, "Stacks".
     """
@@ -177,8 +173,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
 
 
 def move_scout(position: Position, origin: int, target: int) -> Position:
-    """Return the upper scout of one square goes to another one (both masks) and ends its play
-    there.
+    """Move the upper scout of one square to another one (both masks), where its play ends.
 
     Rulebook, "Winning".
     """
@@ -188,7 +183,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
 
 
 def lay_rock(position: Position, kind: int, covered: int) -> Position:
-    """Return the seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
+    """Lay the boulder (0) or the rock (1) of the seat on turn over these squares (a mask)."""
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
     rocks[index] = covered
@@ -201,7 +196,7 @@ def lay_rock(position: Position, kind: int, covered: int) -> Position:
 
 
 def pass_turn(position: Position) -> Position:
-    """Return the state after the end of a turn. The other seat is on turn with two plays."""
+    """Give the turn to the other seat, with two plays."""
     own, foe, own_low, foe_low = position[:4]
     return position._replace(
         own=foe,

@@ -70,8 +70,8 @@ def _as_on_board(
     game = session.playing
     if game.standing(state, None) or game.tableau(state, None):
         north = tuple(
-            replace(each, drawing=_TURNED.get(each.drawing, each.drawing))
-            for each in orders.get(Seat.NORTH, ())
+            replace(order, drawing=_TURNED.get(order.drawing, order.drawing))
+            for order in orders.get(Seat.NORTH, ())
         )
         return {**orders, Seat.NORTH: north}
     played = game.apply(
@@ -83,9 +83,9 @@ def _as_on_board(
                 order,
                 drawing=stage.orders[seat].on_board if seat in stage.orders else order.drawing,
             )
-            for order, stage in zip(each, played.stages, strict=False)
+            for order, stage in zip(spelled, played.stages, strict=False)
         )
-        for seat, each in orders.items()
+        for seat, spelled in orders.items()
     }
 
 

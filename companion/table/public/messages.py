@@ -22,7 +22,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
 MOST_BYTES = 32 * 1024
-"""A message is not larger: the view of a game with a map of one's own has some 5 kB."""
+"""Maximum bytes of a message. The view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH = 8
 MAX_SENTENCE = 4096
 """Letters of a sentence once its parts are filled in. The longest of this program's own has some 400."""
@@ -169,9 +169,9 @@ _record = msgspec.json.Decoder(PublicRecord)
 _state = msgspec.json.Decoder(PublicState)
 
 
-def encode_public(told: PublicRecord | PublicState) -> bytes:
+def encode_public(message: PublicRecord | PublicState) -> bytes:
     """Return a message as it is sent: the same bytes for the same value."""
-    return _encoder.encode(told)
+    return _encoder.encode(message)
 
 
 def read_record(payload: bytes) -> PublicRecord:

@@ -20,11 +20,11 @@ from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
 from companion.table.store import TableStore
 
-MOST_AHEAD = 1_000_000
-"""A game at two tables has the higher of both numbers, at most so much more than this table's own."""
+MAX_AHEAD = 1_000_000
+"""Maximum by which the number of a game at two tables, the higher of both, exceeds this table's own."""
 REMATCH_HERE = say("Rematch: waiting for the other table.")
 REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
-"""What `RemoteTable.line_is` is told where a table wants another game: this one, the other one."""
+"""What the table screen says of the line where a table wants another game: this one, the other one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,6 @@ class RemoteTable:
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self._again: Callable[[bool], None] | None = None
-        self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
 
     @property
     def progress(self) -> RemoteProgress | None:
@@ -89,14 +88,7 @@ class RemoteTable:
 
         None: it is none at two tables.
         """
-        session = self._store.session
-        if session.remote is None:
-            return None
-        before, made = self._made
-        if before is not session:
-            made = progress_of_remote(session)
-            self._made = (session, made)
-        return made
+        return progress_of_remote(self._store.session)
 
     @property
     def begun(self) -> RemoteBeginning | None:
@@ -116,7 +108,7 @@ class RemoteTable:
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
-        if not next_number <= beginning.number <= next_number + MOST_AHEAD:
+        if not next_number <= beginning.number <= next_number + MAX_AHEAD:
             raise Illegal(
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
@@ -169,17 +161,9 @@ class RemoteTable:
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
         self._again(swap and not by_pad)
 
-    def line_is(self, sentence: str) -> None:
-        """Set what pages and the table screen say about the line to the other table.
-
-        Empty: nothing.
-        """
-        with self._store.hold_for_device():
-            self._store.notices({"remote": sentence})
-
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:
-    """Return the same of a session that was folded from a journal."""
+    """Return how far the game at two tables of this session has come. None: it is none."""
     remote = session.remote
     if remote is None:
         return None

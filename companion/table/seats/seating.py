@@ -16,11 +16,11 @@ from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 OPEN_S = 30.0
-"""How long a pad's seat is open to a phone."""
+"""Time in seconds for which a pad's seat is open to a phone."""
 
 
 class Seating:
-    """The seats of one table; every method but `nonce` is called by somebody who holds the table."""
+    """Changes who sits where. Every method but `nonce` is called by somebody who holds the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store

@@ -11,9 +11,9 @@ from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 FORGOTTEN_S = 300.0
-"""So long a call stands that nobody ends."""
+"""Time in seconds after which a call that nobody ends is forgotten."""
 BETWEEN_S = 20.0
-"""So long after a call the key does not call once more."""
+"""Time in seconds after a call in which the key does not call once more."""
 
 
 class Call(StrEnum):
@@ -61,11 +61,11 @@ class StaffBell:
 
     def sentence(self) -> str:
         """Return what the pages say of it. Empty: nobody is called."""
-        told = {
+        sentences = {
             Call.CALLED: say("The staff has been called."),
             Call.COMING: say("Somebody is coming."),
         }
-        return told.get(self._call, "")
+        return sentences.get(self._call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
         """Note that somebody hears the key, or does not any more.

@@ -11,7 +11,7 @@ from companion.table.session import MACHINE
 from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
-from web.routes.api.body import SEAT, Body, Text
+from web.routes.api.body import SEAT, Body, GameName, Text
 from web.routes.route import PageGroup, at_table, own_seat, post, sitting
 
 
@@ -35,12 +35,6 @@ class Question(Body, frozen=True):
 
     moment: Text
     about: About
-
-
-class Learn(Body, frozen=True):
-    """Begin the lesson of a game."""
-
-    game: Text
 
 
 class Opponents(PageGroup):
@@ -102,9 +96,9 @@ class Lessons(PageGroup):
 
     name = "lessons"
 
-    @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting, by="seat")
-    @post("/api/table/lesson", body=Learn, guard=at_table, by="table")
-    def begin(self, by: str, body: Learn) -> None:
+    @post(f"/api/seat/{SEAT}/lesson", body=GameName, guard=sitting, by="seat")
+    @post("/api/table/lesson", body=GameName, guard=at_table, by="table")
+    def begin(self, by: str, body: GameName) -> None:
         """Begin the lesson of a game for those who sit here.
 
         The machine plays a seat that is free.

@@ -8,12 +8,23 @@ from flask import Response, g, jsonify, request
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
 from web.context import PageContext
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import SEAT, Body, Confirm, Laid, Long, Moment, Read, Rematch, Text
+from web.routes.api.body import (
+    SEAT,
+    Body,
+    Confirm,
+    GameName,
+    Laid,
+    Long,
+    Moment,
+    Read,
+    Rematch,
+    Text,
+)
 from web.routes.route import PageGroup, at_table, get, host_only, post, sitting
 from web.security.auth import is_own_screen
 
@@ -23,12 +34,6 @@ class Act(Body, frozen=True):
 
     moment: Text
     action: Long
-
-
-class Choose(Body, frozen=True):
-    """The game that is to be shown to everybody before it begins."""
-
-    game: Text
 
 
 class LaidBy(Laid, frozen=True):
@@ -83,9 +88,9 @@ class SharedDoors(PageGroup):
         """Open what was hidden in a game that is over. It cannot be taken back."""
         self._table.disclose(by)
 
-    @post(f"/api/seat/{SEAT}/choose", body=Choose, guard=sitting, by="seat")
-    @post("/api/table/choose", body=Choose, guard=at_table, by="table")
-    def choose(self, by: str, body: Choose) -> None:
+    @post(f"/api/seat/{SEAT}/choose", body=GameName, guard=sitting, by="seat")
+    @post("/api/table/choose", body=GameName, guard=at_table, by="table")
+    def choose(self, by: str, body: GameName) -> None:
         """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing begins."""
         self._table.choose(body.game)
 
@@ -194,9 +199,8 @@ class StaffKeys(PageGroup):
 
     def _who(self) -> str:
         """Return who asks. Raises `Illegal` for anybody who may not."""
-        for seat in SEATS:
-            if self._guard.sits(request, seat):
-                return seat
+        if own := self._guard.seats_of(request):
+            return own[0]
         if self._guard.is_host(request):
             return "host"
         if is_own_screen(request):

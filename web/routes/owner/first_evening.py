@@ -89,20 +89,20 @@ class FirstEvening(PageGroup):
         return answer
 
     @form("/host/first/seats", "turn", guard=host_only)
-    def seats(self) -> Response:
+    def seats(self) -> Any:
         """Swap the sides, or turn the table by a quarter."""
         table = self._upkeep.running().table
         if request.form.get("turn", "") == "table":
             self._change({"table.upright": not table.upright})
         else:
             self._change({"table.tip_south": "left" if table.tip_south == "right" else "right"})
-        return make_response(redirect("/host/first/4", 303))
+        return redirect("/host/first/4", 303)
 
     @form("/host/first/done", guard=host_only)
-    def done(self) -> Response:
+    def done(self) -> Any:
         """End the questions for good."""
         self._upkeep.welcome()
-        return make_response(redirect("/", 303))
+        return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
         self._upkeep.change(values, self._upkeep.on_file()[1])

@@ -213,26 +213,23 @@ class SettingsPage(PageGroup):
         return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
     @post("/api/settings/restart", guard=host_only)
-    def restart(self) -> Response:
+    def restart(self) -> None:
         """Begin the service anew."""
         if not self._upkeep.can_restart:
             raise Stale(
                 say("The companion cannot restart itself here: stop it and start it again.")
             )
         self._upkeep.restart()
-        return make_response({})
 
     @post("/api/settings/unstage", guard=host_only)
-    def unstage(self) -> Response:
+    def unstage(self) -> None:
         """Drop what waits for the next start."""
         self._upkeep.unstage()
-        return make_response({})
 
     @post("/api/settings/reset", body=Reset, guard=host_only)
-    def reset(self, body: Reset) -> Response:
+    def reset(self, body: Reset) -> None:
         """Reset all settings, and delete the games if that is asked for."""
         self._upkeep.reset(body.games)
-        return make_response({})
 
 
 # ---- the eight rows --------------------------------------------------------------------------------------------------
