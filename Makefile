@@ -16,7 +16,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
 JOBS ?= $(shell expr $$(nproc) + 2)
-N ?= 1000000
+N ?= 100000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
 .PHONY: play hub install uninstall deb image release lock test quick test-opencv4 check messages format lint types bench bench-bots bench-pi bench-hub appliance arm64 selfplay fuzz screenshots docs-pictures tools clean

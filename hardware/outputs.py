@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -84,6 +85,8 @@ class Outputs:
         self._failed: set[str] = set()
         self.orders: SimpleQueue[_Order | None] = SimpleQueue()
         """What is to be shown. None ends the thread."""
+        self.is_shown = threading.Event()
+        """Set whenever the thread has shown all orders that it knew of."""
         self._player = CuePlayer(settings.silent)
         self._schedule = Schedule()
         self._tried_out: TryOut | None = None
@@ -110,6 +113,7 @@ class Outputs:
             except Empty:
                 self._play_due(self._clock.monotonic_s())
                 self._render()
+                self.is_shown.set()
 
     # ---- time ----
 

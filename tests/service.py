@@ -45,7 +45,9 @@ WALL = (1920, 1080)
 PATIENCE_S = 60.0
 
 
-def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
+def until(
+    what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.05
+) -> Any:
     """Wait for something true in another process; a failing test says what never came.
 
     A part of a page that is gone or not there yet while the next page comes is none that is true.
@@ -58,7 +60,7 @@ def until(what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S) -> 
                 return answer
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
-        pause.wait(0.05)
+        pause.wait(pause_s)
 
 
 def share_templates(folder: Path) -> None:

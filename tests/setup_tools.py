@@ -19,6 +19,7 @@ from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.check import PanelTrial
@@ -105,7 +106,7 @@ def kept(
                 if table.progress().phase not in (Phase.LOBBY, Phase.OVER):
                     check.end()
 
-            table.connect(on_lamps=show)
+            table.connect(TableListener(on_lamps=show))
             upkeep = Upkeep(
                 settings, path, table, clock, use=use, restart=lambda: restarts.append(True)
             )

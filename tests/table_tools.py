@@ -13,6 +13,7 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
 from companion.storage.journal import Journal
 from companion.table.board_check import tops
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
 
@@ -26,7 +27,7 @@ class Played:
         self.clock = clock
         self.table = Table(journal, clock, TableSettings(reading_time_s=3.0))
         self.signals: list[Signal] = []
-        self.table.connect(on_signal=self.signals.append)
+        self.table.connect(TableListener(on_signal=self.signals.append))
 
     @property
     def cues(self) -> list[str]:

@@ -10,17 +10,20 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 from unittest.mock import patch
 
+from bot_tools import QuickCoach
 from inside import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, until
 
 from companion.bots.characters import CHARACTERS
+from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
@@ -76,7 +79,12 @@ class Tour:
             table=TableSettings(),
         )
         self.clock = clock or FakeClock()
-        with patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)):  # as its unit has it
+        # an opponent that answers at once, however busy the machine is
+        machines = partial(MachinePlayers, open_process=QuickCoach)
+        with (
+            patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)),  # as its unit has it
+            patch("companion.service.app.MachinePlayers", machines),
+        ):
             self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
         self.table = self.companion.table
         self.client = Client(f"http://127.0.0.1:{self.companion.server.port}")

@@ -105,10 +105,10 @@ class _Look:
 
 
 class BoardEye:
-    """Implements `companion.core.ports.Eye` on a reader's frames.
+    """Answers what pages ask of the camera, from any thread. Nothing is computed unless it is asked for.
 
-    `source` is the camera of the settings; `offers` answers which there are; `kept` is how many
-    settled frames are.
+    `source` is the camera of the settings, `offers` answers which there are, and `kept` is how many settled frames
+    are kept.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class BoardEye:
             with self._lock:
                 kept[place] = packed
 
-    # ---- companion.ports.Eye: the last frame -----------------------------------------------------
+    # ---- the last frame -----------------------------------------------------
 
     def number(self) -> int:
         """Return the number of the last frame.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostDoors
 from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatDoors
-from web.routes.api.table import StaffKeys, TableDoors
+from web.routes.api.table import SharedDoors, StaffKeys, TableDoors
 from web.routes.camera import CameraPictures
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
@@ -40,7 +40,7 @@ from web.routes.owner.settings import SettingsPage
 from web.routes.owner.wifi import WifiPage
 from web.routes.pages import Pages
 from web.routes.printing import KitPages
-from web.routes.route import add_routes
+from web.routes.route import RouteGroup, add_routes
 from web.routes.rules import RulesPages
 from web.routes.shared_phone import SharedPhonePages
 from web.routes.workbench import Bench
@@ -75,36 +75,39 @@ def create_app(
     guard.is_key_used, guard.note_key_used = site.is_key_used, site.note_key_used
     streams = Streams(site.settings.viewers)
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
+    presence = Presence(table, clock.monotonic_s)
+    page_context = PageContext(
+        table, games, clock, guard, streams, site.join_urls, join_code, features, presence
+    )
     app.extensions |= {
         "streams": streams,
         "guard": guard,
         "now_s": table.now_s,
         "join_code": join_code,
-    }
-    presence = app.extensions["presence"] = Presence(table, clock.monotonic_s)
-    page_context = PageContext(
-        table, games, clock, guard, streams, site.join_urls, join_code, features, presence
-    )
-    register_template_helpers(app)
-    app.jinja_env.globals.update(
-        own_seats=lambda: guard.seats_of(request), key_command=site.key_command
-    )
-    app.extensions |= {
+        "presence": presence,
+        "key_page": "host_key.html",
         "paragraph": page_context.paragraph,
         "worker": page_context.worker,
         "page_context": page_context,
     }
-    error_pages.register(app)
-
-    names = Names((*site.settings.names, site.settings.host))
     if features.health:
         app.extensions["refusals"] = features.health.tally
+    register_template_helpers(app)
+    app.jinja_env.globals.update(
+        own_seats=lambda: guard.seats_of(request),
+        key_command=site.key_command,
+        games=games,
+        opponents=features.opponents,
+        workbench=features.workbench is not None,
+        has_pads=features.welcome.has_pads,
+    )
+    error_pages.register(app)
     watch_requests(
         app,
         table.now_s,
         lambda: table.settings.language,
         guard,
-        names=names,
+        names=Names((*site.settings.names, site.settings.host)),
         join_urls=site.join_urls,
     )
 
@@ -113,37 +116,51 @@ def create_app(
         if request.path.startswith(AT_TABLE):
             speak(spoken(), table.player_names())
 
-    groups = [
-        room(page_context)
-        for room in (
-            Pages,
-            RulesPages,
-            Joining,
-            SharedPhonePages,
-            HostPages,
-            TableDoors,
-            SeatDoors,
-            HostDoors,
-            Lessons,
-            Opponents,
-        )
-    ]
-    optional: tuple[tuple[Any, Any], ...] = (
-        (SettingsPage, features.upkeep), (PanelTrials, features.check), (HealthPages, features.health),
-        (StaffKeys, features.staff), (HubDoor, features.hub),
-        (HistoryPages, features.past), (Bench, features.workbench),
-        (FirstEvening, features.upkeep), (KitPages, features.printer), (CameraPictures, features.camera),
-        (WifiPage, features.own_wifi),
-    )  # fmt: skip
-    groups += [room(page_context, feature) for room, feature in optional if feature]
+    for group in route_groups(page_context):
+        add_routes(app, group)
     if features.camera and features.camera.phone:
         phone = features.camera.phone
         is_secure = bool(site.settings.certificate)
         add_routes(app, PhoneCameraPages(guard, phone, is_secure))
         add_routes(app, PhoneOwnerPages(guard, streams, phone))
-    for room in (StaticFiles(), Description(), *groups):
-        add_routes(app, room)
     return app
+
+
+def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
+    """Yield the routes that every table has, and those of the features that are there."""
+    yield StaticFiles()
+    yield Description()
+    for always in (
+        Pages,
+        RulesPages,
+        Joining,
+        SharedPhonePages,
+        HostPages,
+        SharedDoors,
+        TableDoors,
+        SeatDoors,
+        HostDoors,
+        Lessons,
+        Opponents,
+    ):
+        yield always(page_context)
+    features = page_context.features
+    optional: tuple[tuple[Any, Any], ...] = (
+        (SettingsPage, features.upkeep),
+        (FirstEvening, features.upkeep),
+        (PanelTrials, features.check),
+        (HealthPages, features.health),
+        (StaffKeys, features.staff),
+        (HubDoor, features.hub),
+        (HistoryPages, features.past),
+        (Bench, features.workbench),
+        (KitPages, features.printer),
+        (CameraPictures, features.camera),
+        (WifiPage, features.own_wifi),
+    )
+    for group, feature in optional:
+        if feature:
+            yield group(page_context, feature)
 
 
 def create_phone_app(main: Flask, phone: PhoneRoom, settings: WebSettings) -> Flask:
@@ -191,10 +208,8 @@ def bare_app(compiled: Path | None) -> Flask:
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
-    app.jinja_options = {
-        **app.jinja_options,
-        "bytecode_cache": CompiledTemplates(compiled) if compiled else None,
-    }
+    cache = CompiledTemplates(compiled) if compiled else None
+    app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
     app.json = SpokenJson(app)
     return app
 
@@ -297,8 +312,7 @@ def _set_headers(answer: Response) -> None:
 def _log_slow(seconds: float) -> None:
     """Log that a request took long, by the pattern of its address."""
     route = request.url_rule.rule if request.url_rule else "none"
-    method = (
-        request.method if request.method in METHODS else "other"
-    )  # a stranger may send any word
+    # a stranger may send any word
+    method = request.method if request.method in METHODS else "other"
     fields = log_fields("slow_request", method=method, route=route, seconds=seconds)
     log.warning("A request took long", extra=fields)

@@ -63,15 +63,15 @@ class Presence:
         is_on = view.phase not in (Phase.LOBBY, Phase.OVER)
         with self._lock:
             for seat in SEATS:
-                shown = view.seats[seat]
-                is_there = not is_on or shown.door != "phone" or self._open[seat] > 0
-                if is_there or self._there.get(seat, ("", 0.0))[0] != shown.sitting:
-                    self._there[seat] = (shown.sitting, now_s)
-            gone = frozenset(
-                seat for seat, (_, at_s) in self._there.items() if now_s - at_s >= AWAY_S
-            )
-            is_new, self.gone = gone != self.gone, gone
-        if is_new:
+                sitter = view.seats[seat]
+                is_there = not is_on or sitter.door != "phone" or self._open[seat] > 0
+                known_sitting, _ = self._there.get(seat, ("", 0.0))
+                if is_there or known_sitting != sitter.sitting:
+                    self._there[seat] = (sitter.sitting, now_s)
+            absences = {seat: now_s - at_s for seat, (_, at_s) in self._there.items()}
+            gone = frozenset(seat for seat in absences if absences[seat] >= AWAY_S)
+            has_changed, self.gone = gone != self.gone, gone
+        if has_changed:
             self._table.redraw()
 
 
@@ -128,14 +128,10 @@ class PageContext:
     @property
     def is_first_evening(self) -> bool:
         """Return whether a new owner has answered no question and played no game."""
-        features = self.features
-        if (
-            not features.has_first_evening
-            or features.upkeep is None
-            or features.upkeep.is_welcomed()
-        ):
+        upkeep, past = self.features.upkeep, self.features.past
+        if not self.features.has_first_evening or upkeep is None or upkeep.is_welcomed():
             return False
-        return features.past is None or features.past.count() == 0
+        return past is None or past.count() == 0
 
     def is_newcomer(self, asked: Request) -> bool:
         """Return whether the own screen, or a phone in the own Wi-Fi, asks before there is an owner."""
@@ -159,6 +155,11 @@ class PageContext:
         if self.join_code is not None and self.needs_code(asked):
             self.join_code.require(typed, asked.remote_addr or "")
 
+    def require_pads(self) -> None:
+        """Raise `Illegal` where nobody can play by a pad."""
+        if not self.features.welcome.has_pads:
+            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+
     def fragment(
         self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
     ) -> str:
@@ -175,6 +176,11 @@ class PageContext:
             if version != self.table.version:
                 self._drawn[asked] = version, fragment = self._draw(asked)
         return fragment
+
+    @property
+    def is_game_on(self) -> bool:
+        """Return whether a game has begun and is not over."""
+        return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
 
     @property
     def has_sitters(self) -> bool:
@@ -196,9 +202,8 @@ class PageContext:
         table = self.table
         view = table.view(asked.viewer)
         known = view if asked.viewer is None else table.view()
-        while (
-            known.version != view.version
-        ):  # both of one moment: what is secret is told by their difference
+        # both of one moment: what is secret is told by their difference
+        while known.version != view.version:
             view, known = table.view(asked.viewer), table.view()
         with naming(table.player_names()):
             html = render_template(
@@ -236,7 +241,7 @@ class PageContext:
             else SEATS[::-1],
             "tip": tip_of(view, self.table.settings.tip_south) if asked.page != "seat" else "",
             "state": device_words(view),
-            "coach": self.table.coaching.of(asked.viewer).about
+            "coach": self.table.coaching.about(asked.viewer)
             if asked.viewer and self.features.coach
             else (),
         }
@@ -250,7 +255,6 @@ class PageContext:
             addresses.typed = shown(addresses.urls[0]) if addresses.urls else ""
             addresses.until_s = now_s + ADDRESSES_S
         return {
-            "games": self.games,
             "urls": addresses.urls,
             "gone": self.presence.gone,
             "typed": addresses.typed,
@@ -259,33 +263,28 @@ class PageContext:
             if self.join_code and (asked.at_table or asked.page == "host")
             else "",
             "may_sit": asked.at_table or self.join_code is None,
-            "opponents": features.opponents,
-            "workbench": features.workbench is not None,
             "settings_page": features.upkeep is not None,
             "camera_page": features.camera is not None,
-            "has_pads": features.welcome.has_pads,
             "staff": features.staff if features.staff and features.staff.is_heard else None,
         }
 
     def _for_surface(self, view: TableView, asked: FragmentKey) -> dict[str, Any]:
         """Return what one surface alone is given."""
         features = self.features
-        given: dict[str, Any] = {
-            "host_key": self.guard.host_key if asked.page == "host" else "",
-            **dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"), None),
-            "pads": {},
-        }
+        given: dict[str, Any] = {"host_key": "", "pads": {}}
+        given |= dict.fromkeys(("coach_for", "hub", "unwell", "voice", "wifi", "own_wifi"))
         if asked.page in ("host", "seat"):
             given["hub"] = features.hub
         if asked.page == "host":
+            given["host_key"] = self.guard.host_key
             given["coach_for"] = _COACH_FOR[self.table.settings.coach] if features.coach else None
             given["unwell"] = features.health.line() if features.health else None
         elif asked.page == "table":
-            is_lobby = view.phase is Phase.LOBBY
-            given["wifi"] = features.welcome.wifi() if is_lobby and asked.at_table else None
-            own = features.own_wifi if is_lobby else None
-            given["own_wifi"] = own if own and own.hotspot else None
             given["voice"] = features.welcome.voice
+            if view.phase is Phase.LOBBY:
+                own = features.own_wifi
+                given["own_wifi"] = own if own and own.hotspot else None
+                given["wifi"] = features.welcome.wifi() if asked.at_table else None
         elif asked.page == "pass":
             given["seat_small"] = self.table.view(SEATS[0]).sign.small
         elif asked.page == "workbench":

@@ -15,7 +15,7 @@ from companion.core.clock import Clock
 from companion.core.config import WebSettings
 from companion.core.kit import Seat
 from companion.core.network import Wifi
-from companion.core.ports import CameraStatus, Eye, PanelHands, Spoken
+from companion.core.ports import CameraStatus, PanelHands, Spoken
 from companion.diagnostics.findings import HealthRoom
 from companion.maintenance.own_wifi import OwnWifi
 from companion.maintenance.requests import CheckRoom
@@ -26,6 +26,7 @@ from vision.network.phone import PHONE, PhoneLine
 from web.security.phone_pairing import PhonePairing
 
 if TYPE_CHECKING:
+    from vision.diagnosis import BoardEye
     from vision.simulation.table import SimulatedTable
 
 
@@ -78,7 +79,7 @@ class PhoneRoom:
 
     line: PhoneLine
     pairing: PhonePairing
-    eye: Callable[[], Eye | None]
+    eye: Callable[[], BoardEye | None]
     status: Callable[[], CameraStatus]
     urls: Callable[[], tuple[str, ...]]
     address: Callable[[], str]
@@ -107,7 +108,7 @@ class PhoneRoom:
 class CameraRoom:
     """The camera for pages: the eye (None: no camera), the photographs, and what an old phone needs."""
 
-    eye: Eye | None
+    eye: BoardEye | None
     album: PhotographFolder
     phone: PhoneRoom | None = None
 

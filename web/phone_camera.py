@@ -24,8 +24,7 @@ from web.features import PhoneRoom
 from web.rendering.answers import EyeJson
 from web.rendering.camera_overlay import seen_svg
 from web.routes.api.body import Body, Text
-from web.routes.host import ask_for_key
-from web.routes.route import get, host_only, post
+from web.routes.route import get, host_only, host_page, post
 from web.security.auth import Auth, is_own_screen
 from web.security.phone_pairing import CODE_LENGTH
 from web.server.sse import Audience, Streams
@@ -144,11 +143,9 @@ class PhoneOwnerPages:
     def __init__(self, guard: Auth, streams: Streams, room: PhoneRoom) -> None:
         self._guard, self._streams, self._room = guard, streams, room
 
-    @get("/camera/phone", asks=host_only)
+    @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
         """Show the code that an old phone scans. `first`: the first evening asked for it."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/camera/phone")
         try:
             self._room.address()
         except CompanionError as error:

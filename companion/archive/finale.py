@@ -83,7 +83,7 @@ def evening_of(at: float) -> date:
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
     """Return how many games of an evening each of the two has won against the other, whatever the game
-    and the side; a draw is half a game for each.
+    and the side. A draw is half a game for each.
 
     None: one of them has no name, or both have the same.
     """
@@ -154,4 +154,4 @@ def _memorable(events: Sequence[Event]) -> Event | None:
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
     if not weighed:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
-    return max(reversed(weighed), key=lambda each: each[0])[1]
+    return max(reversed(weighed), key=lambda weight_and_event: weight_and_event[0])[1]

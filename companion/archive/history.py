@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from companion.archive.cache import PictureFolder
+from companion.archive.cache import MadeFiles
 from companion.archive.finale import evening_of, finale_of
 from companion.archive.game_files import check_game, read_game
 from companion.archive.photographs import PhotographFolder
@@ -43,8 +43,8 @@ from companion.games.base import OptionRow
 from companion.storage.journal import Journal
 from companion.table.session import MACHINE, chosen_words
 
-_REPLAYS = 6
-"""Number of replays that stay in memory."""
+MAX_REPLAYS, MAX_PICTURES = 6, 40
+"""Number of replays that stay in memory, and of drawn pictures that stay on the disk."""
 Painter = Callable[[Replay, int, Callable[[str], bytes | None]], bytes]
 """Draws a game or one of its turns. The last is asked for photographs by their moments."""
 
@@ -72,21 +72,17 @@ class History:
         self._on_table = on_table
         self._album = album
         self._paint = paint
-        self._summaries = Summaries(journal, folder, self._may_keep)
-        self._pictures = PictureFolder(folder / "pictures") if folder else None
+        self._summaries = Summaries(journal, folder, lambda: self.has_room())  # noqa: PLW0108 - replaced later
+        pictures = folder / "pictures" if folder else None
+        self._pictures = MadeFiles(pictures, ".picture", MAX_PICTURES)
         self.has_room: Callable[[], bool] = lambda: True
         """Return whether the disk has room for what can be made anew."""
         self._lock = threading.RLock()
         self._drawing = threading.Lock()
         self._bringing = threading.Lock()
-        """The pairs of people of these games, so that pages between two games need not count anew."""
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
-
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
         """How long games take, with the newest game that was counted."""
-
-    def _may_keep(self) -> bool:
-        return self.has_room()
 
     # ---- the list ----------------------------------------------------------------------------------------------------
 
@@ -105,6 +101,14 @@ class History:
         """Return one of them. None: there is no such game."""
         stamp = self._summaries.stamp(number)
         return None if stamp is None else self._line(number, stamp)
+
+    def _existing(self, number: int) -> GameLine:
+        line = self.line(number)
+        if line is None:
+            raise Malformed(
+                say("There is no game {number}: look at the list of games", number=number)
+            )
+        return line
 
     def _line(self, number: int, stamp: str) -> GameLine:
         summary = self._summaries.summary(number, stamp)
@@ -140,7 +144,7 @@ class History:
         forgotten = self._journal.archive.forgotten()
 
         def shown(name: str) -> str:
-            return NOBODY if name and any(each.covers(name, number) for each in forgotten) else name
+            return NOBODY if name and any(mark.covers(name, number) for mark in forgotten) else name
 
         return {
             seat: tuple(SeatedPlayer(shown(name), door) for name, door in sitters)
@@ -157,24 +161,18 @@ class History:
 
         Raises `Illegal` while it is on, `Malformed` when there is none or it cannot be read.
         """
-        line = self.line(number)
-        if line is None:
-            raise Malformed(
-                say("There is no game {number}: look at the list of games", number=number)
-            )
+        line = self._existing(number)
         if line.ending is Ending.BROKEN:
             raise Malformed(line.reason)
         if not line.has_replay:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("The game is still on: it is shown when it is over")
-                if line.ending is Ending.ON
-                else say(
+            sentence = say("This game was never finished: none of it is shown")
+            if line.ending is Ending.ON:
+                sentence = say("The game is still on: it is shown when it is over")
+            elif line.is_closed:
+                sentence = say(
                     "This game can still be taken back: it is shown when another one is on the table"
                 )
-                if line.is_closed
-                else say("This game was never finished: none of it is shown"),
-            )
+            raise Illegal(Refusal.WRONG_PHASE, sentence)
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
@@ -186,7 +184,7 @@ class History:
             replay = self._replays.get(key)
             if replay is None:
                 replay = self._replays[key] = Replay(line, self.file(number), photographs)
-                if len(self._replays) > _REPLAYS:
+                if len(self._replays) > MAX_REPLAYS:
                     self._replays.popitem(last=False)
             self._replays.move_to_end(key)
         return replay
@@ -227,11 +225,7 @@ class History:
 
         Raises as `replay`.
         """
-        line = self.line(number)
-        if line is None:
-            raise Malformed(
-                say("There is no game {number}: look at the list of games", number=number)
-            )
+        line = self._existing(number)
         players = {
             seat: sitters[-1].name for seat, sitters in line.players.items() if sitters[-1].name
         }
@@ -262,7 +256,7 @@ class History:
         if not 0 <= turn <= len(replay.turns):
             raise Malformed(say("The game has no turn {number}", number=turn))
         stamp = f"{self._summaries.stamp(number)} {turn} {len(replay.photographs)}"
-        cached = self._pictures.get(number, stamp) if self._pictures else None
+        cached = self._pictures.get(number, stamp)
         if cached is not None:
             return cached
         if self._paint is None:
@@ -273,15 +267,14 @@ class History:
                 say("Other pictures are being drawn: try again in a few seconds"),
             )
         try:
-            picture = self._paint(replay, turn, partial(self._photograph, number))
+            album = self._album
+            photograph = partial(album.photograph, number) if album else lambda _: None
+            picture = self._paint(replay, turn, photograph)
         finally:
             self._drawing.release()
-        if self._pictures and self._may_keep():
+        if self.has_room():
             self._pictures.keep(number, stamp, picture)
         return picture
-
-    def _photograph(self, number: int, moment: str) -> bytes | None:
-        return self._album.photograph(number, moment) if self._album else None
 
     # ---- bringing in, removing, forgetting ---------------------------------------------------------------------------
 
@@ -315,10 +308,7 @@ class History:
 
         Raises `Illegal` for the one that lies on the table.
         """
-        if self.line(number) is None:
-            raise Malformed(
-                say("There is no game {number}: look at the list of games", number=number)
-            )
+        self._existing(number)
         if self._lies_on_table(number):
             raise Illegal(
                 Refusal.WRONG_PHASE,
@@ -326,8 +316,7 @@ class History:
             )
         self._journal.archive.remove_game(number)
         self._summaries.drop(number)
-        if self._pictures:
-            self._pictures.remove(number)
+        self._pictures.remove(number)
         if self._album:
             try:
                 self._album.remove(number)
@@ -347,19 +336,16 @@ class History:
         What is kept of the name is a salted digest.
         """
         folded = name.strip().casefold()
-        count = sum(
-            any(
-                player.name.casefold() == folded
-                for sitters in line.players.values()
-                for player in sitters
-            )
-            for line in self.lines(0, self.count())
-        )
+        count = 0
+        for line in self.lines(0, self.count()):
+            names = {
+                sitter.name.casefold() for sitters in line.players.values() for sitter in sitters
+            }
+            count += folded in names
         if not folded or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
-        if self._pictures:
-            self._pictures.clear()
+        self._pictures.remove()
         return count
 
     # ---- statistics --------------------------------------------------------------------------------------------------
@@ -377,12 +363,12 @@ class History:
             return self._minutes[1]
 
     def _over(self) -> list[tuple[GameLine, Summary]]:
-        stamps = reversed(self._summaries.numbers())
-        lines = [
-            (self._line(number, stamp), self._summaries.summary(number, stamp))
-            for number, stamp in stamps
-        ]
-        return [(line, summary) for line, summary in lines if summary.is_over]
+        games = []
+        for number, stamp in reversed(self._summaries.numbers()):
+            summary = self._summaries.summary(number, stamp)
+            if summary.is_over:
+                games.append((self._line(number, stamp), summary))
+        return games
 
 
 def _hides(summary: Summary) -> bool:
@@ -407,6 +393,6 @@ def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tup
         usual = row.choices[0][1]
         chosen = options.get(row.name, usual)
         if chosen != usual:
-            label = next((label for label, value in row.choices if value == chosen), None)
-            choices.append((row.title, label if label is not None else say("custom")))
+            labels = [label for label, value in row.choices if value == chosen]
+            choices.append((row.title, labels[0] if labels else say("custom")))
     return tuple(choices)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,7 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games import game_named
-from companion.games.base import Event, Game, Outcome, Stage, Step
-from companion.games.screen import CardUi, UnitOrder
+from companion.games.base import Event, Game, Outcome, Step
 from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.board_check import hand_moves
 from companion.table.seats.machine_seats import MachineTurn, plain
@@ -53,29 +52,25 @@ class Replay:
         self.chance = chance_of(played, line.number)
         self._turns: list[_Played] = []
         try:
-            place = 1
-            for number, (state, turn, step) in enumerate(play_again(played), start=1):
-                last = place + max(1, len(step.stages)) - 1
-                self._turns.append(
-                    _Played(
-                        state,
-                        step,
-                        _past_turn(number, turn, place, last, self._counted(state, number)),
-                    )
-                )
-                place = last + 1
+            for state, turn, step in play_again(played):
+                self._add(state, turn, step)
         except CompanionError as error:
             self.trouble = error.message
         if self.chance and self.chance.faults:
-            self.trouble = joined(" ", [*self.chance.faults, *filter(None, [self.trouble])])
+            troubles = [*self.chance.faults, self.trouble]
+            self.trouble = joined(" ", [trouble for trouble in troubles if trouble])
 
-    def _counted(self, state: Any, number: int) -> int:
-        """Return the number of the turn that is due in a state, as the game counts.
-
-        Where it does not, that of its line.
-        """
+    def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
+        number, first = len(self._turns) + 1, self.places
+        orders = [(seat, turn.orders[seat]) for seat in SEATS if seat in turn.orders]
+        proofs = tuple(
+            Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
+        )
+        last = first + max(1, len(step.stages)) - 1
         counted = self._game.turn_number(state)
-        return number if counted is None else counted
+        counted = number if counted is None else counted
+        past = PastTurn(number, turn.moment, proofs, first, last, counted)
+        self._turns.append(_Played(state, step, past))
 
     @property
     def turns(self) -> Sequence[PastTurn]:
@@ -103,27 +98,30 @@ class Replay:
 
         A game that was won by its rules ends with a lead of its winner, as great as any before.
         """
-        states = [self._first, *(played.step.state for played in self._turns)]
-        counted = [self._game.lead(state) for state in states]
-        known_leads = [lead for lead in counted if lead is not None]
-        if len(known_leads) < len(counted):
-            return ()
+        leads: list[float] = []
+        for state in (self._first, *(played.step.state for played in self._turns)):
+            lead = self._game.lead(state)
+            if lead is None:
+                return ()
+            leads.append(lead)
         outcome = self.outcome()
         if outcome and len(outcome.winners) == 1:
-            most = max(1.0, *map(abs, known_leads)) if len(known_leads) > 1 else 1.0
-            known_leads[-1] = most if Seat.SOUTH in outcome.winners else -most
-        return tuple(known_leads)
+            most = max([1.0, *map(abs, leads)]) if len(leads) > 1 else 1.0
+            leads[-1] = most if Seat.SOUTH in outcome.winners else -most
+        return tuple(leads)
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
         """Return what people will remember of it, in its order."""
-        return tuple(
-            HighlightedEvent(played.turn.first + index, played.turn.number, event)
-            for played in self._turns
-            for index, events in enumerate(_events_by_scene(played.step))
-            for event in events
-            if event.kind.highlight
-        )
+        highlights = []
+        for played in self._turns:
+            step, turn = played.step, played.turn
+            events_by_scene = [stage.events for stage in step.stages] or [step.events]
+            for place, events in enumerate(events_by_scene, turn.first):
+                for event in events:
+                    if event.kind.highlight:
+                        highlights.append(HighlightedEvent(place, turn.number, event))
+        return tuple(highlights)
 
     def events_of(self, turn: int) -> Sequence[Event]:
         """Return what happened in a turn, counted from 1."""
@@ -138,22 +136,23 @@ class Replay:
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
             return None
-        hidden = self._game.hidden_options(self._options) or ()
-        told = MachineTurn(
+        options = dict(self._raw_options)
+        for hidden in self._game.hidden_options(self._options) or ():
+            options.pop(hidden, None)
+        earlier = self._turns[: turn - 1]
+        known = MachineTurn(
             seat=seat,
             name="",
             game=self._game.name,
             number=self.line.number,
-            options={
-                name: value for name, value in self._raw_options.items() if name not in hidden
-            },
+            options=options,
             moment=played.turn.moment,
             view=plain(self._game.view(played.state, seat)),
-            events=tuple(tuple(plain(earlier.step.events)) for earlier in self._turns[: turn - 1]),
+            events=tuple(tuple(plain(past.step.events)) for past in earlier),
             is_due=False,
             due_s=None,
         )
-        return told, done
+        return known, done
 
     def spell_action(self, turn: int, seat: Seat, action: str) -> tuple[SpelledOrder, ...]:
         """Return a legal action for a turn in words and drawings.
@@ -177,29 +176,31 @@ class Replay:
     def scene(self, place: int) -> ReplayStep:
         """Return one of the scenes. Raises IndexError."""
         if place == 0:
-            return self._shown(
-                ReplayStep(0, 0, 0, 0, say("The start"), self._layout_of(self._first)), self._first
-            )
-        played = next(
-            (each for each in self._turns if each.turn.first <= place <= each.turn.last), None
-        )
-        if played is None or place < 0:
-            raise IndexError(place)
-        return self._scene_of(played, place - played.turn.first)
+            layout = self._layout_of(self._first)
+            return self._complete(ReplayStep(0, 0, 0, 0, say("The start"), layout), self._first)
+        for played in self._turns:
+            if played.turn.first <= place <= played.turn.last:
+                return self._scene_of(played, place - played.turn.first)
+        raise IndexError(place)
 
     def _scene_of(self, played: _Played, index: int) -> ReplayStep:
         """Return the board when a stage of a turn was done. A turn without any has one scene."""
         stages, turn = played.step.stages, played.turn
-        before = self._before(played, index)
+        shown = stages[: index + 1]
         is_last = index + 1 >= len(stages)
+        before = stages[index - 1].expected if index else None
+        if before is None:
+            before = self._layout_of(played.state)
         after = stages[index].expected if stages else None
         if after is None and is_last:
             after = self._game.expected(played.step.state)
-        if (
-            after is None
-        ):  # nobody can say how it lies then: when a game ends with a robot that cannot return, say
+        if after is None:
+            # nobody can say how it lies then: when a game ends with a robot that cannot return, say
             after = before
         moves = () if self.kit.deck else hand_moves(self.kit, before, after)
+        ways = ((move.origin, move.target) for move in moves)
+        actions = {proof.seat: self._game.parse(proof.action) for proof in turn.proofs}
+        tallies = [stage.tallies for stage in shown if stage.tallies]
         bare = ReplayStep(
             place=turn.first + index,
             turn=turn.number,
@@ -208,58 +209,41 @@ class Replay:
             title=stages[index].title if stages else "",
             layout=after,
             moves=tuple(
-                (move.origin, move.target)
-                for move in moves
-                if move.origin and move.target and move.origin != move.target
+                (origin, target)
+                for origin, target in ways
+                if origin and target and origin != target
             ),
             events=stages[index].events if stages else played.step.events,
-            orders=tuple(stage.orders for stage in stages[: index + 1] if stage.orders),
-            sheets=self._sheets(played, index),
-            tallies=_tallies(stages[: index + 1]),
+            orders=tuple(stage.orders for stage in shown if stage.orders),
+            sheets=self._game.opened(played.state, actions, stages, index) or {},
+            tallies=tallies[-1] if tallies else (),
         )
-        return self._shown(bare, played.step.state if is_last else played.state, is_last)
-
-    def _sheets(self, played: _Played, index: int) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-        actions = {proof.seat: self._game.parse(proof.action) for proof in played.turn.proofs}
-        return self._game.opened(played.state, actions, played.step.stages, index) or {}
-
-    def _before(self, played: _Played, index: int) -> Layout:
-        """Return how the board lay before a stage."""
-        earlier = played.step.stages[index - 1].expected if index else None
-        return earlier if earlier is not None else self._layout_of(played.state)
+        return self._complete(bare, played.step.state if is_last else played.state, is_last)
 
     def _layout_of(self, state: Any) -> Layout:
         return self._game.expected(state) or {}
 
-    def _shown(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
+    def _complete(self, bare: ReplayStep, state: Any, is_last: bool = True) -> ReplayStep:
         """Return a scene with what the game shows beside the board.
 
         Figures at pieces hold only when a turn is done.
         """
-        changed: dict[str, Any] = {}
+        scene = bare
         if standing := self._game.standing(state, None):
-            changed = {
-                "facts": standing.facts,
-                "cards": standing.hands,
-                "badges": standing.badges if is_last else {},
-            }
+            badges = standing.badges if is_last else {}
+            scene = replace(scene, facts=standing.facts, cards=standing.hands, badges=badges)
         if tableau := self._game.tableau(state, None):
-            changed = {**changed, **self._cards(state, tableau)}
-        return ReplayStep(**{**vars(bare), **changed})
-
-    def _cards(self, state: Any, tableau: CardUi) -> dict[str, Any]:
-        """Return each seat's hand as its owner saw it: the game is over."""
-        own = {seat: self._game.tableau(state, seat) for seat in SEATS}
-        return {
-            "facts": tableau.facts,
-            "lanes": tableau.lanes,
-            "hands": {
-                seat: hand
-                for seat in SEATS
-                if (mine := own[seat]) and (hand := mine.hands.get(seat))
-            },
-            "count": (tableau.count.number, tableau.count.label) if tableau.count else None,
-        }
+            # each seat's hand as its owner saw it: the game is over
+            hands = {}
+            for seat in SEATS:
+                own = self._game.tableau(state, seat)
+                if own and (hand := own.hands.get(seat)):
+                    hands[seat] = hand
+            count = (tableau.count.number, tableau.count.label) if tableau.count else None
+            scene = replace(
+                scene, facts=tableau.facts, lanes=tableau.lanes, hands=hands, count=count
+            )
+        return scene
 
     def outcome(self) -> Outcome | None:
         """Return how it ended by its rules.
@@ -272,23 +256,6 @@ class Replay:
     def end(self) -> Any:
         """Return the state after the last turn."""
         return self._turns[-1].step.state if self._turns else self._first
-
-
-def _events_by_scene(step: Step[Any]) -> Sequence[tuple[Event, ...]]:
-    return [stage.events for stage in step.stages] or [step.events]
-
-
-def _past_turn(number: int, turn: PlayedTurn, first: int, last: int, counted: int) -> PastTurn:
-    proofs = tuple(
-        Proof(seat, turn.orders[seat].action, turn.orders[seat].salt, turn.orders[seat].receipt)
-        for seat in SEATS
-        if seat in turn.orders
-    )
-    return PastTurn(number, turn.moment, proofs, first, last, counted)
-
-
-def _tallies(shown: Sequence[Stage]) -> Any:
-    return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
 
 
 def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:

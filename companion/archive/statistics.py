@@ -10,9 +10,11 @@ game in which a player asked the coach does not count for that player.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
+
+import msgspec
 
 from companion.archive.played_games import (
     NOBODY,
@@ -31,23 +33,56 @@ from companion.table.session import MACHINE
 
 MAX_COMMANDS = 3
 ENOUGH_GAMES = 5
-"""From so many games on their own length tells how long the next one takes."""
+"""Number of games from which on their own length tells how long the next one takes."""
 
 
 @dataclass
-class _Sum:
+class _Tally:
     games: int = 0
     wins: int = 0
     ties: int = 0
-    times: list[float] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
     commands: Counter[str] = field(default_factory=Counter)
 
     def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
         self.games += 1
         self.wins += seat in line.winners
         self.ties += line.ending is Ending.TIE
-        self.times += summary.times.get(seat, ())
+        self.times_s += summary.times.get(seat, ())
         self.commands.update(summary.commands.get(seat, {}))
+
+    def tendency(self, game: str, title: str) -> Tendency:
+        median_s = median(self.times_s) if self.times_s else None
+        commands = tuple(self.commands.most_common(MAX_COMMANDS))
+        return Tendency(game, title, self.games, self.wins, self.ties, median_s, commands)
+
+
+@dataclass
+class _Player:
+    """What is counted of a player: by game against people, by character against the machine, and all against people."""
+
+    name: str = ""
+    total: _Tally = field(default_factory=_Tally)
+    by_game: dict[str, _Tally] = field(default_factory=dict)
+    against: dict[str, _Tally] = field(default_factory=dict)
+
+    def add(self, line: GameLine, seat: Seat, summary: Summary) -> None:
+        machine = _machine(line, seat.other)
+        tallies, key = (self.against, machine) if machine else (self.by_game, line.game)
+        tallies.setdefault(key, _Tally()).add(line, seat, summary)
+        if not machine:
+            # the commands of different games say nothing together
+            self.total.add(line, seat, msgspec.structs.replace(summary, commands={}))
+
+    def record(self) -> PlayerRecord:
+        games = [tally.tendency(game, GAMES[game].title) for game, tally in self.by_game.items()]
+        games.sort(key=lambda tendency: (-tendency.games, tendency.game))
+        machines = [
+            MachineRecord(Verbatim(machine), tally.games, tally.wins, tally.ties)
+            for machine, tally in sorted(self.against.items())
+        ]
+        total = self.total.tendency("", say("All games"))
+        return PlayerRecord(Verbatim(self.name), total, tuple(games), tuple(machines))
 
 
 def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord, ...]:
@@ -55,39 +90,34 @@ def records_of(games: Iterable[tuple[GameLine, Summary]]) -> tuple[PlayerRecord,
 
     `games` are over, the oldest first. Abandoned ones do not count.
     """
-    names: dict[str, str] = {}
-    sums: dict[str, dict[str, _Sum]] = {}
-    against: dict[str, dict[str, _Sum]] = {}
+    players: defaultdict[str, _Player] = defaultdict(_Player)
     for line, summary in games:
         if line.ending is Ending.ABANDONED:
             continue
-        for seat, name in _players(line):
-            if seat in line.coached:
-                continue
-            key, rival = name.casefold(), _machine(line, seat.other)
-            names[key] = name
-            sums.setdefault(key, {})
-            counted = against.setdefault(key, {}) if rival else sums[key]
-            counted.setdefault(rival or line.game, _Sum()).add(line, seat, summary)
-    records = [_record(names[key], by_game, against.get(key, {})) for key, by_game in sums.items()]
-    return tuple(sorted(records, key=lambda record: (-_all_games(record), record.name.casefold())))
+        for seat, name in _people(line):
+            if seat not in line.coached:
+                player = players[name.casefold()]
+                player.name = name
+                player.add(line, seat, summary)
+
+    def rank(record: PlayerRecord) -> tuple[int, str]:
+        games = record.total.games + sum(machine.games for machine in record.against)
+        return -games, record.name.casefold()
+
+    return tuple(sorted((player.record() for player in players.values()), key=rank))
 
 
 def typical_minutes(games: Iterable[tuple[GameLine, Summary]]) -> dict[str, int]:
     """Return how many minutes a game takes here, by the median, where enough were played to their end."""
-    lengths: defaultdict[str, list[float]] = defaultdict(list)
+    lengths_s: defaultdict[str, list[float]] = defaultdict(list)
     for line, summary in games:
         if line.ending is not Ending.ABANDONED and summary.length_s:
-            lengths[line.game].append(summary.length_s)
+            lengths_s[line.game].append(summary.length_s)
     return {
-        game: max(1, round(median(minutes) / 60))
-        for game, minutes in lengths.items()
-        if len(minutes) >= ENOUGH_GAMES
+        game: max(1, round(median(lengths) / 60))
+        for game, lengths in lengths_s.items()
+        if len(lengths) >= ENOUGH_GAMES
     }
-
-
-def _all_games(record: PlayerRecord) -> int:
-    return record.total.games + sum(machine.games for machine in record.against)
 
 
 def _last(line: GameLine, seat: Seat) -> SeatedPlayer | None:
@@ -101,44 +131,14 @@ def _machine(line: GameLine, seat: Seat) -> str:
     return last.name if last and last.door == MACHINE else ""
 
 
-def _players(line: GameLine) -> Iterator[tuple[Seat, str]]:
+def _people(line: GameLine) -> Iterator[tuple[Seat, str]]:
     """Yield the people with names who played against somebody else."""
-    last = {seat: one for seat in SEATS if (one := _last(line, seat))}
-    people = {seat: one.name for seat, one in last.items() if one.door != MACHINE}
-    if len({name.casefold() for name in people.values()}) < len(people):
-        return
-    yield from ((seat, name) for seat, name in people.items() if name and name != NOBODY)
-
-
-def _record(name: str, by_game: Mapping[str, _Sum], against: Mapping[str, _Sum]) -> PlayerRecord:
-    whole = _Sum()
-    for one in by_game.values():
-        whole.games, whole.wins, whole.ties = (
-            whole.games + one.games,
-            whole.wins + one.wins,
-            whole.ties + one.ties,
-        )
-        whole.times += one.times
-    games = [_tendency(game, GAMES[game].title, one) for game, one in by_game.items()]
-    return PlayerRecord(
-        Verbatim(name),
-        _tendency("", say("All games"), whole),
-        tuple(sorted(games, key=lambda tendency: (-tendency.games, tendency.game))),
-        tuple(_against(rival, one) for rival, one in sorted(against.items())),
-    )
-
-
-def _against(rival: str, one: _Sum) -> MachineRecord:
-    return MachineRecord(Verbatim(rival), one.games, one.wins, one.ties)
-
-
-def _tendency(game: str, title: str, one: _Sum) -> Tendency:
-    return Tendency(
-        game=game,
-        title=title,
-        games=one.games,
-        wins=one.wins,
-        ties=one.ties,
-        median_s=median(one.times) if one.times else None,
-        commands=tuple(one.commands.most_common(MAX_COMMANDS)),
-    )
+    names = {
+        seat: player.name
+        for seat in SEATS
+        if (player := _last(line, seat)) and player.door != MACHINE
+    }
+    if len({name.casefold() for name in names.values()}) == len(names):
+        for seat, name in names.items():
+            if name and name != NOBODY:
+                yield seat, name

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from companion.archive.cache import SummaryFolder
+from companion import __version__
+from companion.archive.cache import MadeFiles
 from companion.archive.game_files import end_reason
 from companion.archive.replay import GameFile
 from companion.archive.summary import Summary, summary_of, summary_of_file
@@ -35,7 +36,7 @@ class Summaries:
 
     def __init__(self, journal: Journal, folder: Path | None, has_room: Callable[[], bool]) -> None:
         self._journal = journal
-        self._notes = SummaryFolder(folder) if folder else None
+        self._files = MadeFiles(folder, ".summary")
         self._has_room = has_room
         self._lock = threading.RLock()
         self._known: dict[int, tuple[str, Summary]] = {}
@@ -54,8 +55,8 @@ class Summaries:
     def numbers(self) -> list[tuple[int, str]]:
         """Return every game with a stamp that changes with the game, the newest first."""
         brought = {
-            number: f"{_BROUGHT}{imported.digest}"
-            for number, imported in self._journal.archive.imported().items()
+            number: f"{_BROUGHT}{digest}"
+            for number, digest in self._journal.archive.imported().items()
         }
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 
@@ -66,26 +67,33 @@ class Summaries:
         if cached and cached[0] == stamp:
             return cached[1]
         with self._lock:
-            summary = self._notes.get(number, stamp) if self._notes else None
+            summary = self._read(number, stamp)
             if summary is None:
-                summary = self._made_of_file(number) if is_brought(stamp) else self._made(number)
-                if summary.is_over and self._notes and self._has_room():
-                    self._notes.keep(number, stamp, summary)
+                summary = self._made(number, stamp)
+                if summary.is_over and self._has_room():
+                    self._files.remove(number)
+                    self._files.keep(number, _versioned(stamp), msgspec.json.encode(summary))
             self._known[number] = (stamp, summary)
         return summary
 
-    def _made(self, number: int) -> Summary:
+    def _read(self, number: int, stamp: str) -> Summary | None:
+        content = self._files.get(number, _versioned(stamp))
+        try:
+            return msgspec.json.decode(content or b"", type=Summary)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def _made(self, number: int, stamp: str) -> Summary:
+        if is_brought(stamp):
+            try:
+                played = self.imported(number)
+                return summary_of_file(played, end_reason(played))
+            except CompanionError as error:
+                return _unreadable(error.message)
         entries, broken = self._journal.legible(number)
         if not entries:
             return _unreadable(say("Its beginning cannot be read."))
-        return summary_of(entries, broken, self._sittings(entries[-1].id))[0]
-
-    def _made_of_file(self, number: int) -> Summary:
-        try:
-            played = self.imported(number)
-            return summary_of_file(played, end_reason(played))
-        except CompanionError as error:
-            return _unreadable(error.message)
+        return summary_of(entries, broken, self._sittings(entries[-1].id))
 
     def _sittings(self, last: int) -> list[Entry]:
         """Return who sat down and stood up until some input. Read anew when there may be more."""
@@ -111,8 +119,12 @@ class Summaries:
         """Forget a game that was removed."""
         with self._lock:
             self._known.pop(number, None)
-        if self._notes:
-            self._notes.remove(number)
+        self._files.remove(number)
+
+
+def _versioned(stamp: str) -> str:
+    """Return the stamp under which a summary lies: another version of the program may count otherwise."""
+    return f"{__version__} {stamp}"
 
 
 def is_brought(stamp: str) -> bool:

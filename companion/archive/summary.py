@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from companion.core.errors import CompanionError
 from companion.core.i18n import packed, say, unpacked
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
+from companion.games.base import Game
 from companion.storage.journal import Entry
 from companion.table.records import (
     FreeSeat,
@@ -26,12 +27,12 @@ from companion.table.records import (
     TakeBack,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
-"""Nobody plays on a turn longer than that: so much of a longer gap between two inputs counts."""
+"""Maximum number of seconds that count of a gap between two inputs: nobody plays on a turn for longer."""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -62,11 +63,11 @@ class Summary(msgspec.Struct, frozen=True):
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     """Return by what a game is known again: the moments and receipts of its turns, which no other game has."""
-    sentences = [
-        [turn.moment, [[seat, turn.orders[seat].receipt] for seat in SEATS if seat in turn.orders]]
-        for turn in turns
-    ]
-    return hashlib.sha256(msgspec.json.encode([game, sentences])).hexdigest()
+    marks = []
+    for turn in turns:
+        seats = [seat for seat in SEATS if seat in turn.orders]
+        marks.append([turn.moment, [[seat, turn.orders[seat].receipt] for seat in seats]])
+    return hashlib.sha256(msgspec.json.encode([game, marks])).hexdigest()
 
 
 def length_s(entries: Sequence[Entry]) -> float:
@@ -87,24 +88,24 @@ def players_of(
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first, last = entries[0].id, entries[-1].id
     for entry in seated:
-        record = entry.record
-        if isinstance(record, FreeSeat) and entry.id < first:
-            here[record.seat] = []
-        elif isinstance(record, TakeSeat) and entry.id < last:
-            here[record.seat].append((record.name.strip(), record.door))
-        elif isinstance(record, MoveSeat) and entry.id < last and here[record.seat]:
-            here[record.seat].append((record.name or here[record.seat][-1][0], record.door))
+        if entry.id >= last:
+            break
+        match entry.record:
+            case FreeSeat(seat=seat) if entry.id < first:
+                here[seat] = []
+            case TakeSeat(seat=seat) as record:
+                here[seat].append((record.name.strip(), record.door))
+            case MoveSeat(seat=seat) as record if here[seat]:
+                last_name = here[seat][-1][0]
+                here[seat].append((record.name or last_name, record.door))
     head = entries[0].record
     if isinstance(head, NewGame) and head.remote:
         here[head.remote.seat] = [(head.remote.name, REMOTE)]
     return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in here.items() if sitters}
 
 
-def summary_of(
-    entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]
-) -> tuple[Summary, Session]:
-    """Return a game's summary and the session at its end, however far its inputs can be read and
-    its rules still fit.
+def summary_of(entries: Sequence[Entry], broken: int | None, seated: Sequence[Entry]) -> Summary:
+    """Return a game's summary, however far its inputs can be read and its rules still fit.
 
     `broken` is the first entry that cannot be read. `entries` begin with the game's own `NewGame`.
     """
@@ -121,7 +122,9 @@ def summary_of(
     if not isinstance(head, NewGame):
         head, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
-    summary = Summary(
+    sealed = (item for turn in session.turns if not turn.by_time for item in turn.sealed.items())
+    actions = ((seat, order.action) for seat, order in sealed)
+    return Summary(
         game=head.game,
         begun=round(entries[0].at, 3) if entries[0].is_dated else 0.0,
         length_s=round(length_s(entries), 1),
@@ -133,13 +136,12 @@ def summary_of(
         reason=packed(outcome.reason) if outcome else "",
         trouble=packed(trouble),
         times=watch.times(session) if outcome else {},
-        commands=_commands(session) if outcome else {},
+        commands=_commands(session.playing, actions) if outcome else {},
         digest=digest_of(head.game, game_file(session).turns) if outcome else "",
         is_chosen=head.is_chosen,
         is_disclosed=session.is_disclosed,
         coached=tuple(sorted(session.coached)),
     )
-    return summary, session
 
 
 def summary_of_file(played: GameFile, reason: str) -> Summary:
@@ -147,11 +149,8 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
     `reason` is its end as a sentence that can be translated.
     """
-    game = GAMES[played.game]
-    commands: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
-    for turn in played.turns:
-        for seat, order in turn.orders.items():
-            commands[seat].update(map(str, game.commands(game.parse(order.action))))
+    orders = (item for turn in played.turns for item in turn.orders.items())
+    actions = ((seat, order.action) for seat, order in orders)
     outcome = played.outcome or {}
     return Summary(
         game=played.game,
@@ -166,7 +165,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         is_over=True,
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
         reason=packed(reason),
-        commands={seat: dict(count) for seat, count in commands.items()},
+        commands=_commands(GAMES[played.game], actions),
         digest=digest_of(played.game, played.turns),
         is_chosen=played.is_chosen,
         coached=played.coached,
@@ -203,32 +202,27 @@ class _Stopwatch:
     def times(self, session: Session) -> dict[Seat, tuple[float, ...]]:
         """Return seconds a turn of each seat, for the turns that count in the end and that no clock
         ended."""
-        return {
-            seat: tuple(
-                round(self._took[seat, turn.moment], 1)
-                for turn in session.turns
-                if not turn.by_time and (seat, turn.moment) in self._took
+        moments = [turn.moment for turn in session.turns if not turn.by_time]
+        times_s = {}
+        for seat in SEATS:
+            took_s = (
+                self._took[seat, moment] for moment in moments if (seat, moment) in self._took
             )
-            for seat in SEATS
-        }
+            times_s[seat] = tuple(round(seconds, 1) for seconds in took_s)
+        return times_s
 
 
-def _commands(session: Session) -> dict[Seat, dict[str, int]]:
-    game = session.playing
+def _commands(
+    game: Game[Any, Any], actions: Iterable[tuple[Seat, str]]
+) -> dict[Seat, dict[str, int]]:
+    """Return how often each seat gave each command."""
     counts: dict[Seat, Counter[str]] = {seat: Counter() for seat in SEATS}
-    for turn in session.turns:
-        for seat, sealed in turn.sealed.items():
-            if not turn.by_time:
-                counts[seat].update(map(str, game.commands(game.parse(sealed.action))))
+    for seat, action in actions:
+        counts[seat].update(map(str, game.commands(game.parse(action))))
     return {seat: dict(count) for seat, count in counts.items()}
 
 
 def reason_of(summary: Summary) -> str:
     """Return how a game ended, or what is wrong with it, as a sentence."""
-    return str_of(summary.reason or summary.trouble)
-
-
-def str_of(plain: Any) -> str:
-    """Return a packed sentence."""
-    text = unpacked(plain)
+    text = unpacked(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

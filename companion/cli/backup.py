@@ -4,54 +4,40 @@ from __future__ import annotations
 
 import argparse
 import os
-import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from companion.cli.greeting import begin, count
-from companion.core.config import Settings
+from companion.cli.options import Commands, add_command, settings_of, settings_path
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
 
 
-def add_commands(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_settings: Callable[[argparse.ArgumentParser], None],
-    settings_of: Callable[[argparse.Namespace], tuple[Settings, Path]],
-) -> None:
-    """Add both commands. `settings_of` answers the settings and their file."""
-    backup = commands.add_parser(
-        "backup", help="settings and games in one file, without keys and without the current game"
-    )
-    add_settings(backup)
+def add_backup(commands: Commands) -> None:
+    """Add `companion backup` and `companion restore`."""
+    about = "settings and games in one file, without keys and without the current game"
+    backup = add_command(commands, "backup", _backup, about, has_settings=True)
     backup.add_argument("file", type=Path, metavar="FILE.zip")
     backup.add_argument(
         "--photographs", action="store_true", help="also the photographs of all turns"
     )
-    backup.set_defaults(run=lambda options: _backup(options, *settings_of(options)))
-    restore = commands.add_parser(
-        "restore", help="restore a backup; what is here is kept in before-restore"
-    )
-    add_settings(restore)
+    about = "restore a backup; what is here is kept in before-restore"
+    restore = add_command(commands, "restore", _restore, about, has_settings=True)
     restore.add_argument("file", type=Path, metavar="FILE.zip")
-    restore.set_defaults(run=lambda options: _restore(options, *settings_of(options)))
 
 
-def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
+def _backup(options: argparse.Namespace) -> None:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
+    settings, path = settings_of(options), settings_path(options)
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
-                _require_games(settings.journal_path)
-                begin(
-                    f"Copying settings and games{' with their photographs' if options.photographs else ''}."
-                )
+                begin("Copying settings and games.")
                 note = make_backup(
                     settings,
                     path,
@@ -70,24 +56,13 @@ def _backup(options: argparse.Namespace, settings: Settings, path: Path) -> int:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
     print(f"{options.file}: {note.sentence()}")
-    return 0
 
 
-def _require_games(journal: Path) -> None:
-    try:
-        journal.stat()
-    except FileNotFoundError:
-        raise Malformed(
-            f"There are no games in {journal.parent}: name the folder of yours by --state-dir"
-        ) from None
-    except OSError:
-        pass  # whoever copies it says why it cannot be read
-
-
-def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int:
+def _restore(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.storage.opening import hold  # noqa: PLC0415
 
+    settings, path = settings_of(options), settings_path(options)
     try:
         source = open_file(options.file)
     except FileNotFoundError:
@@ -95,12 +70,7 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
     except OSError as error:
         raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
     with source, as_owner_of(settings.journal_path.parent):
-        size_mb = os.fstat(source.fileno()).st_size / 1_000_000
-        if zipfile.is_zipfile(source):  # anything else is refused at once
-            begin(
-                f"Unpacking and checking {options.file}, {size_mb:.1f} MB: every game and file in it."
-            )
-        source.seek(0)
+        begin(f"Unpacking and checking every game and file in {options.file}.")
         note = stage_restore(source, settings, path)
         print(f"{options.file}: {note.sentence()}")
         try:
@@ -110,10 +80,9 @@ def _restore(options: argparse.Namespace, settings: Settings, path: Path) -> int
                 "A companion is running: the backup is used from its next start "
                 "(sudo systemctl restart companion; if you started it by hand, stop it)."
             )
-            return 0
+            return
         begin("Putting it in place; what was here goes to before-restore.")
         print(apply_staged(settings, path))
-    return 0
 
 
 def _new_file(path: Path) -> IO[bytes]:
@@ -127,9 +96,6 @@ def _new_file(path: Path) -> IO[bytes]:
 
 def _give_to_caller(file: IO[bytes]) -> None:
     """Give what root writes for somebody who said sudo to that person."""
-    if (
-        os.geteuid() == 0
-        and os.environ.get("SUDO_UID", "").isdigit()
-        and os.environ.get("SUDO_GID", "").isdigit()
-    ):
-        os.fchown(file.fileno(), int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]))
+    user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    if os.geteuid() == 0 and user.isdigit() and group.isdigit():
+        os.fchown(file.fileno(), int(user), int(group))

@@ -5,32 +5,34 @@ A companion that runs has camera and pins open: it is asked itself. Otherwise ev
 
 from __future__ import annotations
 
-import http.client
 import json
 import math
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from companion.cli.options import write_file
+from companion.cli.running import host_key_of
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
-from companion.core.errors import CameraError, ConfigError, JournalError, PanelError
-from companion.core.network import addresses, bracketed, from_here, host_key_text
+from companion.core.errors import CameraError, JournalError, PanelError
+from companion.core.network import addresses
 from companion.core.ports import Camera, Frame
 from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
-from companion.diagnostics.games import games_from_outside
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
-from companion.service.device_findings import profile, voice
-from companion.service.settings_finding import settings_findings
+from companion.service.device_findings import (
+    games_from_outside,
+    journal_finding,
+    profile,
+    settings_findings,
+    voice,
+)
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.panel import panel_reason
@@ -39,24 +41,19 @@ from vision.cameras.catalogue import cameras, open_camera
 from vision.cameras.lenses import LensShelf
 from web.security.tls import BadCertificate, certificate_context
 
-__all__ = ["Finding", "Grade", "ask_service", "examine", "report"]
-
-HELLO_S = 3.0
-"""Timeout in seconds for a running companion to say that it is one.
-
-Whatever else listens there may say nothing at all.
-"""
-ANSWER_S = 15.0
-"""Timeout in seconds for looking at everything."""
+HELLO_TIMEOUT_S = 3.0
+"""For a running companion to say that it is one. Whatever else listens there may say nothing at all."""
+LOOK_TIMEOUT_S = 15.0
+"""For a running companion to look at everything."""
 
 
-def report(settings: Settings, as_json: bool = False, path: Path | None = None) -> int:
+def report(settings: Settings, as_json: bool, path: Path) -> int:
     """Look, or have the running companion look, and print what was found. Return the exit status.
 
     `path` is the settings file.
     """
     findings: list[Finding] = []
-    for finding in _all(settings, path):
+    for finding in _all_findings(settings, path):
         findings.append(finding)
         if not as_json:
             print(f"{finding.grade:<5} {finding.topic:<8} {finding.text}", flush=True)
@@ -69,27 +66,21 @@ def report(settings: Settings, as_json: bool = False, path: Path | None = None) 
     return EXIT_STATUS[worst(findings)]
 
 
-def _all(settings: Settings, path: Path | None) -> Iterable[Finding]:
+def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
     findings = ask_service(settings)
     if findings is not None:
         return findings
-    return chain(settings_findings(path) if path else (), examine(settings))
+    return chain(settings_findings(path), examine(settings))
 
 
-def save_bundle(settings: Settings, target: Path, path: Path | None = None) -> int:
+def save_bundle(settings: Settings, target: Path, path: Path) -> None:
     """Write a support bundle: the running companion's own, or else what can be found out from here."""
-    key = _host_key(settings)
-    bundle = (
-        _fetch(settings, "/host/health/bundle.zip", {"X-Host-Key": key}, ANSWER_S) if key else None
-    )
+    bundle = _ask_host_page(settings, "/host/health/bundle.zip")
     if bundle is None:
-        bundle = make_bundle(_all(settings, path), private=[str(settings.journal_path.parent)])
-    try:
-        target.write_bytes(bundle)
-    except OSError as error:
-        raise ConfigError(f"{target} cannot be written: {error.strerror}") from None
+        findings = _all_findings(settings, path)
+        bundle = make_bundle(findings, private=[str(settings.journal_path.parent)])
+    write_file(target, bundle)
     print(f"{target}: no order, name, key or address is in it. Look into it before you send it.")
-    return 0
 
 
 # ---- the running companion -------------------------------------------------------------------------------------------
@@ -100,75 +91,36 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 
     Where its journal, and in it the host key, may not be read, only what everybody may know is told.
     """
-    health = fetch(settings, "/health", {})
-    if health is None or "uptime_s" not in health:
+    try:
+        address = own_address(settings.web)
+        _, content = ask_address(address, IS_COMPANION, "/health", timeout_s=HELLO_TIMEOUT_S)
+        health = json.loads(content)
+    except (OSError, ValueError):
         return None
     running = f"A companion runs here, version {health['version']}, for {health['uptime_s']:.0f} s: {health['status']}."
-    key = _host_key(settings)
-    report = fetch(settings, "/api/doctor", {"X-Host-Key": key}, ANSWER_S) if key else None
-    if report is None or "findings" not in report:
+    report = _ask_host_page(settings, "/api/doctor")
+    if report is None:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         machine = machinery.thorough_look(Machine(), settings.journal_path.parent)
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
         return (Finding("service", grade, f"{running} {advice}"), *machine)
     findings = (
         Finding(entry["topic"], Grade(entry["grade"]), entry["text"])
-        for entry in report["findings"]
+        for entry in json.loads(report)["findings"]
     )
     return (Finding("service", Grade.OK, running), *findings)
 
 
-def _host_key(settings: Settings) -> str:
-    """Return the key of the host. Empty where the journal may not be read."""
+def _ask_host_page(settings: Settings, path: str) -> bytes | None:
+    """Return a page that only the host may see. None: nobody answers, or the key may not be read."""
     try:
-        with closing(Journal(settings.journal_path, read_only=True)) as journal:
-            return host_key_text(journal.key("host"))
-    except JournalError:
-        return ""
-
-
-def fetch(
-    settings: Settings, path: str, headers: dict[str, str], timeout_s: float = HELLO_S
-) -> dict[str, Any] | None:
-    """Return a JSON object of this machine's own pages.
-
-    None: nobody answers with one within `timeout_s`.
-    """
-    content = _fetch(settings, path, headers, timeout_s)
-    try:
-        answer = json.loads(content or b"")
-    except ValueError:
-        return None
-    return answer if isinstance(answer, dict) else None
-
-
-def _fetch(
-    settings: Settings, path: str, headers: dict[str, str], timeout_s: float
-) -> bytes | None:
-    """Return what this machine's own pages answer, by HTTP or HTTPS. None: nothing."""
-    place = bracketed(from_here(settings.web.host))
-    anyone = (
-        ssl.create_default_context()
-    )  # this machine itself, by an address that no certificate names
-    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyone)
-    )
-    for scheme in ("http", "https"):
-        request = urllib.request.Request(
-            f"{scheme}://{place}:{settings.web.port}{path}", headers=headers
+        key = host_key_of(settings)
+        status, content = ask_address(
+            own_address(settings.web), IS_COMPANION, path, key, timeout_s=LOOK_TIMEOUT_S
         )
-        try:
-            try:
-                answer = opener.open(request, timeout=timeout_s)
-            except urllib.error.HTTPError as error:
-                answer = error  # it answers, if only that something is wrong
-            with answer:
-                content: bytes = answer.read()
-        except (OSError, http.client.HTTPException):
-            continue
-        return content
-    return None
+    except OSError:  # of the journal as well
+        return None
+    return content if status == 200 else None
 
 
 # ---- from here -------------------------------------------------------------------------------------------------------
@@ -183,7 +135,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield voice(settings.voice)
     yield from examine_broker(settings.mqtt)
     yield from machinery.thorough_look(machine, settings.journal_path.parent)
-    yield from journal_finding(settings)
+    yield from _journal(settings)
     yield from games_from_outside()
     yield network.port(settings.web.host, settings.web.port)
     yield network.reach(addresses(settings.web.host))
@@ -197,31 +149,19 @@ def _camera(settings: Settings) -> Iterator[Finding]:
     if settings.camera.source == "none":
         yield Finding("camera", Grade.NOTE, "Switched off in the settings: you play by tapping.")
         return
-    opened = ""
     try:
         with closing(open_camera(settings.camera, RealClock())) as camera:
-            opened = camera.name
-            frame = camera.frame()
-            lens = _lens_words(settings, camera)
+            yield _picture(camera.name, camera.frame())
+            yield Finding("lens", Grade.OK, _lens_words(settings, camera))
     except CameraError as error:
-        missing = settings.camera.source == "auto" and not cameras()
-        words = (
-            error.message
-            if opened
-            else f"{error.message.rstrip('.')}. Without a camera you play by tapping."
-        )
-        yield Finding("camera", Grade.NOTE if missing else Grade.FAIL, words)
-    else:
-        yield _picture(opened, frame)
-        yield Finding("lens", Grade.OK, lens)
+        is_missing = settings.camera.source == "auto" and not cameras()
+        words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
+        yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
     others = [other for other in cameras() if other.source != settings.camera.source]
     if settings.camera.source != "auto" or len(others) > 1:
         for other in others:
-            yield Finding(
-                "camera",
-                Grade.OK,
-                f"{other.name} is connected: to use it, [camera] source = “{other.source}”.",
-            )
+            advice = f"to use it, [camera] source = “{other.source}”"
+            yield Finding("camera", Grade.OK, f"{other.name} is connected: {advice}.")
 
 
 def _picture(name: str, frame: Frame | None) -> Finding:
@@ -253,11 +193,11 @@ def _pins(settings: Settings) -> Iterator[Finding]:
         reason = panel_reason(settings.panel)
     except PanelError as error:
         reason = error.message
-    if reason is not None:
+    if reason is None:
+        yield Finding("pins", Grade.OK, "The pins can be used.")
+    else:
         grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
-        return
-    yield Finding("pins", Grade.OK, "The pins can be used.")
 
 
 def _certificate(web: WebSettings) -> Iterator[Finding]:
@@ -272,21 +212,11 @@ def _certificate(web: WebSettings) -> Iterator[Finding]:
         yield from certificate(validity(served, web.certificate, web.names), RealClock().wall_s())
 
 
-def journal_finding(settings: Settings) -> Iterator[Finding]:
+def _journal(settings: Settings) -> Iterator[Finding]:
     """Find out whether the journal is whole."""
-    path = settings.journal_path
-    if not path.exists():
-        return
-    try:
-        with closing(Journal(path, read_only=True)) as journal:
-            number = len(journal.games())
-            notice = journal.notice
-    except JournalError as error:
-        yield Finding("journal", Grade.WARN, error.message)
-        return
-    size_mb = path.stat().st_size / 1e6
-    yield Finding(
-        "journal",
-        Grade.WARN if notice else Grade.OK,
-        f"{number} games in {size_mb:.1f} MB. {notice}".strip(),
-    )
+    if settings.journal_path.exists():
+        try:
+            with Journal(settings.journal_path, read_only=True) as journal:
+                yield journal_finding(journal)
+        except JournalError as error:
+            yield Finding("journal", Grade.WARN, error.message)

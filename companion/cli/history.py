@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,86 +12,97 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from companion.archive.played_games import GameLine, PlayerRecord
-from companion.archive.replay import GameFile
 from companion.cli.greeting import count
+from companion.cli.options import Commands, add_command, settings_of, write_file
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.files import MAX_GAME, read_file
 from companion.core.kit import SEATS, Seat
-from companion.table.session import MACHINE, Session
+from companion.table.session import MACHINE
 
 if TYPE_CHECKING:
-    from companion.storage.journal import Journal
+    from companion.archive.history import History
+    from companion.archive.replay import GameFile
 
-SettingsOf = Callable[[argparse.Namespace], Settings]
 
-
-def add_commands(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_settings: Callable[[argparse.ArgumentParser], None],
-    settings_of: SettingsOf,
-) -> None:
-    """Add all four."""
-    history = commands.add_parser("history", help="list the games played, the newest first")
-    add_settings(history)
+def add_history(commands: Commands) -> None:
+    """Add `companion history`, `export`, `import` and `replay`."""
+    about = "list the games played, the newest first"
+    history = add_command(commands, "history", _history, about, has_settings=True)
     history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
     history.add_argument(
         "--players",
         action="store_true",
         help="what each player did instead, and against each machine",
     )
-    history.set_defaults(run=lambda options: _history(options, settings_of(options)))
-    export = commands.add_parser("export", help="write a finished game as JSON or as notation")
-    add_settings(export)
+    about = "write a finished game as JSON or as notation"
+    export = add_command(commands, "export", _export, about, has_settings=True)
     export.add_argument(
         "number", type=int, metavar="N", help="number of the game, as listed by history"
     )
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="instead of the console")
     export.add_argument("--text", action="store_true", help="as notation for people to read")
-    export.set_defaults(run=lambda options: _export(options, settings_of(options)))
-    bring = commands.add_parser(
-        "import", help="replay an exported file and keep it; not while a service runs"
-    )
-    add_settings(bring)
+    about = "replay an exported file and keep it; not while a service runs"
+    bring = add_command(commands, "import", _import, about, has_settings=True)
     bring.add_argument("file", type=Path, metavar="FILE")
-    bring.set_defaults(run=lambda options: _import(options, settings_of(options)))
-    _add_replay(commands, add_settings, settings_of)
+    about = "replay a game and check its receipts"
+    replay = add_command(commands, "replay", _replay, about, has_settings=True)
+    replay.add_argument(
+        "game", metavar="ID|FILE", help="a number from history, or an exported file"
+    )
+    replay.add_argument(
+        "--photographs",
+        type=Path,
+        metavar="DIR",
+        help="write the photographs of its turns to this folder",
+    )
+    replay.add_argument("--json", action="store_true", help="print the game as a file instead")
 
 
-def _history(options: argparse.Namespace, settings: Settings) -> int:
+@contextmanager
+def _past(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
+    """Open the games of an installation. The newest one of its own lies on the table."""
     from companion.archive.history import History  # noqa: PLC0415
     from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
     from companion.storage.journal import Journal  # noqa: PLC0415
 
-    with Journal(settings.journal_path, read_only=True) as journal:
-        past = History(journal, None, RealClock(), on_table=_last_game(journal))
+    with Journal(settings.journal_path, read_only=read_only) as journal:
+        last = max(journal.games(), default=0)
+        yield History(journal, None, RealClock(), on_table=lambda: last)
+
+
+def _history(options: argparse.Namespace) -> None:
+    with _past(settings_of(options)) as past:
         for line in past.statistics() if options.players else past.lines(0, past.count()):
             if options.json:
-                print(msgspec.json.encode(line, enc_hook=str).decode(), flush=True)
+                words = msgspec.json.encode(line, enc_hook=str).decode()
+            elif isinstance(line, GameLine):
+                words = _line_words(line)
             else:
-                print(
-                    _record_words(line) if isinstance(line, PlayerRecord) else _words(line),
-                    flush=True,
-                )
-    return 0
+                words = _record_words(line)
+            print(words, flush=True)
 
 
-def _last_game(journal: Journal) -> Callable[[], int]:
-    """Return the game that would lie on the table: the newest of the journal's own."""
-    games = journal.games()
-    return lambda: games[-1] if games else 0
-
-
-def _words(line: GameLine) -> str:
+def _line_words(line: GameLine) -> str:
     """Return a game on one line: number, date, title, players, decisions, end."""
-    at = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}" if line.begun else "-"
-    players = " – ".join(_player(line, seat) for seat in SEATS)
-    end = line.reason or {"on": "still on", "unfinished": "never ended"}.get(
-        line.ending, line.ending
-    )
+    begun = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"
+    at = begun if line.begun else "-"
+    players = " – ".join(_player_words(line, seat) for seat in SEATS)
     origin = " (from elsewhere)" if line.is_imported else ""
-    result = " ".join(filter(None, (str(end), str(line.chosen))))
-    return f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}: {line.turns} decisions. {result}"
+    endings = {"on": "still on", "unfinished": "never ended"}
+    end = line.reason or endings.get(line.ending, line.ending)
+    head = f"{line.number:>4}  {at:<16}  {line.title:<12}  {players}{origin}"
+    return f"{head}: {line.turns} decisions. {end} {line.chosen}".rstrip()
+
+
+def _player_words(line: GameLine, seat: Seat) -> str:
+    """Return who played a seat at the end, whether it was the machine, and whether the coach was asked."""
+    sitters = line.players.get(seat)
+    name = (sitters[-1].name if sitters else "") or seat
+    notes = ["machine"] if sitters and sitters[-1].door == MACHINE else []
+    if seat in line.coached:
+        notes.append("coach")
+    return f"{name} ({', '.join(notes)})" if notes else name
 
 
 def _record_words(record: PlayerRecord) -> str:
@@ -103,62 +115,35 @@ def _record_words(record: PlayerRecord) -> str:
 
     total = record.total
     lines = [f"{record.name}: against people {totals(total.games, total.wins, total.ties)}"]
-    for opponent in record.against:
-        lines.append(
-            f"  against {opponent.name}: {totals(opponent.games, opponent.wins, opponent.ties)}"
-        )
+    for machine in record.against:
+        words = totals(machine.games, machine.wins, machine.ties)
+        lines.append(f"  against {machine.name}: {words}")
     return "\n".join(lines)
 
 
-def _player(line: GameLine, seat: Seat) -> str:
-    """Return who played a seat at the end, whether it was the machine, and whether the coach was
-    asked."""
-    last = line.players[seat][-1] if line.players.get(seat) else None
-    marks = {"machine": last is not None and last.door == MACHINE, "coach": seat in line.coached}
-    notes = ", ".join(mark for mark, holds in marks.items() if holds)
-    name = (last.name if last else "") or seat
-    return f"{name} ({notes})" if notes else name
+def _export(options: argparse.Namespace) -> None:
+    from companion.archive.scoresheet import write_sheet  # noqa: PLC0415 - brings the games
 
-
-def _export(options: argparse.Namespace, settings: Settings) -> int:
-    content = _kept_game(options.number, settings, options.text)
+    with _past(settings_of(options)) as past:
+        played = past.file(options.number)
+    content = write_sheet(played).rstrip("\n") if options.text else _as_json(played)
     if options.output is None:
         print(content)
-        return 0
-    try:
-        options.output.write_text(f"{content}\n", encoding="utf-8")
-    except OSError as error:
-        raise Malformed(f"{options.output} cannot be written: {error.strerror or error}") from None
-    print(f"{options.output}: game {options.number}.")
-    return 0
+    else:
+        write_file(options.output, f"{content}\n".encode())
+        print(f"{options.output}: game {options.number}.")
 
 
-def _kept_game(number: int, settings: Settings, as_text: bool) -> str:
-    from companion.archive.history import History  # noqa: PLC0415
-    from companion.archive.scoresheet import write_sheet  # noqa: PLC0415
-    from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.storage.journal import Journal  # noqa: PLC0415
-
-    with Journal(settings.journal_path, read_only=True) as journal:
-        played = History(journal, None, RealClock()).file(number)
-    return write_sheet(played).rstrip("\n") if as_text else plain_game(played)
-
-
-def plain_game(played: GameFile) -> str:
+def _as_json(played: GameFile) -> str:
     """Return a game as a file, to be read by people as well."""
     return msgspec.json.format(msgspec.json.encode(played)).decode()
 
 
-def _import(options: argparse.Namespace, settings: Settings) -> int:
-    from companion.archive.history import History  # noqa: PLC0415
-    from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.storage.journal import Journal  # noqa: PLC0415
-
+def _import(options: argparse.Namespace) -> None:
     content = _content(options.file)
-    with Journal(settings.journal_path) as journal:
-        number = History(journal, None, RealClock()).bring_in(content)
+    with _past(settings_of(options), read_only=False) as past:
+        number = past.bring_in(content)
     print(f"{options.file} is game {number} now.")
-    return 0
 
 
 def _content(path: Path) -> bytes:
@@ -171,105 +156,57 @@ def _content(path: Path) -> bytes:
 # ---- replay ----------------------------------------------------------------------------------------------------------
 
 
-def _add_replay(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_settings: Callable[[argparse.ArgumentParser], None],
-    settings_of: SettingsOf,
-) -> None:
-    command = commands.add_parser("replay", help="replay a game and check its receipts")
-    add_settings(command)
-    command.add_argument(
-        "game", metavar="ID|FILE", help="a number from history, or an exported file"
-    )
-    command.add_argument(
-        "--photographs",
-        type=Path,
-        metavar="DIR",
-        help="write the photographs of its turns to this folder",
-    )
-    command.add_argument("--json", action="store_true", help="print the game as a file instead")
-    command.set_defaults(run=lambda options: _replay(options, settings_of))
+def _replay(options: argparse.Namespace) -> None:
+    from companion.archive.game_files import read_game  # noqa: PLC0415 - brings the games
+    from companion.archive.replay import retell  # noqa: PLC0415
 
-
-def _replay(options: argparse.Namespace, settings_of: SettingsOf) -> int:
-    from companion.archive.replay import retell  # noqa: PLC0415 - brings the games
-
-    settings, session = None, None
+    photographs: list[tuple[str, Path]] = []
     if options.game.isdigit():
+        number = int(options.game)
         settings = settings_of(options)
-        session, played_here = _played_here(int(options.game), settings)
-        if options.photographs and session:
-            return _write_photographs(settings, session, options.photographs)
-        played = played_here()
+        photographs = _photographs_of(settings, number)
+        if options.photographs:
+            _write_photographs(photographs, number, options.photographs)
+            return
+        with _past(settings) as past:
+            played = past.file(number)
     else:
-        played = _played_file(Path(options.game))
+        played = read_game(_content(Path(options.game)))
     if options.json:
-        print(plain_game(played))
-        return 0
+        print(_as_json(played))
+        return
     for sentence in retell(played):
         print(sentence)
-    if settings and session and (photographs := _photographs_of(settings, session)):
-        print(
-            f"Photographs, written out by --photographs DIR: {', '.join(title for title, _ in photographs)}"
-        )
-    return 0
+    if photographs:
+        titles = ", ".join(title for title, _ in photographs)
+        print(f"Photographs, written out by --photographs DIR: {titles}")
 
 
-def _played_here(number: int, settings: Settings) -> tuple[Session | None, Callable[[], GameFile]]:
-    """Return the session of a game that was played here (None: it was brought in), and how its file
-    is got."""
-    from companion.archive.history import History  # noqa: PLC0415
-    from companion.core.clock import RealClock  # noqa: PLC0415 - brings the games
-    from companion.storage.journal import Journal  # noqa: PLC0415
-
-    def read_game() -> GameFile:
-        with Journal(settings.journal_path, read_only=True) as journal:
-            return History(journal, None, RealClock(), on_table=_last_game(journal)).file(number)
-
-    with Journal(settings.journal_path, read_only=True) as journal:
-        return (None if number in journal.archive.imported() else journal.fold(number)), read_game
-
-
-def _played_file(path: Path) -> GameFile:
-    """Return a game in JSON or in notation."""
-    from companion.archive.replay import load_game  # noqa: PLC0415 - brings the games
-    from companion.archive.scoresheet import read_sheet  # noqa: PLC0415
-
-    content = _content(path)
-    if content.lstrip().startswith(b"["):
-        try:
-            return read_sheet(content.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            raise Malformed(f"{path} is not a game file: it is not text in UTF-8") from None
-    return load_game(path)
-
-
-def _photographs_of(settings: Settings, session: Session) -> list[tuple[str, Path]]:
-    """Return the photographs of a game with what they show, oldest first."""
+def _photographs_of(settings: Settings, number: int) -> list[tuple[str, Path]]:
+    """Return the photographs of a game with what they show, oldest first. One from elsewhere has none."""
     from companion.archive.photographs import PhotographFolder  # noqa: PLC0415
+    from companion.storage.journal import Journal  # noqa: PLC0415
     from companion.table.views import turn_title  # noqa: PLC0415
 
-    folder, turns = (
-        PhotographFolder(settings.photographs_path),
-        {turn.moment: turn.number for turn in session.turns},
-    )
-    moments = folder.moments(session.number)
-    return [(turn_title(moment, turns), folder.path(session.number, moment)) for moment in moments]
+    with Journal(settings.journal_path, read_only=True) as journal:
+        if number in journal.archive.imported():
+            return []
+        session = journal.fold(number)
+    turns = {turn.moment: turn.number for turn in session.turns}
+    folder = PhotographFolder(settings.photographs_path)
+    moments = folder.moments(number)
+    return [(turn_title(moment, turns), folder.path(number, moment)) for moment in moments]
 
 
-def _write_photographs(settings: Settings, session: Session, folder: Path) -> int:
-    photographs = _photographs_of(settings, session)
+def _write_photographs(photographs: list[tuple[str, Path]], number: int, folder: Path) -> None:
     if not photographs:
-        raise Malformed(
-            f"There are no photographs of game {session.number} in {settings.photographs_path}"
-        )
+        raise Malformed(f"There are no photographs of game {number}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for number, (title, path) in enumerate(photographs):
-            name = f"{number:03} {title.lower()}.jpg".replace(" ", "-")
+        for place, (title, path) in enumerate(photographs):
+            name = f"{place:03} {title.lower()}.jpg".replace(" ", "-")
             (folder / name).write_bytes(path.read_bytes())
-            count("Photographs", number + 1, len(photographs))
+            count("Photographs", place + 1, len(photographs))
     except OSError as error:
         raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
     print(f"{len(photographs)} photographs are in {folder}.")
-    return 0

@@ -9,7 +9,6 @@ could read it in the list of processes), and printed by nobody but the table's o
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import re
@@ -21,9 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from companion.core.config import Settings, WifiSettings
+from companion.cli.options import Commands, add_command, settings_path
+from companion.core.config import WifiSettings
 from companion.core.errors import Malformed, SystemTrouble
-from companion.core.files import as_owner_of
+from companion.core.files import as_owner_of, replace_file
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE
 from companion.maintenance.own_wifi import ANSWER
 from companion.maintenance.settings.file import SettingsFile
@@ -34,8 +34,9 @@ TEMPLATE = "hotspot.nmconnection"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
-_OWN = "# before="
-_WAIT_S = 60.0
+_BEFORE = "# before="
+"""A comment in the profile: the `[wifi]` of the settings that comes back when the hotspot goes."""
+COMMAND_TIMEOUT_S = 60.0
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
 """Runs a command. Return its exit status and what it said."""
@@ -47,55 +48,36 @@ class NoHotspot(SystemTrouble):
     kind = "hotspot"
 
 
-def add_hotspot(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_settings: Callable[[argparse.ArgumentParser], None],
-    settings_path: Callable[[argparse.Namespace], Path],
-) -> None:
-    """Add `companion hotspot` with its options."""
-    command = commands.add_parser("hotspot", help="this machine’s own Wi-Fi for phones: on or off")
-    add_settings(command)
+def add_hotspot(commands: Commands) -> None:
+    """Add `companion hotspot`."""
+    about = "this machine’s own Wi-Fi for phones: on or off"
+    command = add_command(commands, "hotspot", _hotspot, about, has_settings=True)
     command.add_argument("task", choices=("on", "off"))
     command.add_argument("--name", default="Table", help="name of the network (Table)")
-    command.set_defaults(run=lambda options: run_hotspot(options, settings_path(options)))
 
 
-def run_hotspot(options: argparse.Namespace, settings: Path) -> int:
-    """Open or close it, and return the exit status."""
-    hotspot = Hotspot(settings)
+def _hotspot(options: argparse.Namespace) -> None:
+    hotspot = Hotspot(settings_path(options))
     print(hotspot.open(options.name) if options.task == "on" else hotspot.close())
-    return 0
 
 
-@dataclass(frozen=True)
-class _Profile:
-    """NetworkManager's file.
-
-    In a comment of it the `[wifi]` of the settings that comes back when the hotspot goes.
-    """
-
-    text: str
-
-    @property
-    def password(self) -> str:
-        """Return the password. Empty: there is none."""
-        return self._value(r"^psk=(\S+)$")
-
-    @property
-    def own(self) -> WifiSettings:
-        """Return what the settings said before the hotspot."""
-        try:
-            return WifiSettings(*json.loads(self._value(f"^{_OWN}(.+)$")))
-        except (ValueError, TypeError):
-            return WifiSettings()
-
-    def is_told_in(self, wifi: WifiSettings) -> bool:
-        """Return whether the settings name this hotspot, and not what somebody wrote since."""
-        return (wifi.name, wifi.password) == (self._value(r"^ssid=(.+)$"), self.password)
-
-    def _value(self, pattern: str) -> str:
-        match = re.search(pattern, self.text, re.MULTILINE)
-        return match[1] if match else ""
+def run_command(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command. Return its exit status (127: it is not installed) and what it said, in English."""
+    english = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+            env=english,
+        )
+    except FileNotFoundError:
+        return 127, f"{command[0]} is not installed: sudo apt install network-manager dnsmasq-base"
+    except subprocess.TimeoutExpired:
+        return 1, f"{command[0]} does not answer"
+    return done.returncode, (done.stderr or done.stdout).strip()
 
 
 @dataclass
@@ -104,7 +86,7 @@ class Hotspot:
 
     settings: Path
     root: Path = Path("/")
-    run: Run | None = None
+    run: Run = run_command
 
     def open(self, name: str) -> str:
         """Write the profile and the names, bring it up, and let phones know. Return what was done.
@@ -116,31 +98,28 @@ class Hotspot:
             raise Malformed(
                 "The name of a hotspot is 1 to 32 letters, digits, spaces, dots, dashes or underscores"
             )
-        self._need_rights()
-        settings, before = self._settings(), self._profile()
-        password = before.password or "".join(secrets.choice(_LETTERS) for _ in range(12))
-        own = before.own if before.is_told_in(settings.wifi) else settings.wifi
+        self._require_root()
+        with as_owner_of(self.settings.parent):
+            settings = SettingsFile(self.settings).read().settings
+        former = self._profile()
+        password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
+        own_wifi = _before_in(former) if _is_told(former, settings.wifi) else settings.wifi
         text = profile_text(CONNECTION, name, password, is_permanent=True)
-        profile, names = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
-        try:
-            write_profile(
-                profile, f"{text}{_OWN}{json.dumps([own.name, own.password, own.hidden])}\n"
-            )
-            write_profile(
-                names,
-                "".join(f"address=/{name}/{HOTSPOT_ADDRESS}\n" for name in HOTSPOT_NAMES),
-                0o644,
-            )
-            self._do("nmcli", "connection", "load", str(profile))
-            self._do("nmcli", "connection", "up", CONNECTION)
-        except BaseException:  # else the profile that does not work would be tried at every start
-            if before.text:
-                write_profile(profile, before.text)
-            else:
-                profile.unlink(missing_ok=True)
-                names.unlink(missing_ok=True)
-            self._run("nmcli", "connection", "reload")
-            raise
+        before = json.dumps([own_wifi.name, own_wifi.password, own_wifi.hidden])
+        names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
+        profile_path, names_path = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
+        write_profile(profile_path, f"{text}{_BEFORE}{before}\n")
+        write_profile(names_path, names, 0o644)
+        for task in (("load", str(profile_path)), ("up", CONNECTION)):
+            status, said = self.run(["nmcli", "connection", *task])
+            if status:  # a profile that does not work would be tried at every start
+                if former:
+                    write_profile(profile_path, former)
+                else:
+                    profile_path.unlink()
+                    names_path.unlink()
+                self.run(["nmcli", "connection", "reload"])
+                raise NoHotspot(f"The hotspot cannot be opened: {said or 'nmcli failed'}")
         (self.root / ANSWER.relative_to("/")).unlink(missing_ok=True)  # of the one before
         self._tell_phones(WifiSettings(name, password))
         port = settings.web.port
@@ -152,35 +131,32 @@ class Hotspot:
 
     def close(self) -> str:
         """Take it down and forget it. Return what was done."""
-        self._need_rights()
-        profile, before = self.root / PROFILE, self._profile()
-        was_there = profile.exists()
-        if was_there:
-            self._run("nmcli", "connection", "down", CONNECTION)  # it may be down already
-            self._run("nmcli", "connection", "delete", CONNECTION)
-        for path in (profile, self.root / HOTSPOT_NAMES_FILE):
-            path.unlink(missing_ok=True)
-        if not was_there:
+        self._require_root()
+        (self.root / HOTSPOT_NAMES_FILE).unlink(missing_ok=True)
+        former = self._profile()
+        if not former:
             return "The hotspot was not on."
-        if before.is_told_in(self._settings().wifi):
-            self._tell_phones(before.own)
+        self.run(["nmcli", "connection", "down", CONNECTION])  # it may be down already
+        self.run(["nmcli", "connection", "delete", CONNECTION])
+        (self.root / PROFILE).unlink(missing_ok=True)
+        with as_owner_of(self.settings.parent):
+            wifi = SettingsFile(self.settings).read().settings.wifi
+        if _is_told(former, wifi):
+            self._tell_phones(_before_in(former))
         return "The hotspot is off; its password is forgotten."
 
-    def _need_rights(self) -> None:
+    def _require_root(self) -> None:
         if self.root == Path("/") and os.geteuid() != 0:
             raise NoHotspot(
                 "The network is the machine’s, not yours alone: sudo companion hotspot …"
             )
 
-    def _settings(self) -> Settings:
-        with as_owner_of(self.settings.parent):
-            return SettingsFile(self.settings).read().settings
-
-    def _profile(self) -> _Profile:
+    def _profile(self) -> str:
         """Return the profile that is there. Empty: there is none."""
-        with contextlib.suppress(OSError):
-            return _Profile((self.root / PROFILE).read_text(encoding="utf-8"))
-        return _Profile("")
+        try:
+            return (self.root / PROFILE).read_text(encoding="utf-8")
+        except OSError:
+            return ""
 
     def _tell_phones(self, wifi: WifiSettings) -> None:
         """Have the table screen show the code of this network, or none. A service that runs begins anew."""
@@ -193,19 +169,32 @@ class Hotspot:
                 "wifi.hidden": wifi.hidden,
             }
             file.change(changes, file.read().seen)
-            if (
-                owner and os.geteuid() == 0
-            ):  # in root's folder, too, the service's own file stays its own
+            # in root's folder, too, the service's own file stays its own
+            if owner and os.geteuid() == 0:
                 os.chown(self.settings, owner.st_uid, owner.st_gid)
-        self._run("systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service")
+        self.run(["systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service"])
 
-    def _do(self, *command: str) -> None:
-        status, output = self._run(*command)
-        if status:
-            raise NoHotspot(f"The hotspot cannot be opened: {output or command[0] + ' failed'}")
 
-    def _run(self, *command: str) -> tuple[int, str]:
-        return (self.run or run_command)(command)
+def _value(profile: str, pattern: str) -> str:
+    match = re.search(pattern, profile, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _password_in(profile: str) -> str:
+    return _value(profile, r"^psk=(\S+)$")
+
+
+def _is_told(profile: str, wifi: WifiSettings) -> bool:
+    """Return whether the settings name this hotspot, and not what somebody wrote since."""
+    return (wifi.name, wifi.password) == (_value(profile, r"^ssid=(.+)$"), _password_in(profile))
+
+
+def _before_in(profile: str) -> WifiSettings:
+    """Return what the settings said before the hotspot."""
+    try:
+        return WifiSettings(*json.loads(_value(profile, f"^{_BEFORE}(.+)$")))
+    except (ValueError, TypeError):
+        return WifiSettings()
 
 
 def profile_text(connection: str, name: str, password: str, *, is_permanent: bool) -> str:
@@ -213,6 +202,14 @@ def profile_text(connection: str, name: str, password: str, *, is_permanent: boo
 
     Raises `NoHotspot` when the program came without its form.
     """
+    installed = Path(sys.prefix) / "share/tabletop-companion/systemd" / TEMPLATE
+    form = installed if installed.is_file() else Path(__file__).parents[2] / "systemd" / TEMPLATE
+    try:
+        text = form.read_text(encoding="utf-8")
+    except OSError:
+        raise NoHotspot(
+            f"{TEMPLATE} is missing: install the companion as docs/install.md says"
+        ) from None
     words = {
         "ID": connection,
         "UUID": str(uuid.uuid5(uuid.NAMESPACE_DNS, connection)),
@@ -220,49 +217,15 @@ def profile_text(connection: str, name: str, password: str, *, is_permanent: boo
         "NAME": name,
         "PASSWORD": password,
     }
-    text = _template()
     for word, value in words.items():
         text = text.replace(f"@{word}@", value)
     return text
 
 
-def _template() -> str:
-    places = (
-        Path(sys.prefix) / "share/tabletop-companion/systemd",
-        Path(__file__).parents[2] / "systemd",
-    )
-    for place in places:
-        if (path := place / TEMPLATE).is_file():
-            return path.read_text(encoding="utf-8")
-    raise NoHotspot(f"{TEMPLATE} is missing: install the companion as docs/install.md says")
-
-
 def write_profile(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a file that nobody else may read in the meantime. Raises `NoHotspot`."""
-    unfinished = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.unlink(missing_ok=True)
-        with open(
-            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8"
-        ) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        replace_file(path, text.encode(), mode)
     except OSError as error:
         raise NoHotspot(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def run_command(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command. Return its exit status (127: it is not installed) and what it said, in English."""
-    english = {**os.environ, "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_WAIT_S, check=False, env=english
-        )
-    except FileNotFoundError:
-        return 127, f"{command[0]} is not installed: sudo apt install network-manager dnsmasq-base"
-    except subprocess.TimeoutExpired:
-        return 1, f"{command[0]} does not answer"
-    return done.returncode, (done.stderr or done.stdout).strip()

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from companion.cli.options import Commands, add_command, settings_of
 from companion.core.clock import RealClock
-from companion.core.config import PanelSettings, Settings
+from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
 
 RUN = Path("/run/tabletop-companion")
 """The service's folder (`RuntimeDirectory` of companion.service)."""
-PATIENCE_S, AGAIN_S = 60, 1
+PINS_TIMEOUT_S, RETRY_S = 60, 1
 """Timeout and interval in seconds for trying the pins while the machine still boots."""
 ENDS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
-def add_lamp(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_settings: Callable[[argparse.ArgumentParser], None],
-    settings_of: Callable[[argparse.Namespace], Settings],
-) -> None:
-    """Add `companion lamp` with its options."""
-    command = commands.add_parser(
-        "lamp", help="drive the system lamp: booting, ready, fault, safe to unplug"
-    )
-    add_settings(command)
+def add_lamp(commands: Commands) -> None:
+    """Add `companion lamp`."""
+    about = "drive the system lamp: booting, ready, fault, safe to unplug"
+    command = add_command(commands, "lamp", _lamp, about, has_settings=True)
     command.add_argument(
         "--run", type=Path, default=RUN, metavar="DIR", dest="folder", help=f"the service’s ({RUN})"
     )
-    command.set_defaults(run=lambda options: run_lamp(settings_of(options).panel, options.folder))
+
+
+def _lamp(options: argparse.Namespace) -> int:
+    return run_lamp(settings_of(options).panel, options.folder)
 
 
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
@@ -50,7 +47,8 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
         return 0
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     clock = RealClock()
-    if factory is None and (factory := _pins()) is None:
+    factory = factory or _pins()
+    if factory is None:
         return 0
     sense = Sense(folder / LAMP_FILE, clock)
     with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as lamp:
@@ -67,12 +65,13 @@ def _pins() -> Any:
     """
     from hardware.pins import open_factory  # noqa: PLC0415
 
-    for attempt in range(1, PATIENCE_S // AGAIN_S + 1):
+    trouble = ""
+    for _ in range(PINS_TIMEOUT_S // RETRY_S):
         try:
             return open_factory()
         except PanelError as error:
-            if attempt * AGAIN_S >= PATIENCE_S:
-                print(error.message)
-        if signal.sigtimedwait(ENDS, AGAIN_S) is not None:
-            break
+            trouble = error.message
+        if signal.sigtimedwait(ENDS, RETRY_S) is not None:
+            return None
+    print(trouble)
     return None

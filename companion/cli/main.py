@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,17 +13,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from companion import __version__
+from companion.bots.bot_engine import add_options as add_bot_options
 from companion.bots.characters import CHARACTERS
-from companion.cli.backup import add_commands as add_upkeep
-from companion.cli.history import add_commands as add_history
+from companion.cli.backup import add_backup
+from companion.cli.history import add_history
 from companion.cli.hotspot import add_hotspot
 from companion.cli.hub.tables import add_hub
 from companion.cli.lamp import add_lamp
+from companion.cli.options import (
+    Commands,
+    add_command,
+    add_port_of_running,
+    number,
+    port,
+    settings_of,
+    settings_path,
+)
 from companion.cli.printing import add_print_commands
 from companion.cli.running import add_host_key
 from companion.cli.wifi import add_wifi
-from companion.core.config import BotsSettings, Settings, find_settings, load_settings
-from companion.core.errors import CompanionError, SystemTrouble
+from companion.core.config import BotsSettings, Settings
+from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words
 from companion.games import GAMES, game_named
 from companion.games.plugins import load_games, plugin_games
@@ -48,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     logs.begin(options.verbose)
     try:
-        return int(options.run(options))
+        return options.run(options) or 0
     except CompanionError as error:
         print(f"companion: {error.message}", file=sys.stderr)
         return 1
@@ -69,201 +78,120 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="companion", description="The referee beside a real board game table.")
+    """Return the parser of all commands, those that games bring among them."""
+    parser: argparse.ArgumentParser = _Parser(
+        prog="companion", description="The referee beside a real board game table."
+    )
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
-    commands: Any = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_play(commands)
     add_print_commands(commands)
     _add_read(commands)
-    add_history(commands, _add_settings, _settings_of)
-    _add_game_commands(commands)
+    add_history(commands)
+    for game in GAMES.values():
+        for brought in tools_of(game).commands:
+            brought.add(add_command(commands, brought.name, brought.run, brought.help))
     _add_doctor(commands)
-    add_upkeep(
-        commands, _add_settings, lambda options: (_settings_of(options), _settings_path(options))
-    )
-    add_host_key(commands, _add_settings, _settings_of, _port)
-    add_hub(commands, _add_settings, _settings_of, _port)
+    add_backup(commands)
+    add_host_key(commands)
+    add_hub(commands)
     _add_calibrate(commands)
     _add_selfplay(commands)
-    _add_engine(commands)
-    _add_bot(commands)
-    add_hotspot(commands, _add_settings, _settings_path)
-    add_lamp(commands, _add_settings, _settings_of)
+    _add_engines(commands)
+    add_hotspot(commands)
+    add_lamp(commands)
     add_wifi(commands)
     return parser
-
-
-def _settings_path(options: argparse.Namespace) -> Path:
-    """Return the file that is named, else the installation's, which its `companion` names in the
-    environment."""
-    installed = os.environ.get("COMPANION_SETTINGS") if options.state_dir is None else None
-    path = find_settings(
-        options.settings or (Path(installed) if installed else None), options.state_dir
-    )
-    try:
-        path.exists()
-    except PermissionError:
-        raise SystemTrouble(
-            f"You may not read {path}: use sudo, or --state-dir with a folder of your own"
-        ) from None
-    except OSError as error:
-        raise SystemTrouble(f"{str(path)[:200]} cannot be read: {error.strerror}") from None
-    return path
-
-
-def _settings_of(options: argparse.Namespace) -> Settings:
-    """Return the settings file, with what the command line changes."""
-    path = _settings_path(options)
-    settings = load_settings(path if options.settings or path.exists() else None)
-    web, camera = settings.web, settings.camera
-    if getattr(options, "port", None) is not None:
-        web = msgspec.structs.replace(web, port=options.port)
-    if getattr(options, "host", None) is not None:
-        web = msgspec.structs.replace(web, host=options.host)
-    if getattr(options, "camera", None) is not None:
-        camera = msgspec.structs.replace(camera, source=options.camera)
-    if getattr(options, "fps", None) is not None:
-        camera = msgspec.structs.replace(camera, fps=options.fps)
-    state_dir = getattr(options, "state_dir", None) or settings.state_dir
-    return msgspec.structs.replace(settings, web=web, camera=camera, state_dir=state_dir)
-
-
-def _add_settings(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
-    )
-    command.add_argument("--state-dir", metavar="DIR", help="where the games are kept")
 
 
 # ---- play ------------------------------------------------------------------------------------------------------------
 
 
-def _port(text: str) -> int:
-    if not (text.isdecimal() and int(text) <= 65535):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a port: give a whole number from 0 to 65535"
-        )
-    return int(text)
+def _add_play(commands: Commands) -> None:
+    about = "run the table: pages, camera, lamps"
+    command = add_command(commands, "play", _play, about, has_settings=True)
+    add = command.add_argument
+    add("--simulate", action="store_true", help="a rendered table and a panel without pins")
+    add(SAFE, action="store_true", help="without games and programs from outside")
+    add("--game", choices=sorted(GAMES), help="start this game at once, unless one is on")
+    add("--port", type=port, help="port of the pages (0: any free one)")
+    add("--host", help="address to listen on")
+    add("--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video")
+    add("--fps", type=number("frame rate", 0.1, 60, float), help="frames read per second")
 
 
-def _fps(text: str) -> float:
-    try:
-        if 0 < (number := float(text)) <= 60:
-            return number
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not a frame rate: give a number above 0, 60 at most"
-    )
-
-
-def _add_play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("play", help="run the table: pages, camera, lamps")
-    _add_settings(command)
-    command.add_argument(
-        "--simulate", action="store_true", help="a rendered table and a panel without pins"
-    )
-    command.add_argument(SAFE, action="store_true", help="without games and programs from outside")
-    command.add_argument(
-        "--game", choices=sorted(GAMES), help="start this game at once, unless one is on"
-    )
-    command.add_argument("--port", type=_port, help="port of the pages (0: any free one)")
-    command.add_argument("--host", help="address to listen on")
-    command.add_argument(
-        "--camera", metavar="SOURCE", help="none, picamera, usb:0, an image, a folder or a video"
-    )
-    command.add_argument("--fps", type=_fps, help="frames read per second")
-    command.set_defaults(run=_play)
-
-
-def _play(options: argparse.Namespace) -> int:
-    from companion.cli.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
+def _play(options: argparse.Namespace) -> None:
+    from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
     from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     def greet(companion: Companion, is_first: bool) -> None:
         if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
-        print(greeting_of(companion, sys.stdout.isatty()), flush=True)
+        print(greeting(companion, sys.stdout.isatty()), flush=True)
 
     def settings() -> Settings:
-        settings_ = _settings_of(options)
+        settings_ = settings_of(options)
         if options.safe:
             settings_ = msgspec.structs.replace(settings_, bots=BotsSettings())
         logs.choose(settings_.log.level, options.verbose)
         return settings_
 
-    for left_out in (game for game in plugin_games() if game.trouble):
-        log.warning(
-            "The game %s from %s is not loaded: %s",
-            left_out.name,
-            left_out.package,
-            left_out.trouble,
-        )
-    run(settings, _settings_path(options), True if options.simulate else None, greet)
-    return 0
+    for game in plugin_games():
+        if game.trouble:
+            words = "The game %s from %s is not loaded: %s"
+            log.warning(words, game.name, game.package, game.trouble)
+    run(settings, settings_path(options), True if options.simulate else None, greet)
 
 
-# ---- read, games, doctor ----------------------------------------------------------------------------------------
+# ---- read, doctor, calibrate -----------------------------------------------------------------------------------------
 
 
-def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("read", help="print what a camera would read in images")
+def _add_read(commands: Commands) -> None:
+    command = add_command(commands, "read", _read, "print what a camera would read in images")
     command.add_argument("images", nargs="+", type=Path, metavar="IMAGE", help="files or folders")
     command.add_argument(
         "--dictionary", metavar="NAME", help="dictionary of the markers, such as DICT_6X6_250"
     )
-    command.set_defaults(run=_read)
 
 
-def _read(options: argparse.Namespace) -> int:
+def _read(options: argparse.Namespace) -> None:
     from vision.still_pictures import read_images  # noqa: PLC0415 - brings OpenCV
 
     kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
     for answer in read_images(options.images, kits, options.dictionary):
         print(json.dumps(answer, ensure_ascii=False), flush=True)
-    return 0
 
 
-def _add_game_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add what games bring of their own."""
-    for game in GAMES.values():
-        for brought in tools_of(game).commands:
-            command = commands.add_parser(brought.name, help=brought.help)
-            brought.add(command)
-            command.set_defaults(run=brought.run)
-
-
-def _add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
+def _add_doctor(commands: Commands) -> None:
+    command = add_command(
+        commands,
         "doctor",
-        help="machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
-        epilog="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon.",
+        _doctor,
+        "machine, power, disk, clock, camera, pins, network: what is wrong, what to do",
+        has_settings=True,
+        end="Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon.",
     )
-    _add_settings(command)
-    command.add_argument(
-        "--port", type=_port, help="port of the running companion, if not the one in the settings"
-    )
+    add_port_of_running(command)
     command.add_argument("--json", action="store_true", help="the same as JSON")
     command.add_argument(
         "--save", type=Path, metavar="FILE.zip", help="save what to send when something is wrong"
     )
-    command.set_defaults(run=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> int:
     from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
+    settings, path = settings_of(options), settings_path(options)
     if options.save:
-        return save_bundle(_settings_of(options), options.save, _settings_path(options))
-    return report(_settings_of(options), options.json, _settings_path(options))
+        save_bundle(settings, options.save, path)
+        return 0
+    return report(settings, options.json, path)
 
 
-def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
-        "calibrate", help="measure the camera's lens exactly, from a printed page"
-    )
-    _add_settings(command)
+def _add_calibrate(commands: Commands) -> None:
+    about = "measure the camera's lens exactly, from a printed page"
+    command = add_command(commands, "calibrate", _calibrate, about, has_settings=True)
     command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
     task = command.add_mutually_exclusive_group()
     task.add_argument(
@@ -273,22 +201,18 @@ def _add_calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took"
     )
     command.add_argument("--paper", choices=("a4", "letter"), default="a4")
-    command.set_defaults(run=_calibrate)
 
 
 def _calibrate(options: argparse.Namespace) -> int:
     from companion.cli.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
 
     if options.page:
-        print(print_page(options.page, options.paper))
+        print_page(options.page, options.paper)
         return 0
-    settings = _settings_of(options)
+    settings = settings_of(options)
     try:
-        measured = (
-            measure_folder(settings, options.folder, print)
-            if options.folder
-            else measure_live(settings, print)
-        )
+        folder = options.folder
+        measured = measure_folder(settings, folder) if folder else measure_live(settings)
     except KeyboardInterrupt:
         print("Ended; nothing is changed.")
         return 1
@@ -300,11 +224,12 @@ def _calibrate(options: argparse.Namespace) -> int:
     return 0
 
 
-# ---- selfplay, engine ------------------------------------------------------------------------------------------------
+# ---- selfplay, engine, bot -------------------------------------------------------------------------------------------
 
 
-def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("selfplay", help="whole games through the real interfaces")
+def _add_selfplay(commands: Commands) -> None:
+    about = "whole games through the real interfaces"
+    command = add_command(commands, "selfplay", _selfplay, about)
     which = command.add_mutually_exclusive_group(required=True)
     which.add_argument("--game", choices=sorted(GAMES), help="which one")
     which.add_argument("--check", metavar="GAME", help="say what a game lacks, for its author")
@@ -315,7 +240,6 @@ def _add_selfplay(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--against", choices=own, default="", metavar="NAME", help=f"the machine: {', '.join(own)}"
     )
     command.add_argument("--json", action="store_true", help="one JSON line per game")
-    command.set_defaults(run=_selfplay)
 
 
 def _selfplay(options: argparse.Namespace) -> int:
@@ -323,52 +247,39 @@ def _selfplay(options: argparse.Namespace) -> int:
 
     if options.check:
         return _check_game(options.check)
-    good = True
+    is_good = True
     for report in play_games(options.game, options.games, options.seed, options.against):
-        if options.json:
-            print(msgspec.json.encode(report, enc_hook=plain_words).decode(), flush=True)
-        else:
-            print(report.sentence(), flush=True)
-        good &= report.is_good()
-    return 0 if good else 1
+        as_json = msgspec.json.encode(report, enc_hook=plain_words).decode()
+        print(as_json if options.json else report.sentence(), flush=True)
+        is_good &= report.is_good()
+    return 0 if is_good else 1
 
 
 def _check_game(name: str) -> int:
     from companion.tools.selfplay.check import faults_of, missing_parts  # noqa: PLC0415
 
     faults = faults_of(name)
-    for fault in faults:
-        print(f"wrong  {fault}")
-    for wish in () if faults else missing_parts(name):
-        print(f"may    {wish}")
-    if not faults:
-        print(f"The game “{name}” can be played.")
-    return 1 if faults else 0
-
-
-def _add_engine(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
-        "engine", help="the rules as JSON lines on standard input and output"
-    )
-    command.add_argument("game", choices=sorted(GAMES))
-    command.set_defaults(run=_engine)
-
-
-def _engine(options: argparse.Namespace) -> int:
-    from companion.games.engine import serve_lines  # noqa: PLC0415
-
-    serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
+    if faults:
+        print(*(f"wrong  {fault}" for fault in faults), sep="\n")
+        return 1
+    for part in missing_parts(name):
+        print(f"may    {part}")
+    print(f"The game “{name}” can be played.")
     return 0
 
 
-def _add_bot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from companion.bots.bot_engine import add_options  # noqa: PLC0415
+def _add_engines(commands: Commands) -> None:
+    about = "the rules as JSON lines on standard input and output"
+    command = add_command(commands, "engine", _engine, about)
+    command.add_argument("game", choices=sorted(GAMES))
+    about = "an opponent as JSON lines on standard input and output"
+    add_bot_options(add_command(commands, "bot", _bot, about))
 
-    command = commands.add_parser(
-        "bot", help="an opponent as JSON lines on standard input and output"
-    )
-    add_options(command)
-    command.set_defaults(run=_bot)
+
+def _engine(options: argparse.Namespace) -> None:
+    from companion.games.engine import serve_lines  # noqa: PLC0415
+
+    serve_lines(game_named(options.game), sys.stdin.buffer, sys.stdout.buffer)
 
 
 def _bot(options: argparse.Namespace) -> int:

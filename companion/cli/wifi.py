@@ -6,7 +6,6 @@ Passwords go to NetworkManager in files that only root may read, never on a comm
 from __future__ import annotations
 
 import argparse
-import contextlib
 import time
 import uuid
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import msgspec
 
 from companion.cli.hotspot import NAME, Run, profile_text, run_command, write_profile
 from companion.cli.lamp import RUN
+from companion.cli.options import Commands, add_command
 from companion.core.errors import CompanionError, Malformed
 from companion.core.files import open_file, replace_file
 from companion.core.network import Wifi
@@ -40,13 +40,16 @@ PAGE_S = 2.0
 ATTEMPTS, AGAIN_S = 3, 5.0
 """Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes late."""
 JOIN_S = "45"
-"""Timeout in seconds for joining a Wi-Fi, address included; NetworkManager's own for the password is 25."""
+"""Timeout in seconds for joining a Wi-Fi, address included. NetworkManager's own for the password is 25."""
 
 
-def add_wifi(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_wifi(commands: Commands) -> None:
     """Add `companion wifi`."""
-    command = commands.add_parser("wifi", help="change the Wi-Fi as a page asks. Its unit runs it")
-    command.set_defaults(run=lambda _: run_wifi(RUN / WISH_FILE, ANSWER, WifiHands()))
+    add_command(commands, "wifi", _wifi, "change the Wi-Fi as a page asks. Its unit runs it")
+
+
+def _wifi(_: argparse.Namespace) -> int:
+    return run_wifi(RUN / WISH_FILE, ANSWER, WifiHands())
 
 
 def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
@@ -64,12 +67,12 @@ def run_wifi(wish_path: Path, answer_path: Path, hands: WifiHands) -> int:
 def take_wish(path: Path) -> WifiWish:
     """Read a wish and remove its file. Raises `Malformed` for what is none, without repeating it."""
     try:
-        with contextlib.ExitStack() as stack:
-            stack.callback(path.unlink, missing_ok=True)
-            content = stack.enter_context(open_file(path, follow_link=False)).read(MAX_WISH_BYTES)
-        wish = msgspec.json.decode(content, type=WifiWish)
+        with open_file(path, follow_link=False) as file:
+            wish = msgspec.json.decode(file.read(MAX_WISH_BYTES), type=WifiWish)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed("The wish cannot be read.") from None
+    finally:
+        path.unlink(missing_ok=True)
     if wish.wifi:
         require_valid(wish.wifi)
     if wish.hotspot:
@@ -114,11 +117,10 @@ class WifiHands:
             return "no_manager"
         if not any(self.root.glob("sys/class/net/*/phy80211")):
             return "no_radio"
-        switches = self.root.glob("sys/class/rfkill/*")
-        is_off = any(
-            _text(each / "type") == "wlan" and _text(each / "hard") == "1" for each in switches
-        )
-        return "blocked" if is_off else ""
+        for switch in self.root.glob("sys/class/rfkill/*"):
+            if _text(switch / "type") == "wlan" and _text(switch / "hard") == "1":
+                return "blocked"
+        return ""
 
     def _open(self, own: Wifi | None) -> Trouble:
         if own is None:

@@ -34,14 +34,14 @@ def plural_of(header: Message) -> str:
 
     As in English where it says nothing.
     """
-    found = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
-    return found[1] if found else "(n != 1)"
+    match = re.search(r"^Plural-Forms:.*\bplural=([^;\n]+)", "".join(header.words), re.MULTILINE)
+    return match[1] if match else "(n != 1)"
 
 
 def team_of(header: Message) -> str:
     """Return the header's `Language-Team`, which is the language in its own word. Empty: it says none."""
-    found = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^Language-Team: (.+)$", "".join(header.words), re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

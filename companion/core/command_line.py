@@ -20,10 +20,10 @@ def command_words(name: str, state_dir: str = "") -> str:
     if "INVOCATION_ID" in os.environ:  # systemd's, for every service that it starts
         return f"companion {name}"
     typed = Path(sys.argv[0])
-    found = shutil.which("companion")
+    installed = shutil.which("companion")
     if typed.stem != "companion":
         program = f"{shlex.quote(sys.executable)} -m companion"
-    elif found and Path(found).resolve() == typed.resolve():
+    elif installed and Path(installed).resolve() == typed.resolve():
         program = "companion"
     else:
         program = shlex.quote(str(typed))

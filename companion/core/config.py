@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 else:
     Language = Literal[("auto", *LANGUAGES)]
 Pin = Annotated[int, Meta(ge=0, le=27)]
+WiredPin = Pin | Literal[""]
+"""BCM number of a pin; empty: it is not wired."""
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 """Hours and minutes on the machine's clock, `08:30`; empty: none."""
 
@@ -38,21 +40,21 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every section: frozen, strict."""
 
 
-class PadPins(_Section, frozen=True, forbid_unknown_fields=True):
+class PadPins(_Section, frozen=True):
     """BCM numbers of one side's buttons and lamps. Leave an entry out, or write `""`, when it is not wired."""
 
-    up: Pin | Literal[""] = ""
-    down: Pin | Literal[""] = ""
-    left: Pin | Literal[""] = ""
-    right: Pin | Literal[""] = ""
-    a: Pin | Literal[""] = ""
-    b: Pin | Literal[""] = ""
-    back: Pin | Literal[""] = ""
-    ready: Pin | Literal[""] = ""
-    lamp_1: Pin | Literal[""] = ""
-    lamp_2: Pin | Literal[""] = ""
-    lamp_3: Pin | Literal[""] = ""
-    lamp_turn: Pin | Literal[""] = ""
+    up: WiredPin = ""
+    down: WiredPin = ""
+    left: WiredPin = ""
+    right: WiredPin = ""
+    a: WiredPin = ""
+    b: WiredPin = ""
+    back: WiredPin = ""
+    ready: WiredPin = ""
+    lamp_1: WiredPin = ""
+    lamp_2: WiredPin = ""
+    lamp_3: WiredPin = ""
+    lamp_turn: WiredPin = ""
     lamps_active_low: tuple[str, ...] = ()
     """Lamps that are wired between 3V3 and the pin."""
 
@@ -61,7 +63,7 @@ SOUTH_PINS = PadPins(5, 6, 13, 19, 26, 11, 9, 10, 17, 27, 22, 4)
 NORTH_PINS = PadPins(12, 16, 20, 21, 7, 8, 25, 24, 23, 15, 14, 2, ("lamp_2", "lamp_3", "lamp_turn"))
 
 
-class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class PanelSettings(_Section, frozen=True):
     """Pads, lamps and buzzer."""
 
     enabled: Literal["auto", "yes", "no"] = "auto"
@@ -70,13 +72,13 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Pins of South's pad. A table of its own replaces all of them."""
     north: PadPins = NORTH_PINS
     """Pins of North's pad."""
-    buzzer: Pin | Literal[""] = 18
+    buzzer: WiredPin = 18
     """Pin of the buzzer."""
-    table_button: Pin | Literal[""] = 3
+    table_button: WiredPin = 3
     """Pin of the table button. GPIO 3 also wakes a halted machine."""
     switch_off: bool = True
     """Whether the table button, held for five seconds, switches the machine off."""
-    system_lamp: Pin | Literal[""] = 1
+    system_lamp: WiredPin = 1
     """Pin of the lamp for booting, ready, fault, safe to unplug. The firmware leaves GPIO 1 high."""
     system_lamp_active_low: bool = True
     """Whether the system lamp is wired between 3V3 and its pin."""
@@ -86,7 +88,7 @@ class PanelSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Milliseconds for which a key has to be up before it counts again."""
 
 
-class CameraSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class CameraSettings(_Section, frozen=True):
     """Where pictures of the board come from."""
 
     source: str = "auto"
@@ -134,7 +136,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0
 """A name or address of a machine, without a port."""
 
 
-class WebSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class WebSettings(_Section, frozen=True):
     """The pages: their address, and who gets in."""
 
     host: str = "0.0.0.0"
@@ -161,7 +163,7 @@ UNTIL_TAPPED_S = 60.0
 """A time to read from which on nothing goes on by itself."""
 
 
-class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class TableSettings(_Section, frozen=True):
     """The table screen and the game."""
 
     reading_time_s: Annotated[float, Meta(ge=0, le=60)] = 3.0
@@ -180,7 +182,7 @@ class TableSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Who may ask the coach: who plays against the machine, everybody, or nobody."""
 
 
-class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
+class HistorySettings(_Section, frozen=True):
     """Which finished games are kept. Those that were brought in from elsewhere always are."""
 
     keep: Literal["all", "games", "days"] = "all"
@@ -191,7 +193,7 @@ class HistorySettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Number of the last days."""
 
 
-class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class WifiSettings(_Section, frozen=True):
     """The network that phones join by a QR code."""
 
     name: Annotated[str, Meta(max_length=32)] = ""
@@ -205,7 +207,7 @@ class WifiSettings(_Section, frozen=True, forbid_unknown_fields=True):
         return f"WifiSettings(name={self.name!r}, password=…)"
 
 
-class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class VoiceSettings(_Section, frozen=True):
     """The voice that says aloud what happens."""
 
     by: Literal["auto", "screen", "machine", "off"] = "auto"
@@ -221,9 +223,7 @@ class VoiceSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """Speed, where 1 is a calm talker's."""
 
 
-class QuietSettings(
-    _Section, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}
-):
+class QuietSettings(_Section, frozen=True, rename={"begin": "from", "end": "to"}):
     """Hours without tones and voice. Both times alike are the whole day."""
 
     begin: TimeOfDay = ""
@@ -232,14 +232,14 @@ class QuietSettings(
     """End of the quiet hours."""
 
 
-class LogSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class LogSettings(_Section, frozen=True):
     """What the log says."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     """Lowest level that is written."""
 
 
-class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class MqttSettings(_Section, frozen=True):
     """What the table tells a broker of the house."""
 
     enabled: bool = False
@@ -280,7 +280,7 @@ class MqttSettings(_Section, frozen=True, forbid_unknown_fields=True):
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
-class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
+class BotsSettings(_Section, frozen=True):
     """Opponents from outside. They are programs that run here: write them into the file by hand."""
 
     engines: tuple[
@@ -289,7 +289,7 @@ class BotsSettings(_Section, frozen=True, forbid_unknown_fields=True):
     """`NAME=COMMAND` of each, a program that speaks the protocol of `companion bot`."""
 
 
-class Settings(_Section, frozen=True, forbid_unknown_fields=True):
+class Settings(_Section, frozen=True):
     """The whole file."""
 
     state_dir: str = "~/.local/share/tabletop-companion"
@@ -527,8 +527,8 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
     entries: list[tuple[str, object]] = [
         ("buzzer", panel.buzzer),
         ("table_button", panel.table_button),
+        ("system_lamp", panel.system_lamp),
     ]
-    entries.append(("system_lamp", panel.system_lamp))
     for side, pins in (("south", panel.south), ("north", panel.north)):
         fields = msgspec.structs.asdict(pins)
         inverted = fields.pop("lamps_active_low")

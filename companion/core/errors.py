@@ -79,6 +79,11 @@ class Illegal(CompanionError, ValueError):
         self.square = square
 
 
+def wrong_phase(message: str) -> Illegal:
+    """Return the refusal of what cannot be done now."""
+    return Illegal(Refusal.WRONG_PHASE, message)
+
+
 class Ambiguous(CompanionError, ValueError):
     """Several legal actions explain what was seen or said: somebody has to be asked."""
 

@@ -204,10 +204,8 @@ class Board:
         None beside the board.
         """
         half_gap = self.gap_mm / 2
-        file, rank = (
-            int((x_mm + half_gap) // self.pitch_mm),
-            int((y_mm + half_gap) // self.rank_pitch_mm),
-        )
+        file = int((x_mm + half_gap) // self.pitch_mm)
+        rank = int((y_mm + half_gap) // self.rank_pitch_mm)
         return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
 
     @cached_property
@@ -362,14 +360,15 @@ class Kit:
         """
         pieces = self.pieces or [(face.name,) for face in self.faces for _ in face.markers]
         used: Counter[str] = Counter()
-        found = []
+        tagged = []
         for names in pieces:
-            shown = [self.face(name) for name in names]
-            found.append(
-                tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown)
-            )
+            faces = []
+            for name in names:
+                markers = self.face(name).markers
+                faces.append((self.face(name), markers[used[name] % len(markers)]))
+            tagged.append(tuple(faces))
             used.update(names)
-        return tuple(found)
+        return tuple(tagged)
 
     @cached_property
     def tallest_mm(self) -> float:
@@ -416,11 +415,11 @@ class Kit:
         for square in sorted(layout):
             for face in layout[square]:
                 anchors.setdefault(face, square)
-        kept = {
+        anchored = {
             square: tuple(face for face in faces if face not in big or anchors[face] == square)
             for square, faces in layout.items()
         }
-        return {square: faces for square, faces in kept.items() if faces}
+        return {square: faces for square, faces in anchored.items() if faces}
 
     def face_of_marker(self, marker: int) -> Face | None:
         """Return the face that this marker shows, or None when it is none of this game's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SLOW_S = 1.0
-"""A request that takes longer is logged."""
+"""Seconds after which a request is logged as slow."""
 
 
 def log_fields(event: str, /, **fields: object) -> dict[str, Any]:

@@ -48,11 +48,10 @@ class Wifi:
         WIFI:T:WPA;S:Table\; one;P:ab\:12345;;
         """
         kind = "WPA" if self.password else "nopass"
-        told = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
-        text = told.decode() if isinstance(told, bytes) else told
-        return (
-            text if text.endswith(";;") else f"{text};"
-        )  # segno leaves the last one out for a hidden network
+        data = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
+        text = data.decode() if isinstance(data, bytes) else data
+        # segno leaves the last semicolon out for a hidden network
+        return text if text.endswith(";;") else f"{text};"
 
 
 def host_key_text(secret: bytes) -> str:
@@ -166,14 +165,14 @@ def addresses(
             interface.ip != way_out,
         )
 
-    found = [interface.ip for interface in sorted(interfaces, key=rank)]
-    if not found:
+    ips = [interface.ip for interface in sorted(interfaces, key=rank)]
+    if not ips:
         return [way_out or "127.0.0.1"]
     names = []
     if has_hotspot and (Path("/") / HOTSPOT_NAMES_FILE).exists():
         names.append(HOTSPOT_NAMES[0])
     names.append(f"{socket.gethostname().partition('.')[0]}.local")
-    return [*found, *names]
+    return [*ips, *names]
 
 
 def routed_address() -> str:
@@ -191,14 +190,14 @@ def routed_address() -> str:
 
 def own_addresses() -> list[InterfaceAddress]:
     """Return the first IPv4 address of each network interface but the loopback."""
-    found = []
+    own = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             ip = _address_of(probe, name)
             if ip and not ip.startswith("127."):
                 has_hardware = (NETWORK_FOLDER / name / "device").exists()
-                found.append(InterfaceAddress(ip, has_hardware))
-    return found
+                own.append(InterfaceAddress(ip, has_hardware))
+    return own
 
 
 def _address_of(probe: socket.socket, interface: str) -> str:

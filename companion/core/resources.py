@@ -26,14 +26,14 @@ ARENAS = 1
 MAPPED_BYTES = 128 * 1024
 """Blocks from this size on are mapped for themselves and given back at once: pictures, whole files, documents."""
 SPARE_BYTES = 1024 * 1024
-"""So much may stay free at the arena's end."""
+"""Bytes that may stay free at the arena's end."""
 SMALL_MB = 700
 """Boards of 512 MB tell of 416 to 505, according to what the graphics take; the next larger ones of 900 and more."""
 
 READING = 5
-"""How much a thread that reads pictures gives way (in steps of `nice`)."""
+"""Steps of `nice` by which a thread that reads pictures gives way."""
 TIDYING = 10
-"""And one whose work may wait for minutes."""
+"""Steps of `nice` of a thread whose work may wait for minutes."""
 
 
 def save_memory() -> bool:
@@ -68,11 +68,8 @@ def _glibc() -> Any:
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
-    return (
-        libc
-        if all(hasattr(libc, name) for name in ("gnu_get_libc_version", "mallopt", "malloc_trim"))
-        else None
-    )
+    names = ("gnu_get_libc_version", "mallopt", "malloc_trim")
+    return libc if all(hasattr(libc, name) for name in names) else None
 
 
 @cache
@@ -82,11 +79,11 @@ def is_small_machine(root: Path = Path("/")) -> bool:
     By `MemTotal` of `/proc/meminfo` below `root`; where that is not told, it has enough.
     """
     try:
-        told = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
+        meminfo = (root / "proc/meminfo").read_text(encoding="ascii", errors="replace")
     except OSError:
         return False
-    found = re.search(r"^MemTotal:\s+(\d+) kB", told, re.MULTILINE)
-    return found is not None and int(found[1]) / 1024 < SMALL_MB
+    total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    return total is not None and int(total[1]) / 1024 < SMALL_MB
 
 
 def give_way(by: int) -> None:
@@ -96,6 +93,5 @@ def give_way(by: int) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
-        os.setpriority(
-            os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by)
-        )
+        nice = os.getpriority(os.PRIO_PROCESS, thread) + by
+        os.setpriority(os.PRIO_PROCESS, thread, min(19, nice))

@@ -24,7 +24,7 @@ WARM_C, HOT_C = 75.0, 80.0
 """At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
 LOW_MEMORY_MB = 100
 LOW_CMA_MB = 64
-"""What boards with 512 MB have; the widest view of every known camera fits into it."""
+"""What boards with 512 MB have. The widest view of every known camera fits into it."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -167,12 +167,6 @@ def space(machine: Machine, folder: Path) -> Finding:
     return Finding("disk", Grade.OK, text)
 
 
-def lasting(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield whether games are still there after the power was off."""
-    if sentence := forgetful(machine, folder):
-        yield Finding("disk", Grade.FAIL, sentence)
-
-
 def forgetful(machine: Machine, folder: Path) -> str:
     """Return a sentence for the pages where everything that is kept in a folder goes with the power.
 
@@ -230,17 +224,17 @@ def clock(machine: Machine) -> Finding:
         return Finding("clock", Grade.OK, now)
     if synchronised:
         return Finding("clock", Grade.OK, joined(" ", (now, say("It was set by the network."))))
-    if probes.has_rtc(machine):
-        return Finding(
-            "clock", Grade.OK, joined(" ", (now, say("It was set by the machine’s own clock.")))
-        )
+    if machine.found("sys/class/rtc/rtc*"):  # a clock that goes on without power
+        text = say("It was set by the machine’s own clock.")
+        return Finding("clock", Grade.OK, joined(" ", (now, text)))
     text = say("No network has set the clock: dates in the history may be wrong, games are not.")
     return Finding("clock", Grade.NOTE, joined(" ", (now, text)))
 
 
 def versions(machine: Machine) -> Finding:
     """Return what runs here, for whoever is asked for help."""
-    lines = [f"companion {__version__}{_how_installed()}", f"Python {platform.python_version()}"]
+    how = " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
+    lines = [f"companion {__version__}{how}", f"Python {platform.python_version()}"]
     for package, title in (
         ("opencv-python-headless", "OpenCV"),
         ("picamera2", "Picamera2"),
@@ -249,14 +243,10 @@ def versions(machine: Machine) -> Finding:
         with suppress(importlib.metadata.PackageNotFoundError):
             lines.append(f"{title} {importlib.metadata.version(package)}")
     lines += [probes.system_name(machine), f"Linux {probes.kernel(machine)}"]
-    if loader := probes.bootloader(machine):
-        lines.append(f"bootloader {loader}")
+    # as far as a Raspberry Pi 4 or 5 tells it
+    if loader := machine.text("proc/device-tree/chosen/bootloader/version"):
+        lines.append(f"bootloader {loader[:10]}")
     return Finding("versions", Grade.OK, f"{', '.join(lines)}.")
-
-
-def _how_installed() -> str:
-    """Return who brings the program up to date, where that is known."""
-    return " (Debian package, brought up to date by apt)" if sys.prefix == DEBIAN_HOME else ""
 
 
 def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
@@ -272,6 +262,7 @@ def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     yield board(machine)
     yield from picture_memory(machine)
     yield from quick_look(machine, folder)
-    yield from lasting(machine, folder)
+    if sentence := forgetful(machine, folder):
+        yield Finding("disk", Grade.FAIL, sentence)
     yield clock(machine)
     yield versions(machine)

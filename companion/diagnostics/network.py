@@ -1,4 +1,4 @@
-"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi; and at what starts the service."""
+"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi. And at what starts the service."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reach(found: Sequence[str]) -> Finding:
 def name(machine: Machine) -> Finding:
     """Return whether the machine's name works in the local network."""
     local = f"{socket.gethostname().partition('.')[0]}.local"
-    if probes.announces_name(machine):
+    if (machine.root / "run/avahi-daemon/pid").exists():  # it answers for `<name>.local`
         return Finding("network", Grade.OK, say("Its name on the network is {name}.", name=local))
     text = say(
         "Nothing answers to {name}: run sudo apt install avahi-daemon. The address works without it.",
@@ -65,31 +65,24 @@ def wifi(machine: Machine) -> Iterator[Finding]:
         yield Finding("wifi", Grade.NOTE, text)
         return
     for device in probes.wireless(machine):
-        findings = []
+        troubles = []
         if device.saves_power:
-            findings.append(
-                say(
-                    "{name} is saving power, which can make phones wait: run sudo iw dev {name} set power_save off.",
-                    name=device.name,
-                )
+            text = say(
+                "{name} is saving power, which can make phones wait: run sudo iw dev {name} set power_save off.",
+                name=device.name,
             )
+            troubles.append(text)
         if device.signal_dbm is not None and device.signal_dbm < WEAK_DBM:
-            findings.append(
-                say(
-                    "{name} has a weak Wi-Fi signal ({signal} dBm): move the machine.",
-                    name=device.name,
-                    signal=device.signal_dbm,
-                )
+            text = say(
+                "{name} has a weak Wi-Fi signal ({signal} dBm): move the machine.",
+                name=device.name,
+                signal=device.signal_dbm,
             )
-        good = (
-            say("{name} is not saving power.", name=device.name)
-            if device.saves_power is False
-            else ""
-        )
-        if findings or good:
-            yield Finding(
-                "wifi", Grade.NOTE if findings else Grade.OK, joined(" ", findings or [good])
-            )
+            troubles.append(text)
+        if troubles:
+            yield Finding("wifi", Grade.NOTE, joined(" ", troubles))
+        elif device.saves_power is False:
+            yield Finding("wifi", Grade.OK, say("{name} is not saving power.", name=device.name))
 
 
 def service(machine: Machine) -> Iterator[Finding]:

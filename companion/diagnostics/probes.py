@@ -1,4 +1,4 @@
-"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands; None or empty where it does not tell.
+"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty where it does not tell.
 
 Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run commands. Nothing here
 judges: see `machine` and `network`.
@@ -16,7 +16,7 @@ from pathlib import Path
 from companion.core.network import output_of
 
 COMMAND_S = 2.0
-"""So long a command may take to answer."""
+"""Timeout in seconds for a command to answer."""
 _KMSG_BYTES = 1 << 20
 _TROUBLE_LINE = re.compile(
     r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"
@@ -181,17 +181,12 @@ def volume(machine: Machine, folder: Path) -> Volume | None:
             continue
         place = fields[4].replace("\\040", " ")
         if folder.is_relative_to(place) and len(place) >= best:
-            options = kinds[2].split(",")
-            is_fixed = "ro" in fields[5].split(",") or "ro" in options
-            upper = next(
-                (
-                    option.removeprefix("upperdir=")
-                    for option in options
-                    if option.startswith("upperdir=")
-                ),
-                "",
-            )
-            best, mount = len(place), Volume(fields[2], kinds[0], is_fixed, upper)
+            options = [*fields[5].split(","), *kinds[2].split(",")]
+            upper = ""
+            for option in options:
+                if option.startswith("upperdir="):
+                    upper = option.removeprefix("upperdir=")
+            best, mount = len(place), Volume(fields[2], kinds[0], "ro" in options, upper)
     return mount
 
 
@@ -251,20 +246,18 @@ def kernel_troubles(machine: Machine) -> int | None:
         handle = os.open(machine.root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
-    lines: list[bytes] = []
+    log = b""
     try:
-        while sum(len(piece) for piece in lines) < _KMSG_BYTES and (
-            piece := os.read(handle, 1 << 16)
-        ):
-            lines.append(piece)
+        while len(log) < _KMSG_BYTES and (piece := os.read(handle, 1 << 16)):
+            log += piece + b"\n"
     except BlockingIOError:
         pass  # that was the newest line
     except OSError:
         return None
     finally:
         os.close(handle)
-    text = b"\n".join(lines).decode(errors="replace")
-    return sum(1 for line in text.splitlines() if _TROUBLE_LINE.search(line))
+    lines = log.decode(errors="replace").splitlines()
+    return sum(_TROUBLE_LINE.search(line) is not None for line in lines)
 
 
 # ---- the clock -------------------------------------------------------------------------------------------------------
@@ -276,11 +269,6 @@ def is_synchronised(machine: Machine) -> bool | None:
         return True
     answer = machine.run(["timedatectl", "show", "-p", "NTPSynchronized", "--value"]).strip()
     return {"yes": True, "no": False}.get(answer)
-
-
-def has_rtc(machine: Machine) -> bool:
-    """Return whether there is a clock that goes on without power."""
-    return bool(machine.found("sys/class/rtc/rtc*"))
 
 
 # ---- the network -----------------------------------------------------------------------------------------------------
@@ -297,18 +285,13 @@ class Wireless:
 
 def wireless(machine: Machine) -> tuple[Wireless, ...]:
     """Return all wireless interfaces."""
-    signals = dict(
-        re.findall(
-            r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", machine.text("proc/net/wireless"), re.MULTILINE
-        )
-    )
+    quality = re.compile(r"^\s*(\w+):\s+\S+\s+\S+\s+(-\d+)", re.MULTILINE)
+    signals = dict(quality.findall(machine.text("proc/net/wireless")))
     devices = []
     for path in machine.found("sys/class/net/*/wireless"):
         name = path.split("/")[-2]
-        _, _, power_save = machine.run(["iw", "dev", name, "get", "power_save"]).partition(
-            "Power save:"
-        )
-        saves = {"on": True, "off": False}.get(power_save.strip())
+        output = machine.run(["iw", "dev", name, "get", "power_save"])
+        saves = {"on": True, "off": False}.get(output.partition("Power save:")[2].strip())
         signal = signals.get(name)
         devices.append(Wireless(name, saves, int(signal) if signal else None))
     return tuple(devices)
@@ -323,11 +306,6 @@ def is_radio_blocked(machine: Machine) -> bool:
     )
 
 
-def announces_name(machine: Machine) -> bool:
-    """Return whether something here answers for `<name>.local`."""
-    return (machine.root / "run/avahi-daemon/pid").exists()
-
-
 # ---- versions and the service ----------------------------------------------------------------------------------------
 
 
@@ -340,11 +318,6 @@ def system_name(machine: Machine) -> str:
 def kernel(machine: Machine) -> str:
     """Return the kernel's version and the kind of processor."""
     return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()
-
-
-def bootloader(machine: Machine) -> str:
-    """Return the bootloader's version, as far as a Raspberry Pi 4 or 5 tells it: its first ten digits."""
-    return machine.text("proc/device-tree/chosen/bootloader/version")[:10]
 
 
 @dataclass(frozen=True)

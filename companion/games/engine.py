@@ -8,7 +8,7 @@ wrong gets an `error` reply and changes nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import Any, BinaryIO
 
@@ -98,15 +98,15 @@ class Engine:
 
     def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
+        listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
         if limit is None:
-            listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
             if len(listed) > _MAX_LEGAL:
                 raise Malformed(f"More than {_MAX_LEGAL:,} actions are legal: name a limit")
-            return {"legal": [self._game.format(action) for action in listed]}
-        if limit < 0:
+        elif limit < 0:
             raise Malformed("limit is a number from 0 upwards")
-        some = _sample(actions, min(limit, _MAX_LEGAL), self._rng)
-        return {"legal": [self._game.format(action) for action in some]}
+        else:
+            listed = self._rng.sample(listed, min(limit, len(listed)))
+        return {"legal": [self._game.format(action) for action in listed]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
         """Answer whether actions are legal. Malformed texts are an error."""
@@ -152,21 +152,6 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
     if limit is not None and verb != "legal":
         raise Malformed("limit goes with legal")
     return verb, asked, limit
-
-
-def _sample(actions: Iterable[Any], limit: int, rng: Random) -> list[Any]:
-    """Return at most `limit` of the actions, each subset equally likely, in one pass (reservoir sampling, algorithm R).
-
-    Of more than `_MAX_LEGAL` actions the first ones count.
-    """
-    source = itertools.islice(actions, _MAX_LEGAL)
-    kept = list(itertools.islice(source, limit))
-    for index, action in enumerate(source, start=limit):
-        # reservoir sampling: the n-th action replaces one of the sample with probability limit / n
-        place = rng.randint(0, index)
-        if place < limit:
-            kept[place] = action
-    return kept
 
 
 def _plain_error(error: CompanionError) -> Reply:

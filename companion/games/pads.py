@@ -38,6 +38,8 @@ class PadGrammar:
     ready_is_key: bool = False
     at_once: str = ""
     """The pad's key that is handed in with its press, without ready. Empty: none."""
+    ready_alone: str = ""
+    """The action that ready hands in where there are no keys to be pressed before it."""
 
     def key(self, pad: str) -> Key | None:
         """Return the key behind a pad's button, or None."""
@@ -55,7 +57,8 @@ class PadGrammar:
         """Return the action in notation, or None while something is missing."""
         if len(draft) != self.length:
             return None
-        return "".join(key.letter for pad in draft if (key := self.key(pad)))
+        letters = [key.letter for pad in draft if (key := self.key(pad))]
+        return "".join(letters) or self.ready_alone
 
     def spell(self, text: str) -> tuple[str, ...]:
         """Return the pad keys that spell an action, without the ready that hands it in."""

@@ -107,7 +107,7 @@ class GameWithTools(Game[S, A]):
 
 
 def count(text: str) -> int:
-    """Return how often, as it is typed behind an option.
+    """Parse a whole number from 0, as it is typed behind an option.
 
     Raises `ArgumentTypeError` for anything but a whole number from 0.
     """

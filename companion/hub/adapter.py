@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -20,6 +19,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import CLONED, PairLine
 from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
+from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, words
 from companion.table.remote.remote_game import REMOTE
 from companion.table.seats.staff_call import StaffBell
@@ -60,12 +60,10 @@ class HubAdapter(Closeable):
         self._health = health
         self._change_settings = change_settings
         self._keep = keep
-        self._follows = (
-            "closed" if membership.closed else ""
-        )  # of an earlier run: the hub says anew what it wants
+        # of an earlier run: the hub says anew what it wants
+        self._follows = "closed" if membership.closed else ""
         self._answer: tuple[int, str] = (0, "")
         self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
-        self._keeping = threading.Lock()
         self._line = HubLine(
             membership,
             journal,
@@ -75,7 +73,7 @@ class HubAdapter(Closeable):
             command=self.command,
             connected=self.connected,
         )
-        table.connect(on_lamps=lambda _lamps, _trouble: self._wake())
+        table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
     def start(self) -> None:
         """Begin to send. A table that was closed stays closed until the hub says otherwise."""
@@ -116,9 +114,8 @@ class HubAdapter(Closeable):
         self._line.wake()
 
     def _change(self, **changes: object) -> None:
-        with self._keeping:
-            self.membership = msgspec.structs.replace(self.membership, **changes)
-            self._keep(self.membership)
+        self.membership = msgspec.structs.replace(self.membership, **changes)
+        self._keep(self.membership)
 
     # ---- in the line's thread ----
 
@@ -126,24 +123,24 @@ class HubAdapter(Closeable):
         """Return how the table is. While only time passes it is the same to ten seconds."""
         self._bell.step()
         view = self._table.view()
-        words = self._words if self.membership.names else self._nameless
-        names = {
-            seat: str(sitter.name)
-            for seat in SEATS
-            if (sitter := view.seats[seat]).name
-            and sitter.door != REMOTE  # that is for the other table to tell
-            and (self.membership.names or sitter.door == MACHINE)
-        }
+        problems = view.board.problems[:_MAX_SENTENCES]
+        names = {}
+        for seat in SEATS:
+            sitter = view.seats[seat]
+            is_named = self.membership.names or sitter.door == MACHINE
+            # the other table tells who sits there
+            if sitter.name and is_named and sitter.door != REMOTE:
+                names[seat] = str(sitter.name)
         state = PublicState(
             version=__version__,
             at=self._clock.wall_s() // 10 * 10,
             names=names,
             call=self._bell.call,
             call_by=self._bell.by,
-            health=words(self._health()),
+            health=self._words(self._health()),
             camera=view.devices.camera.state,
-            notices=tuple(words(notice) for notice in view.devices.notices[:_MAX_SENTENCES]),
-            wrong=tuple(words(problem.text) for problem in view.board.problems[:_MAX_SENTENCES]),
+            notices=tuple(map(self._words, view.devices.notices[:_MAX_SENTENCES])),
+            wrong=tuple(self._words(problem.text) for problem in problems),
             follows=self._follows,
             answers=self._answer[0],
             answer=i18n.packed(self._answer[1]),
@@ -201,14 +198,10 @@ class HubAdapter(Closeable):
         self._bell.hear(is_connected, EAR)
         self._table.redraw()
 
-    @staticmethod
-    def _words(text: str) -> object:
-        return i18n.packed(text)
-
-    @staticmethod
-    def _nameless(text: str) -> object:
-        """Return the sentence, and nothing that somebody has typed."""
-        return _without_typed(i18n.packed(text))
+    def _words(self, text: str) -> object:
+        """Return a sentence, where no names are told without what somebody has typed."""
+        packed = i18n.packed(text)
+        return packed if self.membership.names else _without_typed(packed)
 
 
 def _without_typed(packed: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -18,6 +19,8 @@ from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.network import bracketed
 from companion.hub.membership import Membership
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
 
 try:
     import nats  # noqa: F401 - the connection needs it later
@@ -66,12 +69,6 @@ class CardAnswer(msgspec.Struct, frozen=True):
     card: str
 
 
-class JoinRefusal(msgspec.Struct, frozen=True):
-    """An error as the hub's pages tell it."""
-
-    error: dict[str, str | None]
-
-
 def join(
     address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
 ) -> Membership:
@@ -92,6 +89,13 @@ def join(
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
     )
+
+
+def join_with(journal: Journal, address: str, code: str, *, names: bool, ca: str) -> Membership:
+    """Join a hub with the games of a journal, from the one that is on. Raises `SystemTrouble`."""
+    name = socket.gethostname().partition(".")[0]
+    start = Outbox(journal).start()
+    return join(address, code, name, names=names, ca=ca, start=start)
 
 
 def base_of(address: str) -> str:
@@ -137,10 +141,10 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            message = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
-        except (msgspec.MsgspecError, KeyError, OSError):
+            message = str(msgspec.json.decode(error.read(MAX_ANSWER))["error"]["message"])
+        except (msgspec.MsgspecError, KeyError, TypeError, OSError):
             message = say("There is no hub at {address}", address=url)
-        raise SystemTrouble(str(message)) from None
+        raise SystemTrouble(message) from None
     except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(

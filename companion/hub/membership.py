@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import uuid
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import msgspec
 
 from companion.core.config import Settings
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT, read_file, sync_folder, why_refused
+from companion.core.files import MAX_TEXT, read_file, replace_file, why_refused
 from companion.core.i18n import say
 
 FILE = "hub.json"
@@ -76,18 +75,9 @@ def read_membership(path: Path) -> Membership | None:
 
 def write_membership(path: Path, membership: Membership) -> None:
     """Remember it, so that after a power cut it is there or not. Raises `SystemTrouble`."""
-    unfinished = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.unlink(missing_ok=True)
-        with os.fdopen(
-            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-        ) as file:
-            file.write(msgspec.json.encode(membership))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-        sync_folder(path.parent)
+        replace_file(path, msgspec.json.encode(membership))
     except OSError as error:
         raise SystemTrouble(
             say("{file} cannot be written: {error}", file=str(path), error=why_refused(error))

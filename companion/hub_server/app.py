@@ -16,7 +16,7 @@ from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
 from companion.hub_server.listener import HubListener
-from companion.hub_server.members import Members, Rights
+from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer, NatsSettings
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
@@ -52,18 +52,12 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        services = {
-            name: value
-            for name, value in (("name", settings.name), ("delay_s", settings.delay_s))
-            if value is not None
-        }
-        known = (
-            self.folder.change(lambda file: msgspec.structs.replace(file, **services))
-            if services
-            else self.folder.now
-        )
-        self.nats = _own_nats(settings)
-        self._rights = Rights(self.folder, self.nats)
+        typed = {"name": settings.name, "delay_s": settings.delay_s}
+        changes = {name: value for name, value in typed.items() if value is not None}
+        if changes:
+            self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
+        known = self.folder.now
+        self.nats = NatsServer(_nats_settings(settings))
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
@@ -80,25 +74,22 @@ class Hub(Closeable):
             self._stack.callback(file.close)
             self.league = League(file, clock, self.room.free_tables, self.room.change)
             desired = DesiredState(self.folder, self.room, self.league, clock, self.store.command)
-            forget = (
-                self.pairs.forget,
-                desired.forget,
-                lambda _: self._rights.keep(),
-                self.store.forget,
-            )
+            scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(
                 self.folder,
                 self.room,
                 desired,
-                self._rights,
-                servers=(
-                    f"{'tls' if settings.web.certificate else 'nats'}://:{settings.nats_port}",
+                self.nats,
+                servers=(f"{scheme}://:{settings.nats_port}",),
+                forget=(
+                    self.pairs.forget,
+                    desired.forget,
+                    lambda _: self.members.keep_rights(),
+                    self.store.forget,
+                    self.room.remove,
                 ),
-                forget=(*forget, self.room.remove),
             )
-            self.listener = HubListener(
-                self.members, desired, room=self.room, league=self.league, pairs=self.pairs
-            )
+            self.listener = HubListener(self.members, desired, self.room, self.league, self.pairs)
             self._open(known, clock)
         except BaseException:
             self._stack.close()
@@ -108,7 +99,7 @@ class Hub(Closeable):
         """Know one's own addresses, let tables in, which may ask for them at once, then people."""
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
-        self._rights.keep()
+        self.members.keep_rights()
         self._stack.callback(self.store.close)
         site = HubSite(
             web,
@@ -126,9 +117,8 @@ class Hub(Closeable):
         )
         self._stack.callback(self.server.close)
         self.store.start(self.listener)
-        address = (
-            f"{'https' if tls else 'http'}://{bracketed(from_here(web.host))}:{self.server.port}"
-        )
+        scheme = "https" if tls else "http"
+        address = f"{scheme}://{bracketed(from_here(web.host))}:{self.server.port}"
         (settings.folder / ADDRESS_FILE).write_text(address)
         self.server.start()
 
@@ -147,7 +137,7 @@ class Hub(Closeable):
 
     def _paired(self, pair: Pair) -> None:
         """Let two tables that have agreed on a game write and read it, and tell the one that offered."""
-        self._rights.keep()
+        self.members.keep_rights()
         for table in pair.tables.values():
             self._look_at_pair(table)
 
@@ -156,15 +146,12 @@ class Hub(Closeable):
         self.store.command(table, b'{"pair": true}')
 
 
-def _own_nats(settings: HubSettings) -> NatsServer:
-    web = settings.web
-    return NatsServer(
-        NatsSettings(
-            settings.folder / "nats",
-            settings.nats_host,
-            settings.nats_port,
-            settings.keep_mb,
-            str(Path(web.certificate).expanduser()) if web.certificate else "",
-            str(Path(web.key).expanduser()) if web.key else "",
-        )
+def _nats_settings(settings: HubSettings) -> NatsSettings:
+    certificate, key = (
+        str(Path(path).expanduser()) if path else ""
+        for path in (settings.web.certificate, settings.web.key)
+    )
+    folder = settings.folder / "nats"
+    return NatsSettings(
+        folder, settings.nats_host, settings.nats_port, settings.keep_mb, certificate, key
     )

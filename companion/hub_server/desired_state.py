@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -25,7 +25,7 @@ from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
 AGAIN_S = 1.0
-"""A table that does not follow what is wanted of it is told so often."""
+"""Interval in seconds at which a table is told what is wanted of it until it follows."""
 
 
 class DesiredState:
@@ -76,11 +76,11 @@ class DesiredState:
                         Refusal.TOO_LATE,
                         say("Too many settings are waiting for a table that does not answer"),
                     )
-            return msgspec.structs.replace(file, asked=settings)
+            return replace(file, asked=settings)
 
         self._folder.change(more)
         for table in tables:
-            self._room.ask(table)
+            self._room.update(table, asked=True, answer="")
         self.repeat_soon()
 
     def forget(self, table: str) -> None:
@@ -95,12 +95,12 @@ class DesiredState:
             return
         self._told_s = now_s
         self._league.tournaments.seat_waiting()
-        contested = [
-            (result.table, result.against.table)
-            for result in self._league.results.contested
-            if result.against
-        ]
-        self._room.contested(dict(contested) | {other: one for one, other in contested})
+        contested: dict[str, str] = {}
+        for result in self._league.results.contested:
+            if result.against:
+                contested[result.table] = result.against.table
+                contested[result.against.table] = result.table
+        self._room.contested(contested)
         for table in self._room.tables():
             if table.state and not table.is_lost(now_s):
                 self._tell_again(table)
@@ -113,7 +113,7 @@ class DesiredState:
             self._answered(table.id, settings.number)
             settings = None
         if state and table.asked and settings is None:
-            self._room.answered(table.id, state.answer)
+            self._room.update(table.id, asked=False, answer=state.answer)
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 
@@ -121,12 +121,10 @@ class DesiredState:
         """Take a table's answer to what it was asked under this number."""
 
         def without(file: HubFile) -> HubFile:
-            settings = {
-                name: request
-                for name, request in file.asked.items()
-                if (name, request.number) != (table, number)
-            }
-            return msgspec.structs.replace(file, asked=settings)
+            settings = dict(file.asked)
+            if table in settings and settings[table].number == number:
+                del settings[table]
+            return replace(file, asked=settings)
 
         self._folder.change(without)
 

@@ -5,7 +5,6 @@ Everything but NATS' own store.
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ import msgspec
 import nkeys
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import why_refused
+from companion.core.files import replace_file, why_refused
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.hub.commands import SettingsAsked
@@ -140,31 +139,26 @@ class HubFolder:
         self, number: int, make: Callable[[KnownTable], KnownTable | None]
     ) -> KnownTable | None:
         """Change a table, or let it go (None). Return it as it was, None: there is none."""
-        was = next((table for table in self._file.tables if table.number == number), None)
-        if was is not None:
-            self.change(
-                lambda file: msgspec.structs.replace(
-                    file,
-                    tables=tuple(
-                        fresh
-                        for table in file.tables
-                        if (fresh := make(table) if table.number == number else table) is not None
-                    ),
-                )
-            )
-        return was
+        before: list[KnownTable] = []
+
+        def altered(file: HubFile) -> HubFile:
+            tables = []
+            for table in file.tables:
+                fresh: KnownTable | None = table
+                if table.number == number:
+                    before.append(table)
+                    fresh = make(table)
+                if fresh is not None:
+                    tables.append(fresh)
+            return msgspec.structs.replace(file, tables=tuple(tables))
+
+        if any(table.number == number for table in self._file.tables):
+            self.change(altered)
+        return before[0] if before else None
 
     def _write(self, file: HubFile) -> None:
-        unfinished = self._path.with_name(f".{FILE}.new")
         try:
-            unfinished.unlink(missing_ok=True)
-            with os.fdopen(
-                os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-            ) as out:
-                out.write(msgspec.json.encode(file))
-                out.flush()
-                os.fsync(out.fileno())
-            unfinished.replace(self._path)
+            replace_file(self._path, msgspec.json.encode(file))
         except OSError as error:
             raise SystemTrouble(
                 say(
@@ -173,6 +167,14 @@ class HubFolder:
                     error=why_refused(error),
                 )
             ) from None
+
+
+def existing_folder(folder: Path) -> HubFolder:
+    """Return the folder of a hub that has run. Raises `SystemTrouble` where none has."""
+    folder = folder.expanduser()
+    if not (folder / FILE).exists():
+        raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
+    return HubFolder(folder)
 
 
 def public_key(seed: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from companion.core.errors import SystemTrouble
+from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.network import bracketed, from_here
 from companion.hub.subjects import SAID, inbox_prefix, may_be_told, may_publish, may_publish_paired
@@ -169,8 +170,8 @@ class NatsServer:
         """Write its settings and who may come in. Only this user may read them."""
         folder = self._settings.folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(folder / USERS_FILE, users)
-        write_private(folder / OWN_FILE, self._text())
+        replace_file(folder / USERS_FILE, users.encode())
+        replace_file(folder / OWN_FILE, self._text().encode())
 
     def start(self) -> None:
         """Start it and wait until it answers. Raises `SystemTrouble`.
@@ -292,23 +293,7 @@ class NatsServer:
 
     def _why(self) -> str:
         log = (self._settings.folder / "nats.log").read_text(errors="replace").splitlines()
-        last = next(
-            (
-                line
-                for line in reversed(log)
-                if "[FTL]" in line or "[ERR]" in line or "nats-server:" in line
-            ),
-            "",
-        )
-        return say(
-            "nats-server does not start: {error}", error=last.rpartition("] ")[2] or "see nats.log"
-        )
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file whole, for this user alone."""
-    unfinished = path.with_name(f".{path.name}.new")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(text)
-    unfinished.replace(path)
+        marks = ("[FTL]", "[ERR]", "nats-server:")
+        errors = [line for line in log if any(mark in line for mark in marks)]
+        last = errors[-1].rpartition("] ")[2] if errors else "see nats.log"
+        return say("nats-server does not start: {error}", error=last)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core import i18n
 from companion.core.clock import Clock
@@ -33,7 +34,7 @@ from companion.hub.pairing import (
     require_version,
 )
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
-from companion.table.remote.remote_table import is_playable, require_playable
+from companion.table.remote.remote_table import require_playable
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Buckets, Guesses, Rate
 
@@ -106,14 +107,6 @@ class PairKeeper:
         self._guesses = Guesses(EACH, clock.monotonic_s)
         self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
-        self._drop_unplayable()
-
-    def _drop_unplayable(self) -> None:
-        """Forget games that two tables cannot play any more: an earlier version dealt their cards."""
-        gone = [pair for pair in self._folder.now.pairs if not is_playable(pair.game, pair.options)]
-        if gone:
-            tables = {table for pair in gone for table in pair.tables.values()}
-            self._folder.change(lambda file: _without(file, tables))
 
     def answer(self, table: str, payload: bytes) -> bytes:
         """Return what the hub answers to a table's wish."""
@@ -132,7 +125,7 @@ class PairKeeper:
 
     def _seated(self, pair: str) -> Mapping[Seat, str]:
         file = self._folder.now
-        last = file.pair(pair)  # of a hub that did not remember them yet
+        last = file.pair(pair)  # a hub of version 1.0 remembered the last one alone
         return file.seated.get(pair) or (last.tables if last else {})
 
     def _is_of_others(self, pair: str, tables: set[str]) -> bool:
@@ -157,11 +150,11 @@ class PairKeeper:
                 self._offers[table] = (code, offer)
                 return PairAnswer(code=code)
             case PairLook() as look:
-                return PairAnswer(offer=self._found(table, look.code)[1])
+                return PairAnswer(offer=self._offer_under(look.code, table)[1])
             case PairTake() as take:
                 return PairAnswer(pair=self._take(table, take))
             case PairAgain() as again:
-                return PairAnswer(self._once_more(table, again))
+                return PairAnswer(self._rematch(table, again))
             case SessionClaim() as claim:
                 return PairAnswer(session=self._sessions.claim(table, claim.id))
             case PairWithdrawal():
@@ -175,7 +168,7 @@ class PairKeeper:
         again = self._again.get(table)
         return again if again is not None and again.id == pair.id else None
 
-    def _once_more(self, table: str, again: PairAgain) -> Pair | None:
+    def _rematch(self, table: str, again: PairAgain) -> Pair | None:
         """Return the next game of two tables, once both want it.
 
         None: the other one has not asked yet.
@@ -194,12 +187,11 @@ class PairKeeper:
             tables = {seat.other: table for seat, table in tables.items()}
             names = {seat.other: name for seat, name in names.items()}
         number = max(again.number, wish.number)
-        return self._keep(
-            Pair(_new_name(), pair.game, pair.options, number, tables, names, follows=pair.id)
-        )
+        game, options = pair.game, pair.options
+        return self._keep(Pair(_new_id(), game, options, number, tables, names, pair.id))
 
     def _take(self, table: str, take: PairTake) -> Pair:
-        other, offer = self._found(table, take.code)
+        other, offer = self._offer_under(take.code, table)
         require_version(offer.version, take.version)
         if offer.id and (offer.id != take.id or self._is_of_others(offer.id, {other, table})):
             raise Illegal(
@@ -209,9 +201,8 @@ class PairKeeper:
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
         number = offer.number if offer.id else max(offer.number, take.number)
-        return self._keep(
-            Pair(offer.id or _new_name(), offer.game, offer.options, number, tables, names)
-        )
+        game = offer.id or _new_id()
+        return self._keep(Pair(game, offer.game, offer.options, number, tables, names))
 
     def _keep(self, pair: Pair) -> Pair:
         """Keep a game on which two tables have agreed."""
@@ -220,59 +211,52 @@ class PairKeeper:
             raise Illegal(
                 Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute")
             )
-        before = {
-            old.id for table in tables if (old := self._folder.now.pair_of(table)) is not None
-        }
-        changed = self._folder.change(lambda file: _with(_without(file, tables), pair))
-        assert pair in changed.pairs
+        former = [self._folder.now.pair_of(table) for table in tables]
+        self._folder.change(lambda file: _with(_without(file, tables), pair))
         for table in tables:
             self._offers.pop(table, None)
             self._again.pop(table, None)
         self._when_paired(pair)
-        for gone in before - {pair.id}:
-            self._when_over(gone)
+        for game in {old.id for old in former if old is not None} - {pair.id}:
+            self._when_over(game)
         return pair
 
-    def _found(self, table: str, code: str) -> tuple[str, PairOffer]:
-        """Return the offer under a code, and whose it is. Raises `Illegal`."""
-        typed, owner = plain_code(code), ""
-
-        def fits() -> bool:
-            nonlocal owner
-            for other, (own, _) in self._offers.items():
-                if hmac.compare_digest(own.encode(), typed.encode()):
-                    owner = other
-            return bool(owner)
-
-        right = self._guesses.check(table, fits)
-        if right is None:
-            raise Illegal(Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute"))
-        if not right:
-            raise Illegal(Refusal.JOIN_CODE, say("No game is offered under that code now"))
-        if owner == table:
+    def _offer_under(self, code: str, asker: str) -> tuple[str, PairOffer]:
+        """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
+        typed = plain_code(code).encode()
+        owners = [
+            table
+            for table, (own, _) in self._offers.items()
+            if hmac.compare_digest(own.encode(), typed)
+        ]
+        wrong = say("No game is offered under that code now")
+        often = say("Too many wrong codes: wait a minute")
+        self._guesses.require(asker, lambda: bool(owners), wrong, often)
+        owner = owners[-1]
+        if owner == asker:
             raise Illegal(
                 Refusal.JOIN_CODE, say("That is this table’s own code: enter it at the other table")
             )
         return owner, self._offers[owner][1]
 
 
-def _new_name() -> str:
-    """Return what a game at two tables is called."""
+def _new_id() -> str:
+    """Return an id for a game at two tables."""
     return secrets.token_hex(8)
 
 
 def _without(file: HubFile, tables: set[str]) -> HubFile:
     pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    return msgspec.structs.replace(file, pairs=pairs)
+    return replace(file, pairs=pairs)
 
 
 def _with(file: HubFile, pair: Pair) -> HubFile:
+    """Return the file with a pair, its tables remembered, and the oldest ones beyond the bounds forgotten."""
     seated = {**file.seated, pair.id: dict(pair.tables)}
     for table in pair.tables.values():
-        for old in [game for game, tables in seated.items() if table in tables.values()][
-            :-SEATED_EACH
-        ]:
-            del seated[old]
+        games = [game for game, tables in seated.items() if table in tables.values()]
+        for game in games[:-SEATED_EACH]:
+            del seated[game]
     while len(seated) > MOST_SEATED:
         del seated[next(iter(seated))]
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), seated=seated)
+    return replace(file, pairs=(*file.pairs, pair), seated=seated)

@@ -68,7 +68,7 @@ MIN_SHARES = 8
 """The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
-"""How often the child and the disk are looked at."""
+"""Interval in seconds at which the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ASKED = 3
 """Number of questions without an answer before the store is started anew."""
@@ -76,8 +76,8 @@ ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
 MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
-"""A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
-some 20 MB, leaves what others have told in the store."""
+"""Maximum size of a message between two tables, and of digits of its number: all that one table can tell, some 20 MB,
+leaves what others have told in the store."""
 SHORTEST_WINDOW_S = 0.1
 """No message is known by an id.
 
@@ -121,7 +121,7 @@ class HubStore:
     The other methods may be called from any thread.
     """
 
-    _heard: HubListener
+    _listener: HubListener
     _flood: FloodGuard
 
     def __init__(self, folder: Path, server: NatsServer, seed: str, keep_mb: int) -> None:
@@ -142,12 +142,12 @@ class HubStore:
         self._thread = LoopThread("hub-store", self._run)
         self._failed: CompanionError | None = None
 
-    def start(self, heard: HubListener) -> None:
+    def start(self, listener: HubListener) -> None:
         """Begin, and wait until tables may come.
 
         Raises `SystemTrouble` where the child cannot be started.
         """
-        self._heard, self._flood = heard, FloodGuard(heard.on_flood)
+        self._listener, self._flood = listener, FloodGuard(listener.members.shut_out)
         self._thread.start()
         while not self.is_ready.wait(0.1):
             if not self._thread.is_alive:
@@ -199,15 +199,15 @@ class HubStore:
             await work
         except (OSError, NatsError, TimeoutError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
-            is_stuck = self._is_room_back() or (
-                isinstance(error, ServerError | StoreAnew) and not self._is_full
-            )
-            if is_stuck:
+            is_stuck = isinstance(error, ServerError | StoreAnew)
+            if self._is_room_back() or (is_stuck and not self._is_full):
                 self._server.close()  # it is started anew
-            self._heard.on_trouble(self._why(error))
+            self._listener.room.is_in_trouble(self._why(error))
         except Exception:
             log.exception("Hub: the line to NATS broke")
-            self._heard.on_trouble(say("Something went wrong in the hub: the log says more."))
+            self._listener.room.is_in_trouble(
+                say("Something went wrong in the hub: the log says more.")
+            )
 
     async def _serve(self) -> None:
         if not self._server.check():
@@ -245,20 +245,20 @@ class HubStore:
             found = await self._make_streams(stream)
             await self._measure_rooms(stream)
             self._unkept = None
-            if found.state.last_seq < self._heard.followed():
-                self._heard.on_other_store()
+            if found.state.last_seq < self._listener.league.results.sequence:
+                self._listener.league.results.begin_anew()
             if not self._has_last:
                 await self._tell_last(stream)
-            heard = {
+            handlers = {
                 ALL_STATES: self._state,
                 ALL_PAIRS: self._paired,
                 ALL_NEAR: self._near,
                 ALL_WISHES: self._wish,
                 **dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear),
             }
-            for subject, hear in heard.items():
-                await client.subscribe(subject, cb=hear)
-            first = self._heard.followed() + 1
+            for subject, handler in handlers.items():
+                await client.subscribe(subject, cb=handler)
+            first = self._listener.league.results.sequence + 1
             start = ConsumerConfig(
                 deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first
             )
@@ -270,7 +270,7 @@ class HubStore:
                 cb=self._record,
                 pending_msgs_limit=-1,
             )
-            self._heard.on_trouble("")
+            self._listener.room.is_in_trouble("")
             await self._keep()
             self.is_ready.set()
             while not (self._is_closing or lost.is_set()):
@@ -286,14 +286,14 @@ class HubStore:
             await hang_up(client)
 
     async def _round(self) -> None:
-        self._heard.on_round()
+        self._listener.on_round()
         await self._keep()
         await asyncio.sleep(ROUND_S)
 
     async def _keep(self) -> None:
         """Keep what can wait. It waits while the disk is full: calls need the line, and no disk."""
         try:
-            await asyncio.to_thread(self._heard.keep)
+            await asyncio.to_thread(self._listener.league.results.keep)
         except CompanionError as error:
             if self._has_room():
                 raise
@@ -303,12 +303,9 @@ class HubStore:
         return shutil.disk_usage(self._folder).free >= FREE_BYTES
 
     def _tls(self) -> ssl.SSLContext | None:
-        if not self._server.url.startswith("tls:"):
-            return None
-        context = ssl.create_default_context()
         # on this machine itself, whatever name its certificate bears
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return context
+        is_secure = self._server.url.startswith("tls:")
+        return ssl._create_unverified_context() if is_secure else None
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
         records = StreamConfig(
@@ -344,34 +341,29 @@ class HubStore:
         )
         for config in (records, states, pairs):
             try:
-                kept = (await stream.stream_info(config.name or "")).config.as_dict()
-                if any(kept.get(name) != wanted for name, wanted in config.as_dict().items()):
-                    await stream.update_stream(config)
+                await stream.update_stream(config)
             except NotFoundError:
                 await stream.add_stream(config)
         return await stream.stream_info(RECORDS)
 
     async def _tell_last(self, stream: JetStreamContext) -> None:
         """Read what every table has told last: the room shows it at once, whatever else there is to be followed."""
-        for table in self._heard.tables():
+        for table in self._listener.members.ids():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table), direct=True)
-                self._heard.on_last(
-                    table, read_record(last.data or b""), _since_s(last.headers, last.time)
-                )
+                record = read_record(last.data or b"")
+                self._listener.room.record(table, record, _since_s(last.headers, last.time))
             except (NotFoundError, Malformed):
                 continue
         self._has_last = True
 
     async def _measure_rooms(self, stream: JetStreamContext) -> None:
         """Estimate what each table has in the store, by the number of its records."""
+        self._rooms.clear()
         state = (await stream.stream_info(RECORDS, subjects_filter=ALL_RECORDS)).state
         mean_bytes = state.bytes / max(1, state.messages)
-        counts = (state.subjects or {}).items()
-        self._rooms = {
-            table_of(subject): TableRoom(count, round(count * mean_bytes))
-            for subject, count in counts
-        }
+        for subject, count in (state.subjects or {}).items():
+            self._rooms[table_of(subject)] = TableRoom(count, round(count * mean_bytes))
 
     @property
     def _record_bytes(self) -> int:
@@ -384,7 +376,7 @@ class HubStore:
         room.count += 1
         room.size += size
         # each table has an equal share of the store
-        shares = max(MIN_SHARES, len(self._heard.tables()))
+        shares = max(MIN_SHARES, len(self._listener.members.ids()))
         if room.size <= self._record_bytes // shares or self._client is None:
             return
         room.count, room.size = room.count // 2, room.size // 2
@@ -405,7 +397,7 @@ class HubStore:
         place = RecordPlace(number, stored.timestamp() - _told_age_s(message.headers))
         if self._unkept is None:  # else what came after it is heard anew, too
             try:
-                self._heard.on_record(table, record, _since_s(message.headers, stored), place)
+                self._listener.on_record(table, record, _since_s(message.headers, stored), place)
             except CompanionError as error:
                 self._unkept = error
 
@@ -417,40 +409,37 @@ class HubStore:
             self._bad(table, error)
             return
         self._flood.count(table)
-        self._heard.on_state(table, state)
+        self._listener.room.state(table, state)
 
     async def _wish(self, message: Msg) -> None:
         table = table_of(message.subject)
         self._flood.count(table, WISH_COUNTS)
-        answer = self._heard.on_wish(table, message.data)
+        answer = self._listener.pairs.answer(table, message.data)
         await asyncio.sleep(0)  # who may do what may have changed
         await self._publish(message.reply, answer)
 
     async def _paired(self, message: Msg) -> None:
         _, pair, table, number = message.subject.split(".")
-        if table in self._heard.tables():
-            is_right = (
-                len(message.data) <= MAX_TOLD_BYTES
-                and number.isdecimal()
-                and len(number) <= MAX_DIGITS
-            )
+        if self._listener.members.has(table):
+            is_number = number.isdecimal() and len(number) <= MAX_DIGITS
+            is_right = is_number and len(message.data) <= MAX_TOLD_BYTES
             self._flood.count(table, 1 if is_right else BAD_COUNTS)
             if not is_right:
                 return
-        if game := self._heard.pair(pair):
-            for each in game.tables.values():
-                if game.other_of(each) == table:
-                    await self._publish(news_subject(each, pair, number), b"")
+        game = self._listener.pairs.named(pair)
+        if game and table in game.tables.values():
+            await self._publish(news_subject(game.other_of(table), pair, number), b"")
 
     async def _near(self, message: Msg) -> None:
         _, pair, table = message.subject.split(".")
         self._flood.count(table)
-        if game := self._heard.pair(pair):
+        if game := self._listener.pairs.named(pair):
             await self._publish(news_subject(game.other_of(table), pair, NEAR), b"")
 
     def _bad(self, table: str, error: Malformed) -> None:
         self._flood.count(table, BAD_COUNTS)
-        self._heard.on_bad(table, error.message)
+        log.debug("Hub: %s: %s", table, error.message)
+        self._listener.room.refuse_unread(table)
 
     async def _look(self, stream: JetStreamContext) -> None:
         """Note whether there is room and the store answers. Raises `StoreAnew` where it is to be started anew."""
@@ -463,7 +452,9 @@ class HubStore:
             await asyncio.sleep(AGAIN_S)
         if is_room_back or not (answers or self._is_full):
             raise StoreAnew(say("The hub’s store does not answer; it is being restarted."))
-        self._heard.on_trouble("" if answers and not self._is_full else self._why(OSError()))
+        self._listener.room.is_in_trouble(
+            "" if answers and not self._is_full else self._why(OSError())
+        )
 
     def _is_room_back(self) -> bool:
         """Return whether the disk was full, and is not any more.
@@ -513,7 +504,7 @@ class FloodGuard:
             self._when_too_much(table)
 
     async def overhear(self, message: Msg) -> None:
-        """Something that the store answers by itself, or refuses, and that no table is told of."""
+        """Count what the store answers by itself, or refuses, and what no table is told of."""
         try:
             asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
         except msgspec.MsgspecError:

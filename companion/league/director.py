@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.core.names import is_printable, plain_name
 from companion.games import game_named
 from companion.league.pairing import by_strength, next_matches
+from companion.league.people import MAX_TITLE, plain_title
 from companion.league.results import is_same_game
 from companion.league.tournament import (
     BoardEnd,
     Entrant,
-    Match,
     MatchBoard,
     Round,
     System,
@@ -25,9 +25,9 @@ from companion.league.tournament import (
 )
 
 MAX_ENTRANTS, MOST_ROUNDS, MOST_MINUTES, MOST_BOARDS = 500, 30, 600, 6
-MOST_NAME = 48
 BEFORE_S = 5.0
 """A game that began so little before its round was paired may still be the round's: times of messages are rough."""
+T = TypeVar("T")
 Place = tuple[int, int, int]
 """A board: its round, its match and its place there, each counted from 0."""
 
@@ -44,18 +44,20 @@ def new_tournament(
     team_size: int,
 ) -> Tournament:
     """Make a tournament without anybody. Raises `Malformed`."""
-    title = plain_name(" ".join(name.split()))
-    if not title or len(title) > MOST_NAME or not is_printable(title):
+    title = plain_title(name)
+    if not title:
         raise Malformed(
-            say("Give the tournament a name of at most {number} characters", number=MOST_NAME)
+            say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
         )
     game_named(game).options(options)
-    for value, most, what in (
-        (rounds, MOST_ROUNDS, say("rounds")),
-        (team_size, MOST_BOARDS, say("boards")),
-    ):
-        if not 1 <= value <= most:
-            raise Malformed(say("There can be 1 to {most} {what}", most=most, what=what))
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise Malformed(
+            say("There can be 1 to {most} {what}", most=MOST_ROUNDS, what=say("rounds"))
+        )
+    if not 1 <= team_size <= MOST_BOARDS:
+        raise Malformed(
+            say("There can be 1 to {most} {what}", most=MOST_BOARDS, what=say("boards"))
+        )
     if not 0 <= minutes <= MOST_MINUTES:
         raise Malformed(say("A round can have 0 to {most} minutes", most=MOST_MINUTES))
     return Tournament(number, title, system, game, options, rounds, minutes, team_size)
@@ -83,21 +85,22 @@ def enter(
             Refusal.TOO_LATE,
             say("There are {number} entries, and no more can be taken", number=MAX_ENTRANTS),
         )
-    team = plain_name(" ".join(team.split()))
-    if len(team) > MOST_NAME or not is_printable(team):
+    title = plain_title(team)
+    if team.strip() and not title:
         raise Malformed(
-            say("Give the team a name of at most {number} characters", number=MOST_NAME)
+            say("Give the team a name of at most {number} characters", number=MAX_TITLE)
         )
-    entrant = next((former for person in people if (former := tournament.entrant_of(person))), None)
-    if entrant is not None:
-        if tuple(people) != entrant.people or not entrant.until:
+    for person in people:
+        former = tournament.entrant_of(person)
+        if former is not None and former.people == tuple(people) and former.until:
+            return _with_entrant(tournament, replace(former, until=0))  # comes back
+        if former is not None:
             raise Illegal(
                 Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=people[0])
             )
-        return _with_entrant(tournament, msgspec.structs.replace(entrant, until=0))  # comes back
     number = max((other.number for other in tournament.entrants), default=0) + 1
-    entrant = Entrant(number, tuple(people), team, rating, since=len(tournament.rounds) + 1)
-    return msgspec.structs.replace(tournament, entrants=(*tournament.entrants, entrant))
+    entrant = Entrant(number, tuple(people), title, rating, since=len(tournament.rounds) + 1)
+    return replace(tournament, entrants=(*tournament.entrants, entrant))
 
 
 def withdraw(tournament: Tournament, number: int) -> Tournament:
@@ -106,8 +109,8 @@ def withdraw(tournament: Tournament, number: int) -> Tournament:
     entrant = tournament.entrant(number)
     if not tournament.rounds or entrant.since > len(tournament.rounds):
         others = tuple(other for other in tournament.entrants if other.number != number)
-        return msgspec.structs.replace(tournament, entrants=others)
-    return _with_entrant(tournament, msgspec.structs.replace(entrant, until=len(tournament.rounds)))
+        return replace(tournament, entrants=others)
+    return _with_entrant(tournament, replace(entrant, until=len(tournament.rounds)))
 
 
 def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
@@ -119,17 +122,13 @@ def rest(tournament: Tournament, number: int, is_resting: bool) -> Tournament:
         )
     entrant, due = tournament.entrant(number), len(tournament.rounds) + 1
     rests = {*entrant.rests, due} if is_resting else {*entrant.rests} - {due}
-    return _with_entrant(tournament, msgspec.structs.replace(entrant, rests=tuple(sorted(rests))))
+    return _with_entrant(tournament, replace(entrant, rests=tuple(sorted(rests))))
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     """Pair the next round. Raises `Illegal` while the one before has open boards."""
     _require_on(tournament)
-    if tournament.round is not None and not tournament.round.is_decided:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
-            say("Boards of this round are still open: enter their results first"),
-        )
+    _require_decided(tournament)
     number = len(tournament.rounds) + 1
     if tournament.system is System.SWISS and number > tournament.rounds_wanted:
         raise Illegal(Refusal.WRONG_PHASE, say("All rounds have been played: end the tournament"))
@@ -138,10 +137,10 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
     if not tournament.order:
         order = tuple(entrant.number for entrant in by_strength(tournament))
-        tournament = msgspec.structs.replace(tournament, order=order)
+        tournament = replace(tournament, order=order)
     ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
     paired = Round(number, next_matches(tournament), now_s, ends_s)
-    return msgspec.structs.replace(tournament, rounds=(*tournament.rounds, paired))
+    return replace(tournament, rounds=(*tournament.rounds, paired))
 
 
 def unpair_round(tournament: Tournament) -> Tournament:
@@ -154,19 +153,13 @@ def unpair_round(tournament: Tournament) -> Tournament:
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
         )
     rounds = tournament.rounds[:-1]
-    return msgspec.structs.replace(
-        tournament, rounds=rounds, order=tournament.order if rounds else ()
-    )
+    return replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
 
 
 def end(tournament: Tournament) -> Tournament:
     """End the tournament. Raises `Illegal` while boards are open."""
-    if tournament.round is not None and not tournament.round.is_decided:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
-            say("Boards of this round are still open: enter their results first"),
-        )
-    return msgspec.structs.replace(tournament, is_over=True)
+    _require_decided(tournament)
+    return replace(tournament, is_over=True)
 
 
 def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> Tournament:
@@ -186,7 +179,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
         )
-    return _with_board(tournament, place, msgspec.structs.replace(board, verdict=verdict, key=""))
+    return _with_board(tournament, place, replace(board, verdict=verdict, key=""))
 
 
 def board_at(tournament: Tournament, place: Place) -> MatchBoard:
@@ -203,16 +196,26 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
+def open_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
+    """Yield the boards of the round that is on that have not ended, in their order."""
+    for place, board in _current_boards(tournament):
+        if board.verdict is None:
+            yield place, board
+
+
+def _current_boards(tournament: Tournament) -> Iterator[tuple[Place, MatchBoard]]:
+    if tournament.round is None or tournament.is_over:
+        return
+    for match_at, match in enumerate(tournament.round.matches):
+        for board_at_, board in enumerate(match.boards):
+            yield (len(tournament.rounds) - 1, match_at, board_at_), board
+
+
 def seat(tournament: Tournament, free: Iterable[str]) -> Tournament:
     """Give open boards without a table those that are free, in their order."""
-    tables, number = list(free), len(tournament.rounds) - 1
-    if tournament.is_over or number < 0:
-        return tournament
-    for match_at, match in enumerate(tournament.rounds[number].matches):
-        for place, board in enumerate(match.boards):
-            if board.verdict is None and not board.table and tables:
-                seated = msgspec.structs.replace(board, table=tables.pop(0))
-                tournament = _with_board(tournament, (number, match_at, place), seated)
+    waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
+    for (place, board), table in zip(waiting, free, strict=False):
+        tournament = _with_board(tournament, place, replace(board, table=table))
     return tournament
 
 
@@ -225,20 +228,12 @@ def move(tournament: Tournament, place: Place, table: str) -> Tournament:
     board = board_at(tournament, place)
     if table and table in open_tables(tournament):
         raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
-    return _with_board(tournament, place, msgspec.structs.replace(board, table=table))
+    return _with_board(tournament, place, replace(board, table=table))
 
 
 def open_tables(tournament: Tournament) -> dict[str, Place]:
     """Return the tables that have an open board of the round that is on."""
-    number = len(tournament.rounds) - 1
-    if tournament.is_over or number < 0:
-        return {}
-    return {
-        board.table: (number, match_at, place)
-        for match_at, match in enumerate(tournament.rounds[number].matches)
-        for place, board in enumerate(match.boards)
-        if board.verdict is None and board.table
-    }
+    return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
 class Reported(msgspec.Struct, frozen=True):
@@ -295,17 +290,9 @@ def take_back(tournament: Tournament, key: str, table: str) -> Tournament | None
 
     None: it decided none.
     """
-    number = len(tournament.rounds) - 1
-    if tournament.is_over or number < 0:
-        return None
-    for match_at, match in enumerate(tournament.rounds[number].matches):
-        for place, board in enumerate(match.boards):
-            if key and (board.key, board.table) == (key, table):
-                return _with_board(
-                    tournament,
-                    (number, match_at, place),
-                    msgspec.structs.replace(board, verdict=None, key=""),
-                )
+    for place, board in _current_boards(tournament):
+        if key and (board.key, board.table) == (key, table):
+            return _with_board(tournament, place, replace(board, verdict=None, key=""))
     return None
 
 
@@ -327,22 +314,31 @@ def _require_on(tournament: Tournament) -> None:
         raise Illegal(Refusal.GAME_OVER, say("{name} is over", name=Verbatim(tournament.name)))
 
 
+def _require_decided(tournament: Tournament) -> None:
+    if tournament.round is not None and not tournament.round.is_decided:
+        raise Illegal(
+            Refusal.WRONG_PHASE,
+            say("Boards of this round are still open: enter their results first"),
+        )
+
+
 def _with_entrant(tournament: Tournament, entrant: Entrant) -> Tournament:
     entrants = tuple(
         entrant if other.number == entrant.number else other for other in tournament.entrants
     )
-    return msgspec.structs.replace(tournament, entrants=entrants)
+    return replace(tournament, entrants=entrants)
 
 
 def _with_board(tournament: Tournament, place: Place, board: MatchBoard) -> Tournament:
-    number, match_at, board_at_place = place
-    current = tournament.rounds[number]
-    match = current.matches[match_at]
-    boards = (*match.boards[:board_at_place], board, *match.boards[board_at_place + 1 :])
-    matches: tuple[Match, ...] = (
-        *current.matches[:match_at], msgspec.structs.replace(match, boards=boards), *current.matches[match_at + 1 :]
-    )  # fmt: skip
-    rounds = (
-        *tournament.rounds[:number], msgspec.structs.replace(current, matches=matches), *tournament.rounds[number + 1 :]
-    )  # fmt: skip
-    return msgspec.structs.replace(tournament, rounds=rounds)
+    round_at, match_at, board_at_ = place
+    round_ = tournament.rounds[round_at]
+    match = round_.matches[match_at]
+    match = replace(match, boards=_with_item(match.boards, board_at_, board))
+    round_ = replace(round_, matches=_with_item(round_.matches, match_at, match))
+    return replace(tournament, rounds=_with_item(tournament.rounds, round_at, round_))
+
+
+def _with_item(items: Sequence[T], place: int, item: T) -> tuple[T, ...]:
+    changed = list(items)
+    changed[place] = item
+    return tuple(changed)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.core.names import is_printable, plain_name
-from companion.league.league_file import Changes, KeptLeague, Ledger, Season
+from companion.league.league_file import Changes, Ledger, Season
+from companion.league.people import MAX_TITLE, plain_title
 from companion.league.ratings import Strength, ladder
 
 LAST_S = 1e12
 """When the last season ends (Unix time): not yet."""
-MOST_NAME = 48
 
 
 class Ladders:
     """Ratings are computed of the results that are kept, once after each change."""
 
-    def __init__(self, ledger: Ledger, kept: KeptLeague) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._seasons = list(kept.seasons)
+        self._seasons = ledger.store.seasons()
         self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
-        self.machines = kept.machines
-        """Return whether games against the machine count for ratings."""
+        self.machines = bool(ledger.store.value("machines"))
+        """Whether games against the machine count for ratings."""
 
     def seasons(self) -> tuple[Season, ...]:
         """Return the seasons, the oldest first. Before the first one is 0, without a name."""
@@ -30,10 +29,10 @@ class Ladders:
 
     def new_season(self, name: str) -> Season:
         """Begin a season now. Raises `Malformed`."""
-        title = plain_name(" ".join(name.split()))
-        if not title or len(title) > MOST_NAME or not is_printable(title):
+        title = plain_title(name)
+        if not title:
             raise Malformed(
-                say("Give the season a name of at most {number} characters", number=MOST_NAME)
+                say("Give the season a name of at most {number} characters", number=MAX_TITLE)
             )
         with self._ledger.lock:
             season = Season(len(self._seasons) + 1, title, self._ledger.clock.wall_s())
@@ -58,13 +57,12 @@ class Ladders:
         with self._ledger.lock:
             season = len(self._seasons) if season is None else season
             version, ranked = self._computed.get((game, season), (-1, ()))
-            if version != self._ledger.version:
-                begins = [begun.begins_s for begun in self.seasons()]
-                if not 0 <= season < len(begins):
-                    return ()
-                until_s = begins[season + 1] if season + 1 < len(begins) else LAST_S
-                ranked = ladder(
-                    self._ledger.store.games(game, begins[season], until_s), self.machines
-                )
-                self._computed[game, season] = (self._ledger.version, ranked)
-        return ranked
+            if version == self._ledger.version:
+                return ranked
+            bounds_s = [*(begun.begins_s for begun in self.seasons()), LAST_S]
+            if not 0 <= season < len(bounds_s) - 1:
+                return ()
+            games = self._ledger.store.games(game, bounds_s[season], bounds_s[season + 1])
+            ranked = ladder(games, self.machines)
+            self._computed[game, season] = (self._ledger.version, ranked)
+            return ranked

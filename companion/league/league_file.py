@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -78,19 +78,6 @@ class LogLine(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-@dataclass(frozen=True)
-class KeptLeague:
-    """All that is read at the start. `sequence` is how far the records of tables were followed."""
-
-    sequence: int
-    machines: bool
-    followed: Mapping[str, GameFollowed]
-    people: Sequence[Person]
-    shown: frozenset[tuple[str, str]]
-    seasons: Sequence[Season]
-    tournaments: Sequence[Tournament]
-
-
 @dataclass
 class Changes:
     """What is to be kept together. `shown` are cards and the tables where they were shown."""
@@ -139,31 +126,39 @@ class LeagueFile:
         with self._lock:
             self._db.close()
 
-    def read(self) -> KeptLeague:
-        """Return all that a league knows at its start."""
+    def people(self) -> list[Person]:
+        """Return everybody with a card, by their numbers."""
+        return self._numbered("people", Person)
+
+    def seasons(self) -> list[Season]:
+        """Return the seasons, the oldest first."""
+        return self._numbered("seasons", Season)
+
+    def tournaments(self) -> list[Tournament]:
+        """Return all tournaments, the oldest first."""
+        return self._numbered("tournaments", Tournament)
+
+    def shown(self) -> set[tuple[str, str]]:
+        """Return the cards and the tables where they were shown."""
+        return set(self._rows("SELECT card, tableid FROM shown"))
+
+    def followed(self) -> dict[str, GameFollowed]:
+        """Return how far the records of each table were followed."""
+        rows = self._rows("SELECT tableid, data FROM followed")
+        return {table: _decoded(data, GameFollowed) for table, data in rows}
+
+    def value(self, name: str) -> int:
+        """Return one of the numbers that are kept. 0: it never was."""
+        rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
+        return int(rows[0][0]) if rows else 0
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
         with self._lock, self._trouble():
-            values = dict(self._db.execute("SELECT name, value FROM kept"))
-            return KeptLeague(
-                values.get("sequence", 0),
-                bool(values.get("machines", 0)),
-                {
-                    name: _read(data, GameFollowed)
-                    for name, data in self._db.execute("SELECT tableid, data FROM followed")
-                },
-                [
-                    _read(data, Person)
-                    for (data,) in self._db.execute("SELECT data FROM people ORDER BY number")
-                ],
-                frozenset(self._db.execute("SELECT card, tableid FROM shown")),
-                [
-                    _read(data, Season)
-                    for (data,) in self._db.execute("SELECT data FROM seasons ORDER BY number")
-                ],
-                [
-                    _read(data, Tournament)
-                    for (data,) in self._db.execute("SELECT data FROM tournaments ORDER BY number")
-                ],
-            )
+            return self._db.execute(query, values).fetchall()
+
+    def _numbered(self, table: str, kind: type[T]) -> list[T]:
+        rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
+        return [_decoded(data, kind) for (data,) in rows]
 
     def write(self, changes: Changes) -> None:
         """Keep all of it, or nothing."""
@@ -181,12 +176,11 @@ class LeagueFile:
 
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
         """Return the games of one kind that count."""
-        with self._lock, self._trouble():
-            rows = self._db.execute(
-                "SELECT south, north, winner, ended_s, key FROM results"
-                " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
-                (game, since_s, until_s),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT south, north, winner, ended_s, key FROM results"
+            " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
+            (game, since_s, until_s),
+        )
         return [
             RatedGame(south, north, Seat(won) if won else None, at, key)
             for south, north, won, at, key in rows
@@ -194,33 +188,27 @@ class LeagueFile:
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result of that game."""
-        with self._lock, self._trouble():
-            row = self._db.execute(
-                "SELECT data, south, north, void FROM results WHERE key = ?", (key,)
-            ).fetchone()
-        return KeptResult(_read(row[0], GameResult), row[1], row[2], bool(row[3])) if row else None
+        found = self._results("WHERE key = ?", (key,))
+        return found[0] if found else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return the last results, the newest first."""
         which = "" if person is None else "WHERE south = ? OR north = ?"
-        arguments = (most,) if person is None else (person, person, most)
-        with self._lock, self._trouble():
-            rows = self._db.execute(
-                f"SELECT data, south, north, void FROM results {which} ORDER BY ended_s DESC, key LIMIT ?",
-                arguments,
-            ).fetchall()
+        people = () if person is None else (person, person)
+        return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
+
+    def _results(self, which: str, values: tuple[object, ...]) -> list[KeptResult]:
         return [
-            KeptResult(_read(data, GameResult), south, north, bool(void))
-            for data, south, north, void in rows
+            KeptResult(_decoded(data, GameResult), south, north, bool(void))
+            for data, south, north, void in self._rows(
+                f"SELECT data, south, north, void FROM results {which}", values
+            )
         ]
 
     def log(self, tournament: int) -> list[LogLine]:
         """Return what was done about a tournament, the newest first."""
-        with self._lock, self._trouble():
-            rows = self._db.execute(
-                "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC", (tournament,)
-            ).fetchall()
-        return [_read(data, LogLine) for (data,) in rows]
+        query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
+        return [_decoded(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
     def _put(self, changes: Changes) -> None:
         run = self._db.execute
@@ -228,24 +216,22 @@ class LeagueFile:
             if value is not None:
                 run("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, int(value)))
         for table, followed in changes.followed.items():
-            run("INSERT OR REPLACE INTO followed VALUES (?, ?)", (table, _data(followed)))
-        for kind, rows in (
-            ("people", changes.people),
-            ("seasons", changes.seasons),
-        ):
-            for row in rows:
-                run(f"INSERT OR REPLACE INTO {kind} VALUES (?, ?)", (row.number, _data(row)))
+            self._put_numbered("followed", table, followed)
+        for person in changes.people:
+            self._put_numbered("people", person.number, person)
+        for season in changes.seasons:
+            self._put_numbered("seasons", season.number, season)
+        for tournament in changes.tournaments:
+            self._put_numbered("tournaments", tournament.id, tournament)
         for number in changes.unused:
             run("DELETE FROM people WHERE number = ?", (number,))
-        for tournament in changes.tournaments:
-            run(
-                "INSERT OR REPLACE INTO tournaments VALUES (?, ?)",
-                (tournament.id, _data(tournament)),
-            )
         for card in changes.shown:
             run("INSERT OR IGNORE INTO shown VALUES (?, ?)", card)
         for line in changes.log:
-            run("INSERT INTO log (tournament, data) VALUES (?, ?)", (line.tournament, _data(line)))
+            run(
+                "INSERT INTO log (tournament, data) VALUES (?, ?)",
+                (line.tournament, msgspec.json.encode(line)),
+            )
         for gone in changes.gone:
             run("DELETE FROM results WHERE key = ? AND tableid = ?", (gone.key, gone.table))
         for entry in changes.come:
@@ -263,24 +249,24 @@ class LeagueFile:
                     entry.south,
                     entry.north,
                     result.winner or "",
-                    _data(result),
+                    msgspec.json.encode(result),
                 ),
             )
         for key, is_void in changes.void:
             run("UPDATE results SET void = ? WHERE key = ?", (int(is_void), key))
 
+    def _put_numbered(self, table: str, key: int | str, value: msgspec.Struct) -> None:
+        row = (key, msgspec.json.encode(value))
+        self._db.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", row)
+
     @contextmanager
     def _trouble(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, msgspec.MsgspecError) as error:
-            raise SystemTrouble(
-                say("{file} cannot be used: {error}", file=str(self._path), error=str(error))
-            ) from None
-        except OSError as error:
-            if isinstance(error, SystemTrouble):
-                raise
-            why = why_refused(error)
+        except SystemTrouble:
+            raise
+        except (sqlite3.Error, OSError) as error:
+            why = why_refused(error) if isinstance(error, OSError) else str(error)
             raise SystemTrouble(
                 say("{file} cannot be used: {error}", file=str(self._path), error=why)
             ) from None
@@ -310,9 +296,10 @@ class Ledger:
         self._when_changed()
 
 
-def _data(value: msgspec.Struct) -> bytes:
-    return msgspec.json.encode(value)
-
-
-def _read(data: bytes, kind: type[T]) -> T:
-    return msgspec.json.decode(data, type=kind)
+def _decoded(data: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise SystemTrouble(
+            say("{file} cannot be used: {error}", file=FILE, error=str(error))
+        ) from None

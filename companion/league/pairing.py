@@ -7,7 +7,8 @@ balance, nobody twice up or down, and in a group of equal points the upper half 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -60,30 +61,28 @@ def _match(
 ) -> Match:
     if north is None:
         return Match(south, None, halves=WIN if tournament.system is not System.ROUND_ROBIN else 0)
+    entrants = there[south], there[north]
     boards = []
     for place in range(tournament.team_size):
-        one, other = there[south].people[place], there[north].people[place]
-        boards.append(MatchBoard(one, other) if place % 2 == 0 else MatchBoard(other, one))
-    gone = [not there[entrant].is_there(number) for entrant in (south, north)]
-    if any(gone):
-        boards = [_by_default(board, there[south], there[north], gone) for board in boards]
+        one, other = (entrant.people[place] for entrant in entrants)
+        # a team's sides take turns from board to board
+        south_person, north_person = (one, other) if place % 2 == 0 else (other, one)
+        verdict = _verdict_without(entrants, number, south_person, north_person)
+        boards.append(MatchBoard(south_person, north_person, verdict=verdict))
     return Match(south, north, tuple(boards))
 
 
-def _by_default(board: MatchBoard, south: Entrant, north: Entrant, gone: list[bool]) -> MatchBoard:
-    """Return the board of somebody who has withdrawn: it is decided before it is played."""
-    withdrawn = {
-        person
-        for entrant, is_gone in zip((south, north), gone, strict=True)
-        if is_gone
-        for person in entrant.people
-    }
-    verdict = BoardEnd.NEITHER
-    if board.south not in withdrawn:
-        verdict = BoardEnd.SOUTH_BY_DEFAULT
-    elif board.north not in withdrawn:
-        verdict = BoardEnd.NORTH_BY_DEFAULT
-    return MatchBoard(board.south, board.north, verdict=verdict)
+def _verdict_without(
+    entrants: Sequence[Entrant], number: int, south: int, north: int
+) -> BoardEnd | None:
+    """Return how a board has ended before it is played because somebody has withdrawn. None: nobody has."""
+    gone = [entrant for entrant in entrants if not entrant.is_there(number)]
+    withdrawn = {person for entrant in gone for person in entrant.people}
+    if not withdrawn:
+        return None
+    if south not in withdrawn:
+        return BoardEnd.SOUTH_BY_DEFAULT
+    return BoardEnd.NORTH_BY_DEFAULT if north not in withdrawn else BoardEnd.NEITHER
 
 
 # ---- Swiss ----------------------------------------------------------------------------------------------------------
@@ -96,20 +95,13 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
         raise SystemTrouble(
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
-    there = [
-        entrant
+    players = [
+        _player(tournament, entrant)
         for entrant in by_strength(tournament)
         if entrant.is_there(number) and number not in entrant.rests
     ]
-    players = sorted(
-        (_player(tournament, entrant) for entrant in there), key=lambda player: -player.halves
-    )
-    groups = {
-        halves: [p for p in players if p.halves == halves] for halves in {p.halves for p in players}
-    }
-    places = {
-        player.number: place for group in groups.values() for place, player in enumerate(group)
-    }
+    players.sort(key=lambda player: -player.halves)
+    sizes = Counter(player.halves for player in players)
     for may_clash in (False, True):
         # a perfect matching of the greatest weight is the best pairing
         graph = PyGraph(multigraph=False)
@@ -121,20 +113,24 @@ def _swiss(tournament: Tournament, number: int) -> Pairs:
                     graph.add_edge(node, bye, BYE * player.halves)
         for one, other in combinations(range(len(players)), 2):
             first, second = players[one], players[other]
-            if second.number not in first.met and (may_clash or not _clash(first, second)):
-                fold = _from_fold(places, len(groups[first.halves]), first, second)
-                graph.add_edge(one, other, _cost(first, second) + fold)
+            if second.number in first.met or (_clash(first, second) and not may_clash):
+                continue
+            cost = _cost(first, second)
+            if first.halves == second.halves:
+                # in a group the upper half meets the lower one, the first the first
+                cost += (other - one - sizes[first.halves] // 2) ** 2
+            graph.add_edge(one, other, cost)
         matching = max_weight_matching(
             graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
         )
         if 2 * len(matching) == len(graph):
-            pairs = sorted(tuple(sorted(pair)) for pair in matching)
-            return [
-                (players[one].number, None)
-                if graph[other] is None
-                else _with_sides(players[one], players[other], one)
-                for one, other in pairs
-            ]
+            pairs: list[tuple[int, int | None]] = []
+            for one, other in sorted(tuple(sorted(pair)) for pair in matching):
+                if other == len(players):
+                    pairs.append((players[one].number, None))
+                else:
+                    pairs.append(_with_sides(players[one], players[other], one))
+            return pairs
     raise Illegal(
         Refusal.WRONG_PHASE,
         say(
@@ -196,19 +192,13 @@ def _clash(one: _Player, other: _Player) -> bool:
 def _cost(one: _Player, other: _Player) -> int:
     """Return what speaks against two meeting, the more important the more: unequal points, sides,
     the same float again."""
-    apart = (one.halves - other.halves) ** 2
-    sides = (1, 4, 9, 16)[min(one.strength, other.strength)] if one.wants == other.wants else 0
-    upper, lower = (one, other) if one.halves > other.halves else (other, one)
-    again = (upper.floated > 0) + (lower.floated < 0) if one.halves != other.halves else 0
-    return APART * apart + SIDES * sides + FLOATS * again
-
-
-def _from_fold(places: Mapping[int, int], size: int, one: _Player, other: _Player) -> int:
-    """Return how far two of a group are from meeting as its upper half meets its lower half, the
-    first the first."""
+    cost = APART * (one.halves - other.halves) ** 2
+    if one.wants == other.wants:
+        cost += SIDES * (1, 4, 9, 16)[min(one.strength, other.strength)]
     if one.halves != other.halves:
-        return 0
-    return (abs(places[one.number] - places[other.number]) - size // 2) ** 2
+        upper, lower = (one, other) if one.halves > other.halves else (other, one)
+        cost += FLOATS * ((upper.floated > 0) + (lower.floated < 0))
+    return cost
 
 
 def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
@@ -223,52 +213,47 @@ def _with_sides(one: _Player, other: _Player, place: int) -> tuple[int, int]:
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
-    """Return whom an entrant has met, those who did not come included."""
-    return (
-        opponent(match, entrant) for match in tournament.matches(entrant) if match.north is not None
-    )
+    """Yield whom an entrant has met, those who did not come included."""
+    for match in tournament.matches(entrant):
+        if match.north is not None:
+            yield opponent(match, entrant)
 
 
 def has_had_bye(tournament: Tournament, entrant: int) -> bool:
     """Return whether an entrant had points without playing: a bye, or somebody who did not come."""
-    return any(
-        match.halves == WIN
-        if match.north is None
-        else not match.is_played and match_halves(tournament, match, entrant)
-        for match in tournament.matches(entrant)
-    )
+    for match in tournament.matches(entrant):
+        if match.north is None:
+            had_points = match.halves == WIN
+        else:
+            had_points = not match.is_played and match_halves(tournament, match, entrant) > 0
+        if had_points:
+            return True
+    return False
 
 
 def _sides(tournament: Tournament, entrant: Entrant) -> str:
     """Return the sides on the first board in all rounds: `S`, `N`, and `-` where it was not played."""
     letters = ""
     for round_ in tournament.rounds:
-        match = next(
-            (match for match in round_.matches if entrant.number in (match.south, match.north)),
-            None,
-        )
+        match = round_.match_of(entrant.number)
         board = match.boards[0] if match and match.boards else None
-        letters += (
-            "-"
-            if board is None or not board.is_played
-            else "S"
-            if board.south in entrant.people
-            else "N"
-        )
+        if board is None or not board.is_played:
+            letters += "-"
+        else:
+            letters += "S" if board.south in entrant.people else "N"
     return letters
 
 
 def _floated(tournament: Tournament, entrant: int) -> int:
     """Return whether an entrant met fewer points (1) or more (-1) in the last round. A bye is downwards."""
+    match = tournament.round.match_of(entrant) if tournament.round else None
+    if match is None:
+        return 0
+    if match.north is None:
+        return int(match.halves == WIN)
     before = len(tournament.rounds) - 1
-    matches = tournament.rounds[-1].matches if tournament.rounds else ()
-    match = next((match for match in matches if entrant in (match.south, match.north)), None)
-    if match is None or match.north is None:
-        return int(match is not None and match.halves == WIN)
-    own, other = (
-        tournament.halves(entrant, before),
-        tournament.halves(opponent(match, entrant), before),
-    )
+    own = tournament.halves(entrant, before)
+    other = tournament.halves(opponent(match, entrant), before)
     return (own > other) - (own < other)
 
 
@@ -284,17 +269,26 @@ def _round_robin(tournament: Tournament, number: int) -> Pairs:
         raise Illegal(
             Refusal.WRONG_PHASE, say("Everybody has met everybody: the tournament is over")
         )
-    pairs: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int | None]] = []
     for one in range(1, last):
         other = (number + 1 - one) % (last - 1) or last - 1
         if other == one:
-            pairs.append((one, last) if one <= last // 2 else (last, one))
+            seeds = (one, last) if one <= last // 2 else (last, one)
         elif one < other:
-            pairs.append((one, other) if (one + other) % 2 else (other, one))
-    seated = [
-        tuple(order[seed - 1] if seed <= len(order) else None for seed in pair) for pair in pairs
-    ]
-    return [(one, other) if one is not None else (other or 0, None) for one, other in seated]
+            seeds = (one, other) if (one + other) % 2 else (other, one)
+        else:
+            continue
+        south, north = (_entrant_of(order, seed) for seed in seeds)
+        if south is None or north is None:
+            pairs.append((south or north or 0, None))
+        else:
+            pairs.append((south, north))
+    return pairs
+
+
+def _entrant_of(order: Sequence[int], seed: int) -> int | None:
+    """Return the entrant of a seed, counted from 1. None: a bye."""
+    return order[seed - 1] if seed <= len(order) else None
 
 
 def _knockout(tournament: Tournament, number: int) -> Pairs:
@@ -302,21 +296,19 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
 
     First the strongest have the byes that fill it.
     """
+    slots: list[int | None]
     if number == 1:
-        slots = [
-            tournament.order[seed - 1] if seed <= len(tournament.order) else None
-            for seed in bracket(_size(tournament))
-        ]
+        size = 1 << (len(tournament.order) - 1).bit_length()
+        slots = [_entrant_of(tournament.order, seed) for seed in bracket(size)]
     else:
-        slots = [winner(tournament, match) for match in tournament.rounds[-1].matches]
-        if any(
-            who is None and match.is_played
-            for who, match in zip(slots, tournament.rounds[-1].matches, strict=True)
-        ):
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("A match has no winner: the director has to say who goes on"),
-            )
+        matches = tournament.rounds[-1].matches
+        slots = [winner(tournament, match) for match in matches]
+        for entrant, match in zip(slots, matches, strict=True):
+            if entrant is None and match.is_played:
+                raise Illegal(
+                    Refusal.WRONG_PHASE,
+                    say("A match has no winner: the director has to say who goes on"),
+                )
     if len(slots) < 2:
         raise Illegal(Refusal.WRONG_PHASE, say("Only one is left: the tournament is over"))
     pairs: list[tuple[int, int | None]] = []
@@ -327,14 +319,10 @@ def _knockout(tournament: Tournament, number: int) -> Pairs:
                 say("Nobody came to two matches in a row: end the tournament here"),
             )
         if one is None or other is None:
-            pairs.append((one if one is not None else other or 0, None))
+            pairs.append((one or other or 0, None))
         else:
             pairs.append(_by_sides(tournament, one, other))
     return pairs
-
-
-def _size(tournament: Tournament) -> int:
-    return int(1 << (len(tournament.order) - 1).bit_length())
 
 
 def bracket(size: int) -> list[int]:

@@ -12,11 +12,14 @@ import msgspec
 
 from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, say
+from companion.core.names import is_printable, plain_name
 from companion.core.network import new_code
 from companion.table.seats.sitting import checked_name
 
 CODE_LENGTH = 8
 MAX_PEOPLE = 5000
+MAX_TITLE = 48
+"""Maximum length of the name of a tournament, a team or a season."""
 MACHINE_NUMBER = 0
 """The number by which the machine is counted as an opponent."""
 
@@ -47,11 +50,10 @@ def new_person(number: int, name: str, is_shown: bool, taken: Collection[str]) -
 
     Raises `Malformed` for a name that is none.
     """
-    name_ = player_name(name)
     code = new_code(CODE_LENGTH)
     while code in taken:
         code = new_code(CODE_LENGTH)
-    return Person(number, secrets.token_hex(8), code, name_, is_shown)
+    return Person(number, secrets.token_hex(8), code, player_name(name), is_shown)
 
 
 def player_name(typed: str) -> str:
@@ -60,6 +62,12 @@ def player_name(typed: str) -> str:
     if not name:
         raise Malformed(say("Enter the name by which you want to be called"))
     return name
+
+
+def plain_title(typed: str) -> str:
+    """Return the name of a tournament, a team or a season as it is kept. Empty: this is none."""
+    title = plain_name(" ".join(typed.split()))
+    return title if len(title) <= MAX_TITLE and is_printable(title) else ""
 
 
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:

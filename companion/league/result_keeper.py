@@ -5,36 +5,42 @@ from __future__ import annotations
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger
+from companion.league.league_file import Changes, KeptResult, Ledger
 from companion.league.player_cards import PlayerCards
-from companion.league.results import GameFollowed, GameResult, ResultChange, decided, follow, merged
+from companion.league.results import (
+    GameFollowed,
+    GameResult,
+    ResultChange,
+    decided,
+    follow,
+    merged,
+    sides_of,
+)
 from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 KEEP_S = 2.0
-"""How far the records of tables were followed is kept so often.
+"""Interval in seconds at which it is kept how far the records of tables were followed.
 
 What came later is followed once more.
 """
 LOOKED_AT = 500
-"""Of so many results it is known at the start about which ones two tables do not agree."""
+"""Number of the last results among which those are found at the start about which two tables do not agree."""
 
 
 class ResultKeeper:
     """Follows the games of all tables, and gives tournaments what comes of them."""
 
-    def __init__(
-        self, ledger: Ledger, kept: KeptLeague, cards: PlayerCards, tournaments: TournamentKeeper
-    ) -> None:
+    def __init__(self, ledger: Ledger, cards: PlayerCards, tournaments: TournamentKeeper) -> None:
         self._ledger = ledger
         self._cards = cards
         self._tournaments = tournaments
-        self._followed = dict(kept.followed)
+        self._followed = ledger.store.followed()
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
         last = (entry.result for entry in ledger.store.results(LOOKED_AT) if not entry.is_void)
         self._contested = {result.key: result for result in last if result.against}
-        self.sequence = kept.sequence
+        self.sequence = ledger.store.value("sequence")
         """How far the records of tables were followed, as the hub's store counts them."""
 
     def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:
@@ -52,24 +58,19 @@ class ResultKeeper:
                 return False
             changes = self._unwritten(sequence)
             changes.followed[table] = after
-            come = change.come
+            come, gone = change.come, change.gone
             is_new = come is not None and self.of(come.key) is None
-            entry = (
-                None
-                if come is None
-                else KeptResult(
-                    come,
-                    self._cards.number_of(come.south, table),
-                    self._cards.number_of(come.north, table),
+            entry = None
+            if come is not None:
+                south, north = (
+                    self._cards.number_of(player, table) for player in (come.south, come.north)
                 )
-            )
-            if change.gone:
-                changes.gone.append(change.gone)
-            if entry:
+                entry = KeptResult(come, south, north)
                 changes.come += self._come(entry)
-            tournaments = self._tournaments.after(
-                [result for result in (change.gone, change.come) if result], entry, changes
-            )
+            if gone is not None:
+                changes.gone.append(gone)
+            undone = [result for result in (gone, come) if result]
+            tournaments = self._tournaments.after(undone, entry, changes)
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             for result in changes.come:
@@ -129,16 +130,13 @@ class ResultKeeper:
             entry = self.of(key)
             if entry is None or entry.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
-            numbers = {
-                result.at: self._cards.number_of(
-                    result.south if result.at is Seat.SOUTH else result.north, result.table
-                )
-                for result in (entry.result, entry.result.against)
-            }
-            whole = decided(entry.result, winner)
-            self._ledger.write(
-                Changes(come=[KeptResult(whole, numbers[Seat.SOUTH], numbers[Seat.NORTH])])
+            south, north = sides_of(entry.result)
+            whole = KeptResult(
+                decided(entry.result, winner),
+                self._cards.number_of(south.south, south.table),
+                self._cards.number_of(north.north, north.table),
             )
+            self._ledger.write(Changes(come=[whole]))
             self._contested.pop(key, None)
             self._ledger.changed()
 

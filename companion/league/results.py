@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
@@ -80,18 +81,19 @@ def follow(
     """
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
-    now = msgspec.structs.replace(before, epoch=record.epoch, entry=record.entry)
+    now = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
-        now = msgspec.structs.replace(now, number=record.game, key=key, began_s=at_s, result=None)
-    if record.view.phase is not Phase.OVER or record.view.is_void or record.view.game not in GAMES:
-        return msgspec.structs.replace(now, result=None), ResultChange(gone=now.result)
+        now = replace(now, number=record.game, key=key, began_s=at_s, result=None)
+    view = record.view
+    if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
+        return replace(now, result=None), ResultChange(gone=now.result)
     if now.result is not None:
         return now, ResultChange()
     result = _result(table, now, record, at_s)
-    return msgspec.structs.replace(now, result=result), ResultChange(come=result)
+    return replace(now, result=result), ResultChange(come=result)
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
@@ -99,21 +101,28 @@ def merged(one: GameResult, other: GameResult) -> GameResult | None:
 
     None where there is nothing new.
     """
-    if {one.at, other.at} != set(SEATS) or one.table == other.table or one.key != other.key:
+    is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
+    if not is_both or one.key != other.key:
         return None
+    contested = replace(one, against=replace(other, against=None))
     if (one.game, one.winner) != (other.game, other.winner):
-        return msgspec.structs.replace(one, against=msgspec.structs.replace(other, against=None))
-    return decided(msgspec.structs.replace(one, against=other), one.winner)
+        return contested
+    return decided(contested, one.winner)
 
 
 def decided(contested: GameResult, winner: Seat | None) -> GameResult:
     """Return the whole result of a game about which its tables do not agree: somebody has decided."""
-    one, other = contested, contested.against
-    assert other is not None
-    south, north = (one, other) if one.at is Seat.SOUTH else (other, one)
-    return msgspec.structs.replace(
-        one, at=None, against=None, winner=winner, south=south.south, north=north.north
+    south, north = sides_of(contested)
+    return replace(
+        contested, at=None, against=None, winner=winner, south=south.south, north=north.north
     )
+
+
+def sides_of(contested: GameResult) -> tuple[GameResult, GameResult]:
+    """Return what South's table has told of a game, and what North's has."""
+    other = contested.against
+    assert other is not None
+    return (contested, other) if contested.at is Seat.SOUTH else (other, contested)
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -128,24 +137,21 @@ def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) ->
 def _result(table: str, now: GameFollowed, record: PublicRecord, at_s: float) -> GameResult:
     view = record.view
     at = record.pair.seat if record.pair else None
-    south, north = (
-        Player(record.cards.get(seat, ""), seat in view.seats and view.seats[seat].door == MACHINE)
-        if at in (None, seat)
-        else Player()
-        for seat in SEATS
-    )
-    winner = view.winners[0] if len(view.winners) == 1 else None
+    players = {seat: Player() for seat in SEATS}
+    for seat in SEATS if at is None else (at,):
+        is_machine = seat in view.seats and view.seats[seat].door == MACHINE
+        players[seat] = Player(record.cards.get(seat, ""), is_machine)
     return GameResult(
-        table,
-        now.key,
-        view.game or "",
-        view.options,
-        now.began_s,
-        at_s,
-        south,
-        north,
-        winner,
-        record.entry,
-        record.mark,
-        at,
+        table=table,
+        key=now.key,
+        game=view.game or "",
+        options=view.options,
+        began_s=now.began_s,
+        ended_s=at_s,
+        south=players[Seat.SOUTH],
+        north=players[Seat.NORTH],
+        winner=view.winners[0] if len(view.winners) == 1 else None,
+        entry=record.entry,
+        mark=record.mark,
+        at=at,
     )

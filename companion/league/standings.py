@@ -63,36 +63,43 @@ def quarter_words(quarters: int) -> str:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return everybody after so many rounds (None: all), the first first.
+    """Return everybody after a number of rounds (None: all), the first first.
 
     Who is level in all has the same place.
     """
     counted = len(tournament.rounds) if rounds is None else rounds
-    halves = {each.number: tournament.halves(each.number, counted) for each in tournament.entrants}
-    unsorted = [_standing(tournament, each.number, halves, counted) for each in tournament.entrants]
+    halves = {
+        entrant.number: tournament.halves(entrant.number, counted)
+        for entrant in tournament.entrants
+    }
     key = _key(tournament)
-    unsorted.sort(key=lambda each: (key(each), each.entrant))
+    rows = [_standing(tournament, entrant, halves, counted) for entrant in halves]
+    rows.sort(key=lambda row: (key(row), row.entrant))
     placed: list[TournamentRow] = []
-    for _, level in groupby(unsorted, key):
-        group = list(level)
-        direct = _direct(tournament, [each.entrant for each in group], counted)
-        group = sorted(
-            (replace(each, direct=direct[each.entrant]) for each in group),
-            key=lambda e: (-e.direct, e.entrant),
-        )
-        for each in group:
-            same = placed and key(placed[-1]) == key(each) and placed[-1].direct == each.direct
-            placed.append(replace(each, place=placed[-1].place if same else len(placed) + 1))
+    for _, group in groupby(rows, key):
+        level = list(group)
+        direct = _direct(tournament, [row.entrant for row in level], counted)
+        level = [replace(row, direct=direct[row.entrant]) for row in level]
+        for row in sorted(level, key=lambda row: (-row.direct, row.entrant)):
+            last = placed[-1] if placed else None
+            is_level = last is not None and (key(last), last.direct) == (key(row), row.direct)
+            place = last.place if last and is_level else len(placed) + 1
+            placed.append(replace(row, place=place))
     return tuple(placed)
 
 
 def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
     """Return by what places are given before the direct encounter."""
-    if tournament.system is System.KNOCKOUT:
-        return lambda each: (-each.halves, -each.boards)
-    if tournament.system is System.ROUND_ROBIN:
-        return lambda each: (-each.halves, -each.boards, -each.sonneborn)
-    return lambda each: (-each.halves, -each.boards, -each.buchholz, -each.sonneborn)
+
+    def key(row: TournamentRow) -> tuple[int, ...]:
+        points = [row.halves, row.boards]
+        if tournament.system is System.SWISS:
+            points.append(row.buchholz)
+        if tournament.system is not System.KNOCKOUT:
+            points.append(row.sonneborn)
+        return tuple(-number for number in points)
+
+    return key
 
 
 def _standing(
@@ -100,23 +107,18 @@ def _standing(
 ) -> TournamentRow:
     buchholz = sonneborn = boards = 0
     for round_ in tournament.rounds[:rounds]:
-        match = next(
-            (match for match in round_.matches if entrant in (match.south, match.north)), None
-        )
+        match = round_.match_of(entrant)
         if not (match.is_decided if match else round_.is_decided):
             continue
-        is_played = match is not None and match.is_played
-        other = (
-            halves[opponent(match, entrant)] if match is not None and is_played else halves[entrant]
-        )
+        # a round without a game counts as one against somebody with as many points
+        other = halves[entrant]
+        if match is not None and match.is_played:
+            other = halves[opponent(match, entrant)]
         buchholz += other
         if match is not None:
             sonneborn += match_halves(tournament, match, entrant) * other
-            boards += (
-                board_halves(tournament, match, entrant)
-                if tournament.team_size > 1 and match.boards
-                else 0
-            )
+            if tournament.team_size > 1 and match.boards:
+                boards += board_halves(tournament, match, entrant)
     return TournamentRow(0, entrant, halves[entrant], boards, buchholz, sonneborn, 0)
 
 
@@ -125,18 +127,14 @@ def _direct(tournament: Tournament, level: list[int], rounds: int) -> dict[int, 
 
     Else nothing.
     """
-    among = {
-        each: [
-            match
-            for match in tournament.matches(each, rounds)
-            if match.is_played and match.is_decided and opponent(match, each) in level
-        ]
-        for each in level
-    }
-    if any(
-        {opponent(match, each) for match in among[each]} != set(level) - {each} for each in level
-    ):
-        return dict.fromkeys(level, 0)
-    return {
-        each: sum(match_halves(tournament, match, each) for match in among[each]) for each in level
-    }
+    halves = dict.fromkeys(level, 0)
+    for entrant in level:
+        met = {entrant}
+        for match in tournament.matches(entrant, rounds):
+            other = opponent(match, entrant)
+            if match.is_played and match.is_decided and other in level:
+                met.add(other)
+                halves[entrant] += match_halves(tournament, match, entrant)
+        if met != set(level):
+            return dict.fromkeys(level, 0)
+    return halves

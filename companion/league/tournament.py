@@ -107,6 +107,13 @@ class Round(msgspec.Struct, frozen=True):
         """Return whether every board has ended."""
         return all(match.is_decided for match in self.matches)
 
+    def match_of(self, entrant: int) -> Match | None:
+        """Return the match of an entrant. None: it does not play in this round."""
+        for match in self.matches:
+            if entrant in (match.south, match.north):
+                return match
+        return None
+
 
 class Entrant(msgspec.Struct, frozen=True):
     """Somebody, or a team, in a tournament: `people` by their numbers, the first board first.
@@ -168,15 +175,14 @@ class Tournament(msgspec.Struct, frozen=True):
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
     def halves(self, entrant: int, rounds: int | None = None) -> int:
-        """Return the points of an entrant after so many rounds (None: all), in halves."""
+        """Return the points of an entrant after a number of rounds (None: all), in halves."""
         return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
         """Yield the matches of an entrant, the first round first."""
-        for round_ in self.rounds[: len(self.rounds) if rounds is None else rounds]:
-            for match in round_.matches:
-                if entrant in (match.south, match.north):
-                    yield match
+        for round_ in self.rounds[:rounds]:
+            if match := round_.match_of(entrant):
+                yield match
 
 
 def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
@@ -186,13 +192,13 @@ def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
         return match.halves
     if not match.is_decided:
         return 0
-    own, other = (
-        board_halves(tournament, match, entrant),
-        board_halves(tournament, match, opponent(match, entrant)),
-    )
+    own = board_halves(tournament, match, entrant)
+    other = board_halves(tournament, match, opponent(match, entrant))
     if len(match.boards) == 1:
         return own
-    return WIN if own > other else HALF if own == other and own else 0
+    if own == other:
+        return HALF if own else 0
+    return WIN if own > other else 0
 
 
 def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
@@ -210,7 +216,8 @@ def winner(tournament: Tournament, match: Match) -> int | None:
     """Return who goes on after a match. None: nobody, or nobody yet."""
     if match.north is None:
         return match.south
-    south, north = (
-        match_halves(tournament, match, entrant) for entrant in (match.south, match.north)
-    )
-    return None if south == north else match.south if south > north else match.north
+    south = match_halves(tournament, match, match.south)
+    north = match_halves(tournament, match, match.north)
+    if south == north:
+        return None
+    return match.south if south > north else match.north

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.ladders import Ladders
-from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger, LogLine
+from companion.league.league_file import Changes, KeptResult, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
 from companion.league.results import GameResult
 from companion.league.tournament import System, Tournament
@@ -28,7 +29,6 @@ class TournamentKeeper:
     def __init__(
         self,
         ledger: Ledger,
-        kept: KeptLeague,
         cards: PlayerCards,
         ladders: Ladders,
         free_tables: Callable[[], Sequence[str]],
@@ -37,7 +37,7 @@ class TournamentKeeper:
         self._cards = cards
         self._ladders = ladders
         self._free_tables = free_tables
-        self._tournaments = {tournament.id: tournament for tournament in kept.tournaments}
+        self._tournaments = {tournament.id: tournament for tournament in ledger.store.tournaments()}
 
     def all(self) -> tuple[Tournament, ...]:
         """Return all tournaments, the newest first."""
@@ -124,13 +124,12 @@ class TournamentKeeper:
             after = act(before)
             others = [other for other in self._tournaments.values() if other.id != number]
             after = director.seat(after, self._free([*others, after], but=after))
-            was, is_now = ("", "") if place is None else (_end(before, place), _end(after, place))
-            self._keep(
-                after,
-                LogLine(
-                    number, self._ledger.clock.wall_s(), DIRECTOR, what, entrant, place, was, is_now
-                ),
-            )
+            at_s = self._ledger.clock.wall_s()
+            line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
+            if place is not None:
+                ends = {"before": _end(before, place), "after": _end(after, place)}
+                line = replace(line, **ends)
+            self._keep(after, line)
         return after
 
     def pair_round(self, number: int) -> Tournament:
@@ -147,13 +146,10 @@ class TournamentKeeper:
         """Give tables that have become free to boards that wait for one."""
         with self._ledger.lock:
             for tournament in list(self._tournaments.values()):
-                fresh = (
-                    tournament
-                    if tournament.is_over
-                    else director.seat(
-                        tournament, self._free(self._tournaments.values(), but=tournament)
-                    )
-                )
+                if tournament.is_over:
+                    continue
+                free = self._free(self._tournaments.values(), but=tournament)
+                fresh = director.seat(tournament, free)
                 if fresh != tournament:
                     self._ledger.write(Changes(tournaments=[fresh]))
                     self._tournaments[tournament.id] = fresh
@@ -181,7 +177,9 @@ class TournamentKeeper:
         if kept:
             self._report(kept, tournaments, changes)
         changes.tournaments = [
-            each for each in tournaments.values() if each is not self._tournaments.get(each.id)
+            tournament
+            for number, tournament in tournaments.items()
+            if tournament is not self._tournaments.get(number)
         ]
         return tournaments
 
@@ -218,21 +216,18 @@ class TournamentKeeper:
                 fresh, place = director.report(tournament, report)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()
-                changes.log.append(msgspec.structs.replace(line, what="refused", after=why))
+                changes.log.append(replace(line, what="refused", after=why))
                 continue
             tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
             verdict = str(director.board_at(fresh, place).verdict)
-            changes.log.append(msgspec.structs.replace(line, place=place, after=verdict))
+            changes.log.append(replace(line, place=place, after=verdict))
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
         """Return the tables without an open board. `but` counts as it is now."""
-        occupied = {
-            table
-            for tournament in tournaments
-            if tournament.id != but.id
-            for table in director.open_tables(tournament)
-        }
-        occupied |= director.open_tables(but).keys()
+        occupied = set(director.open_tables(but))
+        for tournament in tournaments:
+            if tournament.id != but.id:
+                occupied.update(director.open_tables(tournament))
         return [table for table in self._free_tables() if table not in occupied]
 
     def _on(self, number: int) -> Tournament:

@@ -12,7 +12,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
@@ -43,32 +42,22 @@ _NAMED = 8
 """Maximum number of damaged games that a sentence names."""
 
 
-@dataclass(frozen=True)
-class KeptGames:
-    """What is kept of games: their inputs, what is told of them, photographs."""
-
-    journal: Journal
-    history: History
-    album: PhotographFolder
-
-
 class Housekeeping(Closeable):
     """Keeps the room of one table. `step` is one round. A context manager, `close` may be called twice."""
 
     def __init__(
         self,
         table: Table,
-        kept: KeptGames,
+        journal: Journal,
+        history: History,
+        album: PhotographFolder,
+        *,
         clock: Clock,
         settings: HistorySettings,
         space: DiskSpace | None = None,
     ) -> None:
         self._table = table
-        self._journal, self._history, self._album = journal, history, album = (
-            kept.journal,
-            kept.history,
-            kept.album,
-        )
+        self._journal, self._history, self._album = journal, history, album
         self._clock = clock
         self.settings = settings
         self.space = space or DiskSpace(journal.path)
@@ -111,10 +100,11 @@ class Housekeeping(Closeable):
     def step(self) -> None:
         """Do one round. Whatever is wrong with a part of it, the others are done and the table goes on."""
         self._do(self._look)
-        self._do(
-            lambda: self._journal.clock_was_set(self._clock.wall_s(), self._clock.monotonic_s())
-        )
-        self._do(self._work_quietly)
+        wall_s, now_s = self._clock.wall_s(), self._clock.monotonic_s()
+        self._do(lambda: self._journal.clock_was_set(wall_s, now_s))
+        if self._is_quiet():
+            self._do(self._thin)
+            self._do(self._check)
         self._do(self.give_back)
         for task in self.tasks:
             self._do(task)
@@ -125,9 +115,8 @@ class Housekeeping(Closeable):
         What only refers to itself goes first: else it lies scattered among what is needed until there is enough of it.
         """
         now, now_s = self._table.progress(), self._clock.monotonic_s()
-        rest = (
-            (now.number, now.phase) if now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER) else None
-        )
+        is_at_rest = now.phase in (Phase.LOBBY, Phase.SETUP, Phase.OVER)
+        rest = (now.number, now.phase) if is_at_rest else None
         if now_s >= self._give_back_s or (rest is not None and rest != self._given_back):
             self._give_back_s = now_s + GIVE_BACK_S
             gc.collect()
@@ -141,11 +130,6 @@ class Housekeeping(Closeable):
             log.warning("housekeeping: %s", error.message)
         except Exception:  # a comfort, as above
             log.exception("housekeeping: a round failed, the next one follows")
-
-    def _work_quietly(self) -> None:
-        if self._is_quiet():
-            for work in (self._thin, self._check):
-                self._do(work)
 
     def _look(self) -> None:
         """Measure the room, and tell the table what has changed."""
@@ -185,7 +169,11 @@ class Housekeeping(Closeable):
         self._journal.database.shrink(_PAGES)  # also what one round has left to the next
         if gone:
             log.info("%d old games were removed: [history] keeps no more.", gone)
-        self._tell("removal", _stuck_words(sorted(self._stuck)) if self._stuck else "")
+        sentence = say(
+            "Old games that could not be removed: {numbers}. The next attempt is after the next game.",
+            numbers=listed(sorted(self._stuck)[:_NAMED]),
+        )
+        self._tell("removal", sentence if self._stuck else "")
 
     def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
         """Remove a game or its photographs. One that stays keeps no other one, and waits until somebody has played."""
@@ -205,9 +193,8 @@ class Housekeeping(Closeable):
             return []
         on_table = self._table.progress().number
         if settings.keep == "games":
-            return [
-                number for number in self._journal.games()[: -settings.games] if number != on_table
-            ]
+            old = self._journal.games()[: -settings.games]
+            return [number for number in old if number != on_table]
         if not self._journal.knows_date(self._clock.wall_s(), self._clock.monotonic_s()):
             return []  # nobody knows what day it is
         before = self._clock.wall_s() - settings.days * _DAY_S
@@ -229,30 +216,14 @@ class Housekeeping(Closeable):
             number = self.unchecked.pop()
             if not is_whole:
                 self._damaged.append(number)
-                log.error(
-                    "games %s are damaged on the disk",
-                    ", ".join(map(str, sorted(self._damaged)[:_NAMED])),
+                sentence = say(
+                    "Games damaged on the disk: {numbers}. All others are intact.",
+                    numbers=listed(sorted(self._damaged)[:_NAMED]),
                 )
-                self._tell("games", _damaged_words(sorted(self._damaged)))
+                log.error("%s", sentence)
+                self._tell("games", sentence)
 
     def _tell(self, about: str, sentence: str) -> None:
         if self._wrong.get(about, "") != sentence:
             self._wrong[about] = sentence
             self._table.notice("damage", joined(" ", self._wrong.values()))
-
-
-# ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def _damaged_words(numbers: list[int]) -> str:
-    return say(
-        "Games damaged on the disk: {numbers}. All others are intact.",
-        numbers=listed(numbers[:_NAMED]),
-    )
-
-
-def _stuck_words(numbers: list[int]) -> str:
-    return say(
-        "Old games that could not be removed: {numbers}. The next attempt is after the next game.",
-        numbers=listed(numbers[:_NAMED]),
-    )

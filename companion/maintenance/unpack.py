@@ -33,13 +33,12 @@ class _NoLargeReads(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read as from any file. Raises `Malformed` where more is wanted."""
-        if size < 0 or size > _MAX_DIRECTORY_BYTES:
-            here = self._file.tell()
-            remaining = self._file.seek(0, io.SEEK_END) - here
-            self._file.seek(here)
-            if remaining > _MAX_DIRECTORY_BYTES or size > _MAX_DIRECTORY_BYTES:
-                raise Malformed(too_many())
-        return self._file.read(size)
+        content = self._file.read(
+            size if 0 <= size <= _MAX_DIRECTORY_BYTES else _MAX_DIRECTORY_BYTES + 1
+        )
+        if len(content) > _MAX_DIRECTORY_BYTES:
+            raise Malformed(too_many())
+        return content
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Do as any file does."""

@@ -20,6 +20,7 @@ from companion.mqtt.connection import ONLINE, BrokerLine
 from companion.mqtt.discovery import birth_topic, config_topic, description
 from companion.mqtt.topics import packed
 from companion.table.follower import Follower
+from companion.table.listeners import TableListener
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
 from companion.table.table_view import TableView
@@ -27,7 +28,7 @@ from companion.table.table_view import TableView
 log = logging.getLogger(__name__)
 
 COMMAND_S = 1.0
-"""At most so often a message may stop the clock or let it go on: each is written into the journal."""
+"""Least seconds between two messages that stop the clock or let it go on: each is written into the journal."""
 MAX_SIGNALS = 64
 LOOK_S = 0.5
 """How often the connection is looked at while nothing happens at the table."""
@@ -61,7 +62,7 @@ class MqttAdapter(Closeable):
         self._stale: set[str] = set()
         """Topics that are being cleared at the broker."""
         self._forget()
-        table.connect(on_signal=self._signals.append)
+        table.connect(TableListener(on_signal=self._signals.append))
         self._open()
 
     # ---- from any thread ----
@@ -98,11 +99,6 @@ class MqttAdapter(Closeable):
         """Look at the table and have it told. Only without a thread of its own."""
         if not self._threads:
             self._look()
-
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything. Return whether it has."""
-        line = self.line
-        return line is None or line.settle(timeout_s)
 
     def close(self) -> None:
         """Say good-bye to the broker, and end the threads."""
@@ -217,7 +213,6 @@ class MqttAdapter(Closeable):
         line = self.line
         if line is None:
             return LOOK_S
-        line.watch()
         self.bell.step()
         if self._stale and line.is_settled:
             self._remember(self._left() - self._stale)

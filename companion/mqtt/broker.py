@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import struct
 from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
@@ -22,8 +21,6 @@ MAX_QUEUED = 128
 MAX_PACKET = 4096
 """The broker is asked to send nothing longer, whatever others publish under our topics."""
 MAX_PASSWORD = 256
-_BYTES_RECEIVED_AT = 128
-"""Offset of `tcpi_bytes_received` in Linux' `struct tcp_info` (linux/tcp.h), a word of 64 bits."""
 
 
 class Refused(CompanionError, ConnectionError):
@@ -69,15 +66,6 @@ def send_at_once(sock: object) -> None:
     """Let small messages go at once: else the second waits some 40 ms for the first one's answer."""
     if isinstance(sock, socket.socket):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def bytes_received(sock: socket.socket) -> int:
-    """Return how many bytes a TCP connection has received since its beginning. Raises OSError."""
-    size = _BYTES_RECEIVED_AT + 8
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
-    if len(info) < size:
-        return 0  # a kernel before 4.1 does not count them
-    return int(struct.unpack_from("=Q", info, _BYTES_RECEIVED_AT)[0])
 
 
 def password_of(path: str) -> str | None:

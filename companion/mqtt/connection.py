@@ -10,7 +10,6 @@ import contextlib
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from companion.core.ports import Closeable
 from companion.diagnostics.findings import Finding, Grade
 from companion.mqtt.broker import (
     Refused,
-    bytes_received,
     connect,
     make_client,
     refusal,
@@ -40,12 +38,8 @@ FIRST_S, MAX_PAUSE_S = 1.0, 60.0
 """How long to wait after a first failure, and at most. The pause doubles each time."""
 MAX_COMMAND = 64
 """Longer messages are none of ours, in bytes."""
-MAX_RECEIVED = 65_536
-"""Bytes between two calls of `watch`. An honest broker's answers to a busy table are a tenth."""
 ANSWER_S = 10.0
 """Timeout in seconds for the broker's first word."""
-SILENT_S = 75.0
-"""Timeout in seconds for any other: paho asks after each `KEEPALIVE_S` of silence."""
 REST_S = 1.0
 GOODBYE_S = 1.0
 JOIN_S = 3.0
@@ -85,8 +79,6 @@ class BrokerLine(Closeable):
         self._is_shared = False
         self._client: Client | None = None
         self._socket: socket.socket | None = None
-        self._received = 0
-        self._heard_s = 0.0
         host, port = settings.host, settings.port
         self._sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         self._lost_because = ""
@@ -144,36 +136,6 @@ class BrokerLine(Closeable):
             self._told.pop(topic, None)
             self._tell_changes()
 
-    def watch(self) -> None:
-        """Hang up on a broker that sends far too much, or nothing any more. Call it often.
-
-        paho keeps a message until it is whole, and a broker may announce 268 MB. The kernel counts
-        what has been received.
-        """
-        sock = self._socket
-        if sock is None:
-            return
-        host, now_s = self._settings.host, time.monotonic()
-        try:
-            received = bytes_received(sock)
-        except OSError:  # closed meanwhile
-            return
-        if received - self._received > MAX_RECEIVED:
-            self._hang_up(say("The broker {host} sends too much.", host=host))
-        elif received > self._received:
-            self._heard_s = now_s
-        elif now_s - self._heard_s > SILENT_S:
-            self._hang_up(say("The broker {host} does not answer.", host=host))
-        self._received = received
-
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything. Return whether it has."""
-        end_s = time.monotonic() + timeout_s
-        while not self.is_settled:
-            if time.monotonic() >= end_s or self._ends.wait(0.005):
-                return False
-        return True
-
     def close(self) -> None:
         """Say good-bye and end the thread."""
         self._ends.set()
@@ -224,17 +186,14 @@ class BrokerLine(Closeable):
                 if self._is_over.wait(REST_S):
                     break
         finally:
-            self._hang_up(self._lost_because)
+            self._cut()
             client.loop_stop()
 
     def _use_socket(self, sock: Any) -> None:
         self._socket = sock
-        self._received = 0
-        self._heard_s = time.monotonic()
         send_at_once(sock)
 
-    def _hang_up(self, because: str) -> None:
-        self._lost_because = because
+    def _cut(self) -> None:
         sock = self._socket
         if sock is not None:
             with contextlib.suppress(OSError, ValueError):  # closed meanwhile
@@ -267,13 +226,12 @@ class BrokerLine(Closeable):
 
     def _lose(self) -> None:
         host = self._settings.host
-        with self._lock:
-            was_connected = self._is_connected
-            self._is_connected = self._is_shared = False
-        if not self._lost_because and was_connected:
-            self._lost_because = say("The broker {host} has closed the connection.", host=host)
-        elif not self._lost_because:
+        if not self._lost_because:
             self._lost_because = say("The broker {host} does not answer.", host=host)
+            if self._is_connected:
+                self._lost_because = say("The broker {host} has closed the connection.", host=host)
+        with self._lock:
+            self._is_connected = self._is_shared = False
         if self._lost_because != self._sentence and not self._ends.is_set():
             log.warning("MQTT: %s", self._lost_because)
         self._sentence = self._lost_because

@@ -56,6 +56,7 @@ def event_types() -> tuple[str, ...]:
 def state_of(view: TableView, language: str) -> Mapping[str, Any]:
     """Return what is played, how far, and the words of the sign."""
     south, north, ties = view.match.score
+    outcome = view.match.outcome if view.phase is Phase.OVER else None
     return {
         "phase": view.phase.value,
         "paused": bool(view.time.clock and view.time.clock.paused),
@@ -66,12 +67,8 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
         "sign": translate(view.sign.text, language),
         "why": translate(view.sign.small, language),
         "waiting_for": sorted(view.sign.seats),
-        "winners": sorted(view.match.outcome.winners)
-        if view.match.outcome and view.phase is Phase.OVER
-        else [],
-        "result": translate(view.match.outcome.reason, language)
-        if view.match.outcome and view.phase is Phase.OVER
-        else "",
+        "winners": sorted(outcome.winners) if outcome else [],
+        "result": translate(outcome.reason, language) if outcome else "",
         "score": {"south": south, "north": north, "ties": ties},
         "chance": _chance(view.fairness.chance, language),
     }
@@ -96,14 +93,18 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
     seats = view.sign.seats
     if view.phase is Phase.OVER:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
-    one = next(iter(seats)) if len(seats) == 1 else None
-    side = view.seats[one].side if one else None
-    colour = side.rgb if side else BOTH_COLOUR if len(seats) > 1 else NOBODYS_COLOUR
+    who, side, colour = "none", None, NOBODYS_COLOUR
+    if len(seats) == 1:
+        (seat,) = seats
+        who, side = seat.value, view.seats[seat].side
+        colour = side.rgb if side else NOBODYS_COLOUR
+    elif seats:
+        who, colour = "both", BOTH_COLOUR
     return {
-        "seat": one.value if one else "both" if seats else "none",
+        "seat": who,
         "side": translate(side.name, language) if side else "",
         "colour": colour,
-        "rgb": [int(colour[i : i + 2], 16) for i in (1, 3, 5)],
+        "rgb": list(bytes.fromhex(colour[1:])),
     }
 
 
@@ -118,14 +119,15 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     left_s = {seat.value: _left_s(clock, now_s) for seat, clock in view.time.clocks.items()}
     if clock is None:
         return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
-    ends_s = None if clock.due_s is None else wall_s + clock.due_s - now_s
+    ends_at = None
+    if clock.due_s is not None:
+        ends_s = wall_s + clock.due_s - now_s
+        ends_at = datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat()
     return {
         "runs": clock.due_s is not None and not clock.has_run_out,
         "left_s": _left_s(clock, now_s),
         "limit_s": round(clock.limit_s, 1),
-        "ends_at": None
-        if ends_s is None
-        else datetime.fromtimestamp(round(ends_s, 1), UTC).isoformat(),
+        "ends_at": ends_at,
         "seats": left_s,
     }
 

@@ -28,23 +28,22 @@ from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.certificate import Validity, validity
 from companion.diagnostics.probes import Machine
 from companion.games import GAMES
-from companion.maintenance.housekeeping import Housekeeping, KeptGames
+from companion.maintenance.housekeeping import Housekeeping
 from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
 from companion.maintenance.requests import CheckRoom
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
-from companion.service.game_log import GameLog
-from companion.service.health import ServiceHealth
+from companion.service.health import GameLog, ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.phone_door import PhoneDoor
-from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
-from companion.service.systemd import Manager
+from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelTrial
 from hardware.panel import Panel, open_panel, panel_reason
@@ -76,7 +75,7 @@ class Simulation:
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
+    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may be called twice.
 
     With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
     given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
@@ -140,7 +139,8 @@ class Companion(Closeable):
         self._open_health()
         self._open_network()
         self._open_machines()
-        self._open_phone()
+        door = PhoneDoor(self.settings, self.clock, self.board, self.table, self.urls)
+        self.phone = self._stack.enter_context(door)
         self.server = self._open_server()
         self.phone.app = self.server.app
         if self.phone.room.is_camera:
@@ -181,9 +181,11 @@ class Companion(Closeable):
         self.housekeeping = self._stack.enter_context(
             Housekeeping(
                 self.table,
-                KeptGames(self.journal, self.history, self.album),
-                self.clock,
-                self.settings.history,
+                self.journal,
+                self.history,
+                self.album,
+                clock=self.clock,
+                settings=self.settings.history,
             )
         )
 
@@ -214,9 +216,7 @@ class Companion(Closeable):
         """Open what asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
-        self.games = GameLog(self.table, health.tally)
-        self.games.listen()
-        self._stack.callback(self.games.refusals)
+        self._stack.callback(GameLog(self.table, health.tally).refusals)
 
     @property
     def watcher(self) -> Watcher | None:
@@ -274,7 +274,12 @@ class Companion(Closeable):
                 check.end()
 
         self.table.connect(
-            on_signal=panel.signal, on_lamps=panel.show, on_alarms=panel.alarms, on_game=end_check
+            TableListener(
+                on_signal=panel.signal,
+                on_lamps=panel.show,
+                on_alarms=panel.alarms,
+                on_game=end_check,
+            )
         )
         panel.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
@@ -300,7 +305,7 @@ class Companion(Closeable):
                 world.use(kit)
                 world.set_up(self.table.view().board.layout)
 
-        self.table.connect(on_kit=lay_out)
+        self.table.connect(TableListener(on_kit=lay_out))
         self._say("Simulation: a rendered table and a panel without pins, on the workbench page.")
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
@@ -370,17 +375,6 @@ class Companion(Closeable):
         self._stack.callback(server.close)
         return server
 
-    def _open_phone(self) -> None:
-        """Open the way in for an old phone that may be the camera."""
-        door = PhoneDoor(
-            self.settings,
-            self.clock,
-            self.board,
-            lambda: self.table.view().devices.camera,
-            self.urls,
-        )
-        self.phone = self._stack.enter_context(door)
-
     def _features(self) -> Features:
         """Return what this installation has beside its table."""
         simulation = self.simulation
@@ -393,10 +387,13 @@ class Companion(Closeable):
             restart=self._restart,
         )
         self.housekeeping.tasks.append(self.upkeep.restart_when_idle)
+        why_no_panel = ""
+        if self.panel is None:
+            why_no_panel = panel_reason(self.settings.panel) or say("The pads are switched off.")
         check = CheckRoom(
             self.settings.panel,
             self.check,
-            self._why_no_panel(),
+            why_no_panel,
             simulation is not None,
             lambda: self.broker.sentence,
         )
@@ -415,13 +412,6 @@ class Companion(Closeable):
             coach=self.coach,
             has_first_evening=simulation is None,
             own_wifi=self.own_wifi,
-        )
-
-    def _why_no_panel(self) -> str:
-        return (
-            ""
-            if self.panel
-            else panel_reason(self.settings.panel) or say("The pads are switched off.")
         )
 
     def use(self, settings: Settings) -> None:
@@ -460,7 +450,7 @@ class Companion(Closeable):
         return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:

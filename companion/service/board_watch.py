@@ -14,6 +14,7 @@ from companion.core.errors import CameraError
 from companion.core.log_fields import log_fields
 from companion.core.ports import CameraOffer, CameraState, CameraStatus
 from companion.games import GAMES
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import CameraOpener, cameras, is_device
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class BoardWatch:
-    """Watches the board for a table, and keeps photographs in the `album`; a context manager.
+    """Watches the board for a table, and keeps photographs in the `album`. A context manager.
 
     `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `phone` is the line
     of an old phone that may be the camera.
@@ -113,8 +114,10 @@ class BoardWatch:
         eye.steer(watcher.link)
         self._stack.enter_context(watcher)
         table.connect(
-            on_kit=watcher.use,
-            on_rows=watcher.read_rows,
+            TableListener(
+                on_kit=watcher.use,
+                on_rows=watcher.read_rows,
+            )
         )
         if settings.photographs_mb:
             tell = partial(table.notice, "photographs")

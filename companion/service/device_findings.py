@@ -1,14 +1,18 @@
-"""The doctor's look at what is connected, asked of the running service: it has camera and pins open already."""
+"""The doctor's look at what is connected, at games, journal and settings."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
-from companion.core.config import CameraSettings, VoiceSettings
-from companion.core.i18n import joined, say, say_n
+from companion.core.config import CameraSettings, VoiceSettings, retired_settings
+from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
+from companion.games.plugins import plugin_games
+from companion.maintenance.settings.last_good import LastGoodSettings
+from companion.storage.journal import Journal
 from hardware.panel import Panel
 from hardware.voice import ESPEAK
 from vision.watcher import Watcher
@@ -17,17 +21,16 @@ from vision.watcher import Watcher
 def board_camera(status: CameraStatus, name: str | None) -> Finding:
     """Return how the camera is that the table watches with. `name` None: it watches with none."""
     if name is None or status.state is CameraState.NONE:
-        return Finding(
-            "camera", Grade.NOTE, status.sentence or say("There is none: you play by tapping.")
-        )
+        text = status.sentence or say("There is none: you play by tapping.")
+        return Finding("camera", Grade.NOTE, text)
     grades = {
         CameraState.SEES_BOARD: Grade.OK,
         CameraState.NO_BOARD: Grade.NOTE,
         CameraState.TROUBLE: Grade.WARN,
     }
-    sentence = (
-        status.sentence if status.sentence.endswith(".") else joined("", (status.sentence, "."))
-    )
+    sentence = status.sentence
+    if not sentence.endswith("."):
+        sentence = joined("", (sentence, "."))
     text = say("{name!c}: {sentence}", name=name, sentence=sentence)
     return Finding("camera", grades[status.state], text)
 
@@ -62,9 +65,8 @@ def pads(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
     else:
         keys = say_n("{n} key", "{n} keys", len(panel.buttons))
         lamps = say_n("{n} lamp", "{n} lamps", len(panel.lamps))
-        yield Finding(
-            "pins", Grade.OK, say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps)
-        )
+        text = say("{keys} and {lamps} are in use.", keys=keys, lamps=lamps)
+        yield Finding("pins", Grade.OK, text)
 
 
 def voice(settings: VoiceSettings) -> Finding:
@@ -72,16 +74,50 @@ def voice(settings: VoiceSettings) -> Finding:
     if settings.by == "off":
         return Finding("voice", Grade.NOTE, say("Switched off in the settings."))
     if settings.by != "screen" and shutil.which(ESPEAK):
+        text = say("{program} speaks.", program=ESPEAK)
         if settings.by == "auto":
-            return Finding(
-                "voice",
-                Grade.OK,
-                say("{program} speaks unless a table screen does.", program=ESPEAK),
-            )
-        return Finding("voice", Grade.OK, say("{program} speaks.", program=ESPEAK))
+            text = say("{program} speaks unless a table screen does.", program=ESPEAK)
+        return Finding("voice", Grade.OK, text)
     if settings.by == "machine":
         text = say("{program} is not installed: sudo apt install {program}.", program=ESPEAK)
         return Finding("voice", Grade.NOTE, text)
-    return Finding(
-        "voice", Grade.OK, say("Table screens speak, after a tap on “Sound on”; the kiosk at once.")
+    text = say("Table screens speak, after a tap on “Sound on”; the kiosk at once.")
+    return Finding("voice", Grade.OK, text)
+
+
+def journal_finding(journal: Journal) -> Finding:
+    """Return what the journal holds."""
+    text = say_n(
+        "The journal holds {n} game in {size} MB.",
+        "The journal holds {n} games in {size} MB.",
+        len(journal.games()),
+        size=round(journal.path.stat().st_size / 1e6, 1),
     )
+    if journal.notice:
+        return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
+    return Finding("journal", Grade.OK, text)
+
+
+def settings_findings(path: Path) -> Iterator[Finding]:
+    """Yield whether the settings of a page were put back, and what of the file is no longer used."""
+    if notice := LastGoodSettings(path).told():
+        yield Finding("settings", Grade.WARN, notice)
+    for sentence in retired_settings(path):
+        yield Finding("settings", Grade.NOTE, sentence)
+
+
+def games_from_outside() -> Iterator[Finding]:
+    """Yield the games that other packages bring, and which of them cannot be used."""
+    for game in plugin_games():
+        name, package = Verbatim(game.name), Verbatim(game.package)
+        if not game.trouble:
+            text = say("The game “{game}” comes from {package}.", game=name, package=package)
+            yield Finding("games", Grade.OK, text)
+            continue
+        text = say(
+            "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that package.",
+            game=name,
+            package=package,
+            trouble=Verbatim(game.trouble.rstrip(".")),
+        )
+        yield Finding("games", Grade.WARN, text)

@@ -1,10 +1,9 @@
-"""The running service's health: a pulse hears the journal and looks at the machine; and what it all comes to."""
+"""The running service's health: a pulse hears the journal and looks at the machine. And what it all comes to."""
 
 from __future__ import annotations
 
 import logging
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from companion import __version__
 from companion.core.errors import JournalError
 from companion.core.heartbeat import BOUNDS_S, CAMERA, JOURNAL, TABLE, Heartbeats
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say
 from companion.core.log_fields import log_fields
 from companion.core.network import shown
 from companion.core.ports import CameraState, Closeable
@@ -22,13 +21,21 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
-from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
-from companion.service.device_findings import board_camera, pads, profile, remarks, voice
-from companion.service.settings_finding import settings_findings
+from companion.service.device_findings import (
+    board_camera,
+    games_from_outside,
+    journal_finding,
+    pads,
+    profile,
+    remarks,
+    settings_findings,
+    voice,
+)
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
+from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
     from companion.core.clock import Clock
@@ -46,16 +53,17 @@ PULSE_S = 2.0
 LOOK_S = 60.0
 """How often the machine is looked at."""
 FRESH_S = 5.0
-"""So long what the doctor has found is told again: a page that is loaded over and over runs no commands."""
+"""Seconds for which what the doctor has found is told again: a page that is loaded over and over runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
     CameraState.TROUBLE: "trouble",
 }
+_TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
 class Examined(Protocol):
-    """The parts of a service that its health is made of; what it does not have is None."""
+    """The parts of a service that its health is made of. What it does not have is None."""
 
     clock: Clock
     settings: Settings
@@ -76,11 +84,11 @@ class Examined(Protocol):
         """Return the simulated table and fingers, if table and pins are simulated."""
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
 
 
 class ServiceHealth(Closeable):
-    """What the service knows of its own health; a context manager, `close` may be called twice.
+    """What the service knows of its own health. A context manager, `close` may be called twice.
 
     With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
     may be called from any thread, and none waits for the table's.
@@ -141,22 +149,7 @@ class ServiceHealth(Closeable):
         companion.journal.clock_of("")  # whatever it answers: it does
         self.vitals.beat(JOURNAL)
         self._free_bytes = machinery.free_bytes(self._folder)
-        can_write = os.access(companion.journal.path, os.W_OK) and machinery.is_writable(
-            self._folder
-        )
-        fault = self._write_fault()
-        if not can_write or fault not in (None, WriteFault.FULL):
-            journal = "unwritable"
-        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
-            journal = "full"
-        else:
-            journal = "ok"
-        if journal != self._journal:
-            level = logging.INFO if journal == "ok" else logging.WARNING
-            log.log(
-                level, "The journal’s disk: %s", journal, extra=log_fields("journal", state=journal)
-            )
-            self._journal = journal
+        self._judge_journal()
         if self._seen_s is None or now_s - self._seen_s >= LOOK_S:
             self._seen_s, before = now_s, self.line()
             self._seen = (*machinery.quick_look(self.machine, self._folder), *self._certificate())
@@ -164,6 +157,21 @@ class ServiceHealth(Closeable):
             if (line := self.line()) != before:
                 log.warning("%s", line or "The machine is well again.", extra=log_fields("machine"))
                 companion.table.redraw()
+
+    def _judge_journal(self) -> None:
+        """Note whether the journal can be written, and log where that has changed."""
+        path, fault = self._companion.journal.path, self._write_fault()
+        can_write = os.access(path, os.W_OK) and machinery.is_writable(self._folder)
+        state = "ok"
+        if not can_write or fault not in (None, WriteFault.FULL):
+            state = "unwritable"
+        elif fault is WriteFault.FULL or self._free_bytes < FULL_BYTES:
+            state = "full"
+        if state != self._journal:
+            self._journal = state
+            level = logging.INFO if state == "ok" else logging.WARNING
+            fields = log_fields("journal", state=state)
+            log.log(level, "The journal’s disk: %s", state, extra=fields)
 
     def _write_fault(self) -> WriteFault | None:
         """Return why the journal refuses what is written. After a refusal it is tried again, until one succeeds."""
@@ -199,33 +207,26 @@ class ServiceHealth(Closeable):
         """Return how it is now. Nothing is measured for it."""
         companion, late = self._companion, self.vitals.late()
         journal = "silent" if JOURNAL in late else self._journal
-        camera = (
-            _CAMERA.get(companion.table.progress().camera, "none") if companion.watcher else "none"
-        )
-        pins = (
-            "none" if companion.panel is None else "trouble" if companion.panel.problems else "ok"
-        )
+        camera = pins = "none"
+        if companion.watcher:
+            camera = _CAMERA.get(companion.table.progress().camera, "none")
+        if companion.panel:
+            pins = "trouble" if companion.panel.problems else "ok"
         machine = worst(self._seen)
+        status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
-        elif (
-            journal == "full" or "trouble" in (camera, pins) or machine in (Grade.WARN, Grade.FAIL)
-        ):
+        elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE:
             status = Status.DEGRADED
-        else:
-            status = Status.OK
         uptime_s = self._clock.monotonic_s() - self._begun_s
         free_mb = self._free_bytes // 1_000_000
         return Health(status, __version__, uptime_s, late, journal, camera, pins, free_mb, machine)
 
     def line(self) -> str:
         """Return the worst that is known of the machine, as a sentence. Empty: nothing is wrong."""
-        for grade in (Grade.FAIL, Grade.WARN):
-            if finding := next(
-                (finding.text for finding in self._seen if finding.grade is grade), ""
-            ):
-                return finding
-        return ""
+        grade = worst(self._seen)
+        texts = [finding.text for finding in self._seen if finding.grade is grade]
+        return texts[0] if grade in _TROUBLE else ""
 
     def examine(self) -> tuple[Finding, ...]:
         """Look at everything, in the caller's thread.
@@ -253,7 +254,7 @@ class ServiceHealth(Closeable):
         if companion.broker.sentence:
             yield broker_finding(companion.broker.is_well, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
-        yield self.journal_finding()
+        yield journal_finding(companion.journal)
         yield from games_from_outside()
         yield network.reach([shown(url) for url in companion.urls()])
         if companion.own_wifi and companion.own_wifi.trouble:
@@ -282,29 +283,37 @@ class ServiceHealth(Closeable):
             )
             yield Finding("service", Grade.FAIL, text)
 
-    def journal_finding(self) -> Finding:
-        """Return what the journal holds."""
-        journal = self._companion.journal
-        count = len(journal.games())
-        size_mb = sum(map(_bytes_of, journal.path.parent.glob(f"{journal.path.name}*")))
-        text = say_n(
-            "The journal holds {n} game in {size} MB.",
-            "The journal holds {n} games in {size} MB.",
-            count,
-            size=round(size_mb / 1e6, 1),
-        )
-        if journal.notice:
-            return Finding("journal", Grade.WARN, joined(" ", (text, journal.notice)))
-        return Finding("journal", Grade.OK, text)
 
+class GameLog:
+    """Logs when games begin and end: which game it was and how many turns, no name and no order."""
 
-def _bytes_of(file: Path) -> int:
-    """Return the size of a file.
+    def __init__(self, table: Table, tally: RefusalCounter) -> None:
+        self._table = table
+        self._tally = tally
+        self._number, self._name = 0, ""
+        self._is_listening = False
+        table.connect(TableListener(on_game=self._hear))  # of a game that is on already at once
+        self._is_listening = True
 
-    0 for what is none, or has gone since it was found: a log of SQLite comes and goes.
-    """
-    try:
-        status = file.stat()
-    except OSError:
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+    def _hear(self, number: int, turns: int) -> None:
+        """Log that a game has ended, begun, or goes on after a restart."""
+        if self._number:
+            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
+            log.info("Game %d is over", self._number, extra=fields)
+            self.refusals()
+        self._number, self._name = number, self._table.view().game or ""
+        if number and self._is_listening:
+            fields = log_fields("game_begun", game=number, name=self._name)
+            log.info("Game %d has begun", number, extra=fields)
+        elif number:
+            fields = log_fields("game_resumed", game=number, name=self._name)
+            log.info("Game %d goes on", number, extra=fields)
+
+    def refusals(self) -> None:
+        """Log how many requests were refused since the last time, if any were."""
+        if news := self._tally.news():
+            log.info(
+                "Requests were refused: %d",
+                sum(news.values()),
+                extra=log_fields("refusals", **news),
+            )

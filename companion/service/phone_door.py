@@ -13,8 +13,9 @@ from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError
 from companion.core.network import addresses, bracketed
-from companion.core.ports import CameraStatus, Closeable
+from companion.core.ports import Closeable
 from companion.service.board_watch import BoardWatch
+from companion.table.table import Table
 from web.app import create_phone_app
 from web.features import PhoneRoom
 from web.security.phone_pairing import PhonePairing
@@ -22,7 +23,7 @@ from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
 SECURE_PORT = 8443
-"""Port of the phone's page where the table has no certificate of its owner; any free one where this is taken."""
+"""Port of the phone's page where the table has no certificate of its owner. Any free one where this is taken."""
 
 
 class PhoneDoor(Closeable):
@@ -33,7 +34,7 @@ class PhoneDoor(Closeable):
         settings: Settings,
         clock: Clock,
         board: BoardWatch,
-        status: Callable[[], CameraStatus],
+        table: Table,
         urls: Callable[[], tuple[str, ...]],
     ) -> None:
         self._settings = settings
@@ -46,7 +47,7 @@ class PhoneDoor(Closeable):
             line=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
             eye=lambda: board.eye,
-            status=status,
+            status=lambda: table.view().devices.camera,
             urls=urls,
             address=self.address,
             is_open=lambda: self._server is not None or bool(settings.web.certificate),

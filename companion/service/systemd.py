@@ -8,38 +8,42 @@ one does not. Without systemd nothing is told and nothing is missing.
 from __future__ import annotations
 
 import contextlib
-import http.client
 import logging
 import os
 import socket
-import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
-from companion.core.network import from_here
+from companion.core.i18n import say
 from companion.core.ports import Closeable
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
+from companion.table.listeners import TableListener
+from hardware.power import PowerActions, PowerKey
 
 if TYPE_CHECKING:
-    from companion.core.config import Settings
+    from companion.core.clock import Clock
+    from companion.core.config import Settings, WebSettings
     from companion.core.heartbeat import Heartbeats
     from companion.maintenance.own_wifi import OwnWifi
     from companion.table.table import Table
+    from hardware.panel import Panel
     from web.server.server import Server
 
 log = logging.getLogger(__name__)
 LOOK_S = 2.0
-"""So often it is told how the service is, and the watchdog is fed, unless systemd wants that more often."""
-ANSWER_S = 10.0
-"""So long the first page may take to answer."""
+"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd wants it more often."""
+ANSWER_TIMEOUT_S = 10.0
+"""Timeout in seconds for the first page."""
 POWER_FILE = "poweroff"
 """What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
 WORDLESS = "Runs; how the game stands cannot be said: see the log"
 LAMP_FILE = "lamp"
-"""The word for the system lamp, in the service's folder under `/run`; it is written anew at every look."""
+"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every look."""
 
 
 class Word(StrEnum):
@@ -52,7 +56,7 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as this process sees it through its environment; outside of it every method does nothing."""
+    """systemd, as this process sees it through its environment. Outside of it every method does nothing."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
@@ -62,7 +66,7 @@ class Manager:
         pid, every_us = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
         is_meant = every_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(every_us) / 1e6 if is_meant else None
-        """So often the watchdog wants to be fed; None: there is none."""
+        """Interval in seconds at which the watchdog wants to be fed. None: there is none."""
 
     @property
     def is_there(self) -> bool:
@@ -119,7 +123,7 @@ class Attended(Protocol):
 
 
 class ManagerNotifier(Closeable):
-    """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
+    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be called twice.
 
     The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
     it, systemd ends the process and starts it again, and the game goes on from the journal.
@@ -134,8 +138,8 @@ class ManagerNotifier(Closeable):
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:
-            companion.table.connect(on_lamps=self._lamps)
-            until_answered(companion.server.port, companion.settings.web.host)
+            companion.table.connect(TableListener(on_lamps=self._lamps))
+            until_answered(companion.settings.web, companion.server.port)
             manager.tell(READY="1", **self._look())
             self._thread.start()
 
@@ -197,28 +201,47 @@ def status_of(table: Table) -> str:
     return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
 
 
-def until_answered(port: int, host: str, answer_s: float = ANSWER_S) -> None:
-    """Wait until the pages answer.
+def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    """Wait until the pages answer. Raises `SystemTrouble`."""
+    address = own_address(web, port)
+    try:
+        ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
+    except OSError as error:
+        raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None
 
-    Raises `SystemTrouble`. Any answer will do: even a refusal is one.
+
+def power_key(
+    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool
+) -> PowerKey:
+    """Return what stands between a panel's table button and the table.
+
+    In simulation it only says what it would do.
+
+    `has_lamp`: a system lamp tells when the cord may be pulled.
     """
-    near = from_here(host)
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    trust.check_hostname, trust.verify_mode = (
-        False,
-        ssl.CERT_NONE,
-    )  # it is this process that is asked
-    kinds: tuple[Callable[[], http.client.HTTPConnection], ...] = (
-        lambda: http.client.HTTPConnection(near, port, timeout=answer_s),
-        lambda: http.client.HTTPSConnection(near, port, timeout=answer_s, context=trust),
+
+    def switch_off() -> tuple[bool, str]:
+        if simulated:
+            return False, say(
+                "Simulation: here the machine would switch off, and the game would be kept."
+            )
+        if Manager().switch_off():
+            if has_lamp:
+                return True, say(
+                    "Switching off: the game is kept. Pull the plug once the system lamp is dark."
+                )
+            return True, say(
+                "Switching off: the game is kept. Wait half a minute before you pull the plug."
+            )
+        return False, say(
+            "The machine cannot be switched off from here: the service is not installed."
+        )
+
+    actions = PowerActions(
+        play=table.press,
+        is_at_once=lambda: table.is_open,
+        signal=panel.signal,
+        tell=partial(table.notice, "power"),
+        switch_off=switch_off,
     )
-    trouble: Exception | None = None
-    for connection_of in kinds:
-        with contextlib.closing(connection_of()) as connection:
-            try:
-                connection.request("GET", "/health")
-                connection.getresponse().read()
-                return
-            except (OSError, http.client.HTTPException) as error:
-                trouble = error
-    raise SystemTrouble(f"The pages do not answer at {near}, port {port}: {trouble}")
+    return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)

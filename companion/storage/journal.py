@@ -50,10 +50,10 @@ from companion.table.records import (
     ShowCard,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-_BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
+BESIDE_GAMES = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
 """Records that belong to no game and count in every one."""
 JUMP_S = 2.0
 """A wall clock that runs off the monotonic one by more than that was set."""
@@ -229,7 +229,7 @@ class Journal(Closeable):
         return entries, broken.id if broken else None
 
     def after(self, number: int, most: int) -> list[Entry]:
-        """Return the next inputs behind one, at most so many, as far as they can be read."""
+        """Return the next inputs behind one, `most` of them at most, as far as they can be read."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 
@@ -265,7 +265,7 @@ class Journal(Closeable):
         games = self.games()
         last = games[-1] if games else 0
         for entry in self.entries(0, last):
-            if entry.game != last and not isinstance(entry.record, _BESIDE_GAMES):
+            if entry.game != last and not isinstance(entry.record, BESIDE_GAMES):
                 continue
             try:
                 session, _ = advance(session, entry.record)
@@ -301,11 +301,7 @@ class Journal(Closeable):
     def keys(self) -> list[tuple[str, bytes]]:
         """Return all secrets of this installation by their names."""
         rows = self.database.read("SELECT name, value FROM keys")
-        return [
-            (name, value)
-            for name, value in rows
-            if isinstance(name, str) and isinstance(value, bytes)
-        ]
+        return [row for row in rows if isinstance(row[0], str) and isinstance(row[1], bytes)]
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
         """Put another secret in the place of one, so that what was made with the old one is worth nothing any more.
@@ -353,12 +349,9 @@ def first_run(number: int, stamp: Stamp, last: ServiceRun | None, last_wall_s: f
     that has gone on by itself since is as right as it was.
     """
     is_right = stamp.wall_s >= max(EARLIEST_S, last_wall_s)
-    if (
-        last is not None
-        and stamp.wall_s >= EARLIEST_S
-        and abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
-    ):
-        is_right = last.is_right
+    if last is not None and stamp.wall_s >= EARLIEST_S:
+        ran_on = abs(stamp.ahead_s - last.ahead_s) <= JUMP_S
+        is_right = last.is_right if ran_on else is_right
     return ServiceRun(number, stamp.ahead_s, is_right)
 
 

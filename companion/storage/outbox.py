@@ -12,13 +12,11 @@ import msgspec
 
 from companion.core.errors import CompanionError
 from companion.core.kit import SEAT_WORDS
-from companion.storage.journal import Entry, Journal
+from companion.storage.journal import BESIDE_GAMES, Entry, Journal
 from companion.table.public.messages import PublicPair, PublicRecord
 from companion.table.public.view import public_view
 from companion.table.records import (
     AnyRecord,
-    Commit,
-    Contribute,
     FreeSeat,
     HandIn,
     MoveSeat,
@@ -26,12 +24,11 @@ from companion.table.records import (
     ShowCard,
     TakeSeat,
 )
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
 
-_BESIDE = TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit | Contribute
-"""What is of no game, and is there in the next one."""
 _AT_ONCE = 64
+"""Number of inputs that are read at once."""
 
 
 class Outbox:
@@ -75,20 +72,17 @@ class Outbox:
         game = begun[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(0, game):
-            if entry.id <= after and (entry.game == game or isinstance(entry.record, _BESIDE)):
+            if entry.id <= after and (entry.game == game or isinstance(entry.record, BESIDE_GAMES)):
                 self._take(entry.record)
 
     def next(self) -> PublicRecord | None:
         """Return the next message, the same one until `sent`. None: there is no news."""
-        if self._made is not None:
-            return self._made
-        if not self._waiting:
-            self._waiting = self._journal.after(self._after, _AT_ONCE)
-        if not self._waiting:
-            return None
-        entry = self._waiting.pop(0)
-        self._take(entry.record)
-        self._made, self.accepted_s = self._message(entry), entry.now_s
+        if self._made is None:
+            self._waiting = self._waiting or self._journal.after(self._after, _AT_ONCE)
+            if self._waiting:
+                entry = self._waiting.pop(0)
+                self._take(entry.record)
+                self._made, self.accepted_s = self._message(entry), entry.now_s
         return self._made
 
     def sent(self) -> None:
@@ -117,13 +111,9 @@ class Outbox:
     def _take(self, record: AnyRecord) -> None:
         try:
             self._session = advance(self._session, _nameless(record))[0]
-        except (
-            CompanionError
-        ):  # a record of a version with other rules: the next game is readable again
-            seats = self._session.seats
-            self._session = Session(seats=seats)
-            if isinstance(record, NewGame):
-                self._session = Session(seats=seats, number=record.number)
+        except CompanionError:  # a record of other rules: the next game is readable again
+            number = record.number if isinstance(record, NewGame) else 0
+            self._session = Session(seats=self._session.seats, number=number)
 
 
 def _nameless(record: AnyRecord) -> AnyRecord:

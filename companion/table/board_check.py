@@ -196,20 +196,14 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
     """
     if not reading.quiet or reading.game is None:
         return False
-    unmoved = {
-        square
-        for square, stack in (before or {}).items()
-        if layout.get(square) in (stack, stack[:-1] or stack)
-    }
-    expected = {
-        square: face
-        for square, face in tops(layout).items()
-        if square not in unmoved or square not in reading.unknown
-    }
-    visible = {
-        square: face for square, face in reading.seen.items() if square not in reading.unknown
-    }
-    return visible == expected
+    expected = {}
+    for square, face in tops(layout).items():
+        stack = (before or {}).get(square, ())
+        is_unmoved = layout[square] in (stack, stack[:-1])
+        if square not in reading.unknown or not is_unmoved:
+            expected[square] = face
+    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return seen == expected
 
 
 def cards_agree(layout: Layout, reading: Reading) -> bool:
@@ -231,7 +225,7 @@ def card_problems(
 
     Unknown zones say nothing.
     """
-    found = []
+    faults = []
     for zone, cards in sorted(target.items()):
         if zone in reading.unknown:
             continue
@@ -240,15 +234,15 @@ def card_problems(
         for card in sorted(seen - set(before.get(zone, ())) - set(cards)):
             text = say("{card} does not belong in {place}: take it away.", card=card, place=place)
             sign = say("Take {card} out of lane {lane}", card=card, lane=zone.file)
-            found.append(Problem(card, zone, None, text, sign))
+            faults.append(Problem(card, zone, None, text, sign))
         if "X" not in reading.fans.get(zone, ()):
             for card in sorted(set(cards) - seen):
                 text = say(
                     "{card} is missing in {place}: lay it there, open.", card=card, place=place
                 )
                 sign = say("Put {card} back into lane {lane}", card=card, lane=zone.file)
-                found.append(Problem(card, zone, zone, text, sign))
-    return tuple(found)
+                faults.append(Problem(card, zone, zone, text, sign))
+    return tuple(faults)
 
 
 def zone_words(kit: Kit, zone: Square) -> str:
@@ -266,8 +260,8 @@ def zone_words(kit: Kit, zone: Square) -> str:
 def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tuple[Problem, ...]:
     """Return what is wrong on the board while hands turn `before` into `target` (the same layout: nothing may move).
 
-    A square may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on
-    its way, but nothing that hides what belongs on top of it; unknown squares say nothing.
+    Unknown squares say nothing. A piece that is seen on a wrong square is named once, with the place where it is
+    missing.
     """
     if kit.large:
         before, target = kit.anchored(before), kit.anchored(target)
@@ -275,167 +269,155 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
         reading = replace(reading, seen=tops(anchored))
     reading = as_people_lay(kit, target, reading)
     wrong: dict[Square, str | None] = {}
-    for square in sorted(set(before) | set(target) | set(reading.seen)):
-        if square in reading.unknown:
-            continue
+    for square in sorted((before.keys() | target.keys() | reading.seen.keys()) - reading.unknown):
         face = reading.seen.get(square)
-        allowed = {*before.get(square, ()), *target.get(square, ())}
-        is_still = before.get(square) == target.get(square)
-        if is_still:
-            allowed = set(target.get(square, ())[-1:])
-        if face is None and not (allowed and is_still):
-            continue
-        stack = target.get(square, ())
-        # A piece that belongs below, such as one that fetches the ball, hides what lay there and belongs on top.
-        is_hidden = face in stack[:-1] and before.get(square, ())[-1:] == stack[-1:]
-        if is_hidden and face not in before[square]:
+        if _is_wrong(kit, face, before.get(square, ()), target.get(square, ())):
             wrong[square] = face
-            continue
-        if face not in allowed and (
-            is_still or face is None or kit.kind(face) not in map(kit.kind, allowed)
-        ):
-            wrong[square] = face
-    return _sentences(kit, wrong, before, target, reading)
+    missing, hidden = {}, {}
+    for square, stack in target.items():
+        is_unknown = square in reading.unknown
+        hidden[square] = stack if is_unknown else stack[:-1]
+        if stack and not is_unknown and reading.seen.get(square) != stack[-1]:
+            missing[square] = stack[-1]
+    faults = []
+    for square, face in wrong.items():
+        if face is not None:
+            problem = _misplaced(kit, face, square, target.get(square, ()))
+            problem = problem or _stray(face, square, missing, hidden, before)
+            faults.append(problem)
+            if problem.home is not None:
+                missing.pop(problem.home, None)
+    for square in sorted(missing.keys() & wrong.keys()):
+        faults.append(_missing(missing[square], square, wrong[square]))
+    return tuple(faults)
 
 
-def _sentences(
-    kit: Kit, wrong: Mapping[Square, str | None], before: Layout, target: Layout, reading: Reading
-) -> tuple[Problem, ...]:
-    """Say each wrong square once, pairing a piece that is missing with the place where it is seen."""
-    found: list[Problem] = []
-    missing, lost = set(), set()
-    for square, face in tops(target).items():
-        if square not in reading.unknown and reading.seen.get(square) != face:
-            missing.add(square)
-            if square in wrong:
-                lost.add(square)
-    for square, shown in wrong.items():
-        if shown is None:
-            continue
-        face = shown
-        due = target.get(square, ("",))[-1]
-        if kit.kind(face) == kit.kind(due):
-            lost.discard(square)
-            missing.discard(square)
-            text = say(
-                "{piece!c} expected on {square}: turn the piece over.", piece=due, square=square
-            )
-            sign = say("Turn the piece on {square} over", square=square)
-            found.append(Problem(face, square, square, text, sign))
-            continue
-        if face in target.get(square, ())[:-1]:
-            lost.discard(square)
-            missing.discard(square)
-            pattern = {"piece": due, "below": face, "square": square}
-            text = say(
-                "{piece!c} belongs on top of the {below} on {square}: lay it there.", **pattern
-            )
-            sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
-            found.append(Problem(due, square, square, text, sign))
-            continue
-        homes = [home for home in sorted(missing) if target[home][-1] == face]
-        below = [
-            home for home in sorted(target) if face in target[home][:-1] or home in reading.unknown
-        ]
-        homes += [home for home in below if face in target[home] and home != square]
-        if not homes:
-            text = say(
-                "{piece!c} does not belong on {square}: take it off the board.",
-                piece=face,
-                square=square,
-            )
-            sign = say("Take the {piece} off {square}", piece=face, square=square)
-            found.append(Problem(face, square, None, text, sign))
-            continue
-        home = homes[0]
-        lost.discard(home)
-        missing.discard(home)
-        found.append(_astray(face, square, home, was_there=face in before.get(home, ())))
-    for square in sorted(lost):
-        found.append(_missing_problem(target[square][-1], square, wrong.get(square)))
-    return tuple(found)
+def _is_wrong(kit: Kit, face: str | None, was: tuple[str, ...], will_be: tuple[str, ...]) -> bool:
+    """Return whether a square may not show this face (None: nothing) while hands turn one stack into another.
+
+    It may show anything of what lay or will lie there, either face of it, and may be empty while a piece is on its
+    way. It may not show a piece that has come to lie on top of the one that belongs there.
+    """
+    if was == will_be:
+        return face != (will_be[-1] if will_be else None)
+    if face is None:
+        return False
+    has_come_on_top = face in will_be[:-1] and face not in was and was[-1:] == will_be[-1:]
+    return has_come_on_top or kit.kind(face) not in map(kit.kind, (*was, *will_be))
 
 
-def _astray(face: str, square: Square, home: Square, was_there: bool) -> Problem:
-    parts = {"piece": face, "square": square, "home": home}
-    if was_there:
+def _misplaced(kit: Kit, face: str, square: Square, stack: tuple[str, ...]) -> Problem | None:
+    """Return what is wrong with a piece that belongs on this square in another way. None: it belongs elsewhere."""
+    due = stack[-1] if stack else ""
+    if kit.kind(face) == kit.kind(due):
+        text = say("{piece!c} expected on {square}: turn the piece over.", piece=due, square=square)
+        sign = say("Turn the piece on {square} over", square=square)
+        return Problem(face, square, square, text, sign)
+    if face in stack:
+        parts = {"piece": due, "below": face, "square": square}
+        text = say("{piece!c} belongs on top of the {below} on {square}: lay it there.", **parts)
+        sign = say("Lay the {piece} on top on {square}", piece=due, square=square)
+        return Problem(due, square, square, text, sign)
+    return None
+
+
+def _stray(
+    face: str, square: Square, missing: Mapping[Square, str], hidden: Layout, before: Layout
+) -> Problem:
+    """Return that a piece is seen on a square where it has no place.
+
+    It belongs where it is missing, else where it may lie out of sight (`hidden`), else beside the board.
+    """
+    parts: dict[str, object] = {"piece": face, "square": square}
+    homes = [home for home, due in sorted(missing.items()) if due == face]
+    homes += [home for home, stack in sorted(hidden.items()) if face in stack and home != square]
+    if not homes:
+        text = say("{piece!c} does not belong on {square}: take it off the board.", **parts)
+        return Problem(face, square, None, text, say("Take the {piece} off {square}", **parts))
+    parts["home"] = home = homes[0]
+    if face in before.get(home, ()):
         text = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
     else:
         text = say("{piece!c} expected on {home}, seen on {square}: move it to {home}.", **parts)
     return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
 
 
-def _missing_problem(face: str, square: Square, seen: str | None) -> Problem:
+def _missing(face: str, square: Square, seen: str | None) -> Problem:
+    parts = {"piece": face, "square": square}
+    text = say("{piece!c} is missing on {square}: put it there.", **parts)
     if seen:
-        parts = {"piece": face, "square": square, "other": seen}
         text = say(
-            "{piece!c} is missing on {square} ({other} is seen there): put it there.", **parts
+            "{piece!c} is missing on {square} ({other} is seen there): put it there.",
+            **parts,
+            other=seen,
         )
-    else:
-        text = say("{piece!c} is missing on {square}: put it there.", piece=face, square=square)
-    return Problem(
-        face, square, square, text, say("Put the {piece} on {square}", piece=face, square=square)
-    )
+    return Problem(face, square, square, text, say("Put the {piece} on {square}", **parts))
+
+
+Plays = Iterable[tuple[Any, tuple[Layout, ...]]]
+"""Legal actions, each with how hands that make it may leave the board."""
+
+
+def plays_shown(plays: Plays, reading: Reading, before: Before) -> tuple[list[Any], list[Any]]:
+    """Return the actions that the reading shows, and those that hands may have made out of the camera's sight.
+
+    What no action has moved may be hidden.
+    """
+    shown, possible = [], []
+    for action, layouts in plays:
+        agreeing = []
+        for layout in layouts:
+            lying = as_people_lay(before.kit, layout, reading, before.board)
+            if agrees(layout, lying, before.board):
+                agreeing.append(layout)
+        if any(_is_shown(layout, reading, before) for layout in agreeing):
+            shown.append(action)
+        elif any(_may_be_meant(before, layout) for layout in agreeing):
+            possible.append(action)
+    return shown, possible
 
 
 def explain(
-    game: Game[Any, Any],
-    seat: Seat,
-    reading: Reading,
-    outcomes: Iterable[tuple[Any, tuple[Layout, ...]]],
-    before: Before,
+    game: Game[Any, Any], seat: Seat, reading: Reading, plays: Plays, before: Before
 ) -> Any:
-    """Return the one action among `outcomes` (action, layouts after it) that the reading shows, or None.
+    """Return the one action that the reading shows, or None.
 
-    What no action has moved may be hidden. Raises `Ambiguous` with the notations when several actions lead to what is
-    seen, or when a piece is gone that may have left the board or lie under one that is carried, such as a ball.
+    Raises `Ambiguous` with the notations when several actions lead to what is seen, or when a piece is gone that may
+    have left the board or lie under one that is carried, such as a ball.
     """
-
-    def lying(layout: Layout) -> Reading:
-        return as_people_lay(before.kit, layout, reading, before.board)
-
-    fitting, hidden = [], []
-    for action, layouts in outcomes:
-        agreeing = [layout for layout in layouts if agrees(layout, lying(layout), before.board)]
-        if any(_is_shown(layout, reading, before) for layout in agreeing):
-            fitting.append(action)
-        elif any(_may_be_meant(before.kit, layout, before.board) for layout in agreeing):
-            hidden.append(action)
-    if len(fitting) > 1 or (hidden and not fitting):
+    shown, possible = plays_shown(plays, reading, before)
+    if len(shown) > 1 or (possible and not shown):
         words = say("The board matches several moves of {side}", side=game.sides[seat].name)
-        raise Ambiguous(words, tuple(map(game.format, fitting or hidden)))
-    return fitting[0] if fitting else None
+        raise Ambiguous(words, tuple(map(game.format, shown or possible)))
+    return shown[0] if shown else None
 
 
-def hidden_growth(kit: Kit, before: Layout, after: Layout) -> tuple[Square, ...]:
-    """Return the squares on which a piece comes to lie on one that looks the same.
+def hidden_growth(before: Before, after: Layout) -> list[Square]:
+    """Return the squares on which a piece comes to lie on one that looks the same: only its marker tells.
 
-    No picture shows it, only its marker. What goes
-    under one that is carried, such as a ball, counts where nothing else of a change can be seen."""
-    is_all_hidden = tops(before) == tops(after)
-    return tuple(
-        square
-        for square, stack in after.items()
-        if len(stack) > len(before.get(square, ()))
-        and before.get(square, ())[-1:] == stack[-1:]
-        and (is_all_hidden or not kit.face(stack[-1]).carried)
-    )
+    What goes under one that is carried, such as a ball, counts where nothing else of a change can be seen.
+    """
+    is_all_hidden = tops(before.board) == tops(after)
+    grown = []
+    for square, stack in after.items():
+        was = before.board.get(square, ())
+        is_same_top = was[-1:] == stack[-1:] and len(stack) > len(was)
+        if is_same_top and (is_all_hidden or not before.kit.face(stack[-1]).carried):
+            grown.append(square)
+    return grown
 
 
 def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
     """Return the markers that are read on a board as it should be.
 
-    While something is hidden, those read `before` stay.
-
-    A hand that is still over the board may have laid a piece on one that looks the same.
+    While something is hidden, those read `before` stay: a hand that is still over the board may have laid a piece on
+    one that looks the same.
     """
-    if not reading.unknown:
-        return dict(reading.markers)
-    places = reading.unknown | reading.markers.keys()
-    return {
-        **reading.markers,
-        **{square: marker for square, marker in before.items() if square in places},
-    }
+    markers = dict(reading.markers)
+    for square, marker in before.items():
+        if reading.unknown and (square in reading.unknown or square in reading.markers):
+            markers[square] = marker
+    return markers
 
 
 def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
@@ -449,7 +431,7 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     left = {
         square for square, stack in before.board.items() if len(after.get(square, ())) < len(stack)
     }
-    for square in hidden_growth(before.kit, before.board, after):
+    for square in hidden_growth(before, after):
         now, was = reading.markers.get(square), before.markers.get(square)
         homes = {home for home, marker in before.markers.items() if marker == now}
         if now in (None, was) or (not homes & left if homes else was is None):
@@ -457,14 +439,14 @@ def shows_growth(before: Before, after: Layout, reading: Reading) -> bool:
     return True
 
 
-def turned_below(before: Layout, after: Layout) -> frozenset[Square]:
+def turned_below(before: Layout, after: Layout) -> set[Square]:
     """Return squares where a piece turns over under one that stays on top, such as a ball: no picture shows it."""
-    both = ((square, before[square], after[square]) for square in before.keys() & after.keys())
-    return frozenset(
-        square
-        for square, was, now in both
-        if len(was) == len(now) and was != now and was[-1] == now[-1]
-    )
+    turned = set()
+    for square in before.keys() & after.keys():
+        was, now = before[square], after[square]
+        if len(was) == len(now) and was != now and was[-1] == now[-1]:
+            turned.add(square)
+    return turned
 
 
 def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
@@ -473,7 +455,7 @@ def _is_shown(layout: Layout, reading: Reading, before: Before) -> bool:
     On a piece that looks the same only its marker tells.
     """
     was, now = tops(before.board), tops(layout)
-    grown = hidden_growth(before.kit, before.board, layout)
+    grown = hidden_growth(before, layout)
     if grown or any(was.get(square) != face for square, face in now.items()):
         return shows_growth(before, layout, reading)
     gone = _faces(before.board) - _faces(layout)
@@ -484,13 +466,15 @@ def _faces(layout: Layout) -> Counter[str]:
     return Counter(face for stack in layout.values() for face in stack)
 
 
-def _may_be_meant(kit: Kit, layout: Layout, board: Layout) -> bool:
+def _may_be_meant(before: Before, layout: Layout) -> bool:
     """Return whether a piece has left the board, or gone under one that is carried on top.
 
     Both look as if it were only lifted.
     """
-    return _faces(layout).total() < _faces(board).total() or any(
-        kit.face(stack[-1]).carried and len(stack) > len(board[square])
-        for square, stack in layout.items()
-        if square in board
-    )
+    if _faces(layout).total() < _faces(before.board).total():
+        return True
+    for square in layout.keys() & before.board.keys():
+        stack = layout[square]
+        if len(stack) > len(before.board[square]) and before.kit.face(stack[-1]).carried:
+            return True
+    return False

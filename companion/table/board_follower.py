@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from companion.core.errors import Ambiguous, CompanionError, Illegal, Refusal
+from companion.core.errors import Ambiguous, CompanionError, wrong_phase
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Layout, Seat
-from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal
+from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
 from companion.table.board_check import Before, Problem
 from companion.table.prompts.sign import sign_of
 from companion.table.records import Begin, HandIn, StageDone
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session
 from companion.table.state import TableState, headline_of, is_in_hand, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
-_BETWEEN = (Phase.LOBBY, Phase.OVER)
-_BY_HANDS = (Phase.SETUP, Phase.STAGES)
 EARLY_PRESS_S = 3.0
-"""So long a press of the clock waits for a camera that does not see the board lie still."""
+"""Time in seconds for which a press of the clock waits until the camera sees the board lie still."""
 
 
 class BoardFollower:
@@ -47,16 +44,15 @@ class BoardFollower:
         One that is equal to the last has been judged.
         """
         before = self._store.live
-        old = before.reading
+        last = before.reading
         self._store.live = replace(before, reading=reading)
-        if old != reading:
-            touched = set(before.touched)
-            if old is not None and old.game == reading.game:
+        if last != reading:
+            touched = before.touched
+            if last is not None and last.game == reading.game:
                 # A hand is over a piece that the camera no longer sees, or has lifted it.
-                for square, face in old.seen.items():
-                    if square in reading.unknown or reading.seen.get(square) != face:
-                        touched.add(square)
-            self._judge(reading, before, frozenset(touched))
+                changed = dict(last.seen.items() - reading.seen.items())
+                touched |= changed.keys() | (last.seen.keys() & reading.unknown)
+            self._judge(reading, before, touched)
         self.look_again()
 
     def look_again(self) -> None:
@@ -65,55 +61,42 @@ class BoardFollower:
         The board may never change again: it may have been right before anybody asked for it.
         """
         live = self._store.live
-        is_followed = live.sees_board or live.session.phase in _BETWEEN
+        is_followed = live.sees_board or live.session.is_between
         if live.reading is not None and is_followed and self._place != _place_of(live.session):
             self._judge(live.reading, live, live.touched)
-        if self._store.live.session.phase in _BY_HANDS:
+        if self._store.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
         if self._store.live.early:
             self._settle_early_press()
 
     def _judge(self, reading: Reading, before: TableState, touched: frozenset[Square]) -> None:
         """Say what is wrong, and recognise a play. `before`: the table with the reading before this one."""
-        self._place = _place_of(before.session)
-        suggested = (
-            reading.game
-            if reading.quiet and before.session.phase in (Phase.LOBBY, Phase.OVER)
-            else None
-        )
-        is_still = before.session.phase is Phase.ORDERS and reading.quiet and not reading.unknown
-        laid = _laid_actions(before, reading) if is_still else {}
+        session = before.session
+        self._place = _place_of(session)
+        suggested = reading.game if reading.quiet and session.is_between else None
+        is_due = reading.quiet and session.phase is Phase.ORDERS
+        laid = _laid_actions(before, reading) if is_due and not reading.unknown else {}
         live = replace(
             before, reading=reading, suggested=suggested, laid=laid, choices=(), touched=touched
         )
-        if (
-            self._is_brought(reading)
-            and before.session.phase is Phase.LOBBY
-            and before.session.seats
-        ):
+        if self._is_brought(reading) and session.phase is Phase.LOBBY and session.seats:
             live = replace(live, chosen=suggested, stage_since_s=self._store.now_s())
         self._store.live = live
-        found = problems_of(live)
-        is_due = reading.quiet and live.sees_board and live.session.phase is Phase.ORDERS
-        seat = _seat_on_turn(live.session) if is_due else None
-        if seat is not None and (found or _has_other_markers(before, reading)):
-            self._recognise(seat, found)
+        problems = problems_of(live)
+        is_due = is_due and live.sees_board
+        seat = _seat_on_turn(session) if is_due else None
+        if seat is not None and (problems or _has_other_markers(before, reading)):
+            self._recognise(seat, problems)
             return
-        if found and reading.quiet and self._is_played_on():
-            session = live.session
-            self._store.accept(
-                StageDone(session.moment, session.stage, "camera", self._store.now_s())
-            )
+        is_followed = reading.quiet and session.phase is Phase.STAGES
+        if problems and is_followed and self._is_played_on():
+            self._end_stage()
             return  # the play is recognised as the same reading is judged again
-        if is_due and not found:
-            live = replace(
-                live, markers_before=board_check.known_markers(before.markers_before, reading)
-            )
-        live = replace(live, problems=found)
-        if not found:
-            live = replace(live, disagrees_since_s=None)
-        elif live.disagrees_since_s is None:
-            live = replace(live, disagrees_since_s=self._store.now_s())
+        since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
+        live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
+        if is_due and not problems:
+            markers = board_check.known_markers(before.markers_before, reading)
+            live = replace(live, markers_before=markers)
         if live != before:
             self._publish(live, before.problems)
 
@@ -138,129 +121,106 @@ class BoardFollower:
 
     def tick_off(self) -> None:
         """Accept the set-up or the stage that the camera shows finished."""
-        live, now_s = self._store.live, self._store.now_s()
+        live = self._store.live
         session = live.session
-        if (
-            session.target is None
-            or live.reading is None
-            or not live.sees_board
-            or session.is_shown_here
-        ):
+        if session.target is None or not live.sees_board or session.is_shown_here:
             return
         if session.phase is Phase.SETUP and live.agrees:
-            self._store.accept(Begin("camera", now_s))
+            self._store.accept(Begin("camera", self._store.now_s()))
         elif session.phase is Phase.STAGES and session.has_moves and self._is_followed():
-            self._store.accept(StageDone(session.moment, session.stage, "camera", now_s))
-            if self._store.live.session.phase is Phase.STAGES:
+            self._end_stage()
+            if self._store.session.phase is Phase.STAGES:
                 self.tick_off()
+
+    def _end_stage(self) -> None:
+        self._store.accept(self._stage_done())
+
+    def _stage_done(self) -> StageDone:
+        session = self._store.session
+        return StageDone(session.moment, session.stage, "camera", self._store.now_s())
 
     def _is_followed(self) -> bool:
         """Return whether hands have done the stage that is shown, or a later one of a lone seat's turn."""
-        live, session = self._store.live, self._store.live.session
+        live, session = self._store.live, self._store.session
         if headline_of(live):
             return False  # what has happened is read before the board moves on
         if live.agrees:
             return True
-        later = session.stages[session.stage + 1 :] if len(session.turns[-1].sealed) == 1 else ()
-        return any(live.shows(stage.expected) for stage in later)
+        is_lone = len(session.turns[-1].sealed) == 1
+        later = session.stages[session.stage + 1 :]
+        return is_lone and any(live.shows(stage.expected) for stage in later)
 
     def _is_played_on(self) -> bool:
         """Return whether hands have done one seat's last stage and a play of the next in one go."""
-        session = self._store.live.session
-        if session.phase is not Phase.STAGES or session.is_shown_here or session.paused:
+        session = self._store.session
+        if session.is_shown_here or session.paused:
             return False
         is_last = session.stage == len(session.stages) - 1
         if not is_last or session.stages[-1].tallies or len(session.turns[-1].sealed) != 1:
             return False
-        done = StageDone(session.moment, session.stage, "camera", self._store.now_s())
-        return self._is_next_play_shown(advance(session, done)[0])
+        return self._is_next_play_shown(advance(session, self._stage_done())[0])
 
     def _is_next_play_shown(self, session: Session) -> bool:
         """Return whether the board shows one legal play of the person on turn after a machine's turn."""
-        live, reading = self._store.live, self._store.live.reading
-        if reading is None or not live.sees_board:
+        live, now_s = self._store.live, self._store.now_s()
+        if live.reading is None or not live.sees_board:
             return False
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machines(seat):
-            ending = next(
-                (action for action, layouts in candidates(session, seat) if not layouts), None
-            )
+            endings = (action for action, layouts in candidates(session, seat) if not layouts)
+            ending = next(endings, None)
             if ending is None:
                 return False
             words = session.playing.format(ending)
-            session, _ = advance(
-                session, HandIn(seat, session.moment, words, "0", now_s=self._store.now_s())
-            )
+            session, _ = advance(session, HandIn(seat, session.moment, words, "0", now_s=now_s))
             seat = _seat_on_turn(session)
-        if (
-            seat is None
-            or session.phase is not Phase.ORDERS
-            or session.paused
-            or not session.is_here(seat)
-        ):
+        if seat is None or session.phase is not Phase.ORDERS:
             return False
-        before = Before(
-            session.playing.kit(session.options), session.board or {}, live.markers_before
-        )
-        for candidate in candidates(session, seat):
-            with suppress(Ambiguous):
-                if (
-                    board_check.explain(session.playing, seat, reading, (candidate,), before)
-                    is not None
-                ):
-                    return True
-        return False
+        if session.paused or not session.is_here(seat):
+            return False
+        plays = candidates(session, seat)
+        shown, _ = board_check.plays_shown(plays, live.reading, _before(live, session))
+        return bool(shown)
 
-    def _recognise(self, seat: Seat, found: tuple[Problem, ...]) -> None:
+    def _recognise(self, seat: Seat, problems: tuple[Problem, ...]) -> None:
         """Accept the play that hands have made on the board.
 
         Ask when it can mean several, say why it is none.
         """
-        live, session, reading = (
-            self._store.live,
-            self._store.live.session,
-            self._store.live.reading,
-        )
+        live, session, reading = self._store.live, self._store.session, self._store.live.reading
         if reading is None:
             return
-        in_hand = is_in_hand(live, found)
-        found = () if in_hand else found
-        wrong = replace(live, problems=found)
+        in_hand = is_in_hand(live, problems)
+        problems = () if in_hand else problems
         if session.paused or not session.is_here(seat):
-            is_early = (
-                session.is_machines(seat)
-                and not session.paused
-                and self._is_next_play_shown(session)
-            )
-            self._publish(replace(live, problems=()) if is_early else wrong, live.problems)
+            is_early = session.is_machines(seat) and not session.paused
+            if is_early and self._is_next_play_shown(session):
+                problems = ()
+            self._publish(replace(live, problems=problems), live.problems)
             return
+        game, before = session.playing, _before(live, session)
         try:
-            before = Before(
-                session.playing.kit(session.options), session.board or {}, live.markers_before
-            )
-            action = board_check.explain(
-                session.playing, seat, reading, candidates(session, seat), before
-            )
+            plays = candidates(session, seat)
+            action = board_check.explain(game, seat, reading, plays, before)
         except Ambiguous as question:
-            asked = () if in_hand else (Signal(Cue.ASKED, frozenset({seat})),)
-            self._store.publish(replace(wrong, choices=question.choices), asked)
+            asked = () if in_hand else (signal_to(seat, Cue.ASKED),)
+            self._store.publish(replace(live, problems=problems, choices=question.choices), asked)
             return
-        if action is None:
-            if not found and not in_hand:
-                wrong = replace(
-                    wrong, markers_before=board_check.known_markers(live.markers_before, reading)
-                )
+        if action is not None:
+            self._store.live = replace(live, problems=())
+            at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
+            stamp_s = min(at_s, self._store.now_s())
+            self._turns.hand_in(HandIn(seat, session.moment, game.format(action), now_s=stamp_s))
+            return
+        wrong = replace(live, problems=problems, why_not=None)
+        if not in_hand:
             lying = board_check.as_people_lay(before.kit, before.board, reading)
-            seen = board_check.known_faces(lying, before.board)
-            why_not = None if in_hand else session.playing.why_not(session.state, seat, seen)
-            self._publish(replace(wrong, why_not=why_not), live.problems)
-            return
-        self._store.live = replace(live, problems=())
-        at_s = min(reading.at_s, live.early.at_s) if live.early else reading.at_s
-        stamp_s = min(at_s, self._store.now_s())
-        self._turns.hand_in(
-            HandIn(seat, session.moment, session.playing.format(action), now_s=stamp_s)
-        )
+            faces = board_check.known_faces(lying, before.board)
+            wrong = replace(wrong, why_not=game.why_not(session.state, seat, faces))
+            if not problems:
+                markers = board_check.known_markers(live.markers_before, reading)
+                wrong = replace(wrong, markers_before=markers)
+        self._publish(wrong, live.problems)
 
     # ---- a clock pressed while hands are still at the board ------------------------------------------------------
 
@@ -273,18 +233,16 @@ class BoardFollower:
             return
         order = early.order
         is_over = order.seat not in session.awaited
-        is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
-        if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
+        is_read = reading is not None and reading.quiet and reading.at_s >= early.at_s
+        if not (is_over or is_read) and now_s < early.at_s + EARLY_PRESS_S:
             return
         self._store.live = replace(live, early=None)
         try:
             if is_over or live.problems:
-                raise Illegal(Refusal.WRONG_PHASE, say("The board is not as it should be"))
+                raise wrong_phase(say("The board is not as it should be"))
             self._turns.hand_in(msgspec.structs.replace(order, moment=session.moment, read_s=now_s))
         except CompanionError:
-            self._store.publish(
-                self._store.live, (Signal(Cue.KEY_REFUSED, frozenset({order.seat})),)
-            )
+            self._store.publish(self._store.live, (signal_to(order.seat, Cue.KEY_REFUSED),))
 
     def camera_is(self, status: CameraStatus) -> None:
         """Take in how the camera is."""
@@ -295,14 +253,19 @@ class BoardFollower:
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=None, problems=(), suggested=None)
         # One trouble after the other, as it is tried again, is told in words but signalled once.
-        worse = (
-            status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
-        )
-        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+        is_new = before.camera.state is not CameraState.TROUBLE
+        is_trouble = status.state is CameraState.TROUBLE and is_new
+        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
 
 
 def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:
     return session.number, session.tick, session.phase, session.stage, session.paused
+
+
+def _before(live: TableState, session: Session) -> Before:
+    """Return what lay on the board before a play of this session."""
+    kit = session.playing.kit(session.options)
+    return Before(kit, session.board or {}, live.markers_before)
 
 
 def _has_other_markers(before: TableState, reading: Reading) -> bool:
@@ -310,12 +273,8 @@ def _has_other_markers(before: TableState, reading: Reading) -> bool:
 
     A piece may lie on one that looks the same.
     """
-    shown = {
-        square: marker
-        for square, marker in before.markers_before.items()
-        if square not in reading.unknown
-    }
-    return reading.markers != shown
+    markers = before.markers_before.items()
+    return reading.markers != {at: marker for at, marker in markers if at not in reading.unknown}
 
 
 def _seat_on_turn(session: Session) -> Seat | None:
@@ -352,7 +311,7 @@ def _laid_actions(live: TableState, reading: Reading) -> dict[Seat, str]:
     session, game = live.session, live.session.game
     if game is None or reading.game != game.name:
         return {}
-    state, found = session.state, {}
+    state, laid = session.state, {}
     for seat in filter(session.is_here, session.awaited):
         action = None
         if live.has_cards:
@@ -360,5 +319,5 @@ def _laid_actions(live: TableState, reading: Reading) -> dict[Seat, str]:
         elif len(game.to_act(state)) > 1:
             action = game.laid_out(state, seat, reading.seen)
         if action is not None:
-            found[seat] = game.format(action)
-    return found
+            laid[seat] = game.format(action)
+    return laid

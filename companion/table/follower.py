@@ -28,11 +28,6 @@ class Follower:
         self._ends = threading.Event()
         self._thread: threading.Thread | None = None
 
-    @property
-    def is_running(self) -> bool:
-        """Return whether it has been started, and not closed."""
-        return self._thread is not None
-
     def start(self) -> None:
         """Begin, once."""
         if self._thread is None and not self._ends.is_set():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from companion.core.clock import Clock
 from companion.core.kit import Kit, RowsWanted, Seat
@@ -13,37 +14,54 @@ from companion.table.session import Phase
 from companion.table.state import NO_DRAFT, TableState, instructions
 
 REVEAL_S = 0.6
-"""How long the reveal's own cue has the lamps and the buzzer before the first step's begins."""
+"""Seconds for which the reveal's own cue has the lamps and the buzzer before the first step's begins."""
 
-OnSignal = Callable[[Signal], None]
-OnLamps = Callable[[Mapping[Seat, SeatLamps], bool], None]
-OnKit = Callable[[Kit | None], None]
-OnAlarms = Callable[[tuple[Alarm, ...]], None]
-OnRows = Callable[[RowsWanted], None]
-OnGame = Callable[[int, int], None]
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class TableListener:
+    """What an adapter is told. Whoever holds the table calls it: it must be quick, and wait for no other thread."""
+
+    on_signal: Callable[[Signal], None] = _ignore
+    """Called with every cue to come."""
+    on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
+    """Called with the steady lamps and whether something is wrong, now and after every change."""
+    on_kit: Callable[[Kit | None], None] = _ignore
+    """Called with the kit on the table, now and whenever another one lies there."""
+    on_alarms: Callable[[tuple[Alarm, ...]], None] = _ignore
+    """Called with all alarms of the turn, now and whenever they change."""
+    on_rows: Callable[[RowsWanted], None] = _ignore
+    """Called whenever rows of order tiles are to be read."""
+    on_game: Callable[[int, int], None] = _ignore
+    """Called now and whenever a game begins or ends, with the number of the game that is on (0: none), and the turns
+    of the one before."""
 
 
 class Listeners:
-    """Tells everybody in the table's thread; what is called must not block. `wait` may be called from any thread."""
+    """Tells everybody in the table's thread. `wait` may be called from any thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._changed = threading.Condition()
         self._version = 0
         self._closed = False
-        self._on_signal: list[OnSignal] = []
-        self._on_lamps: list[OnLamps] = []
-        self._on_kit: list[OnKit] = []
-        self._on_alarms: list[OnAlarms] = []
-        self._on_rows: list[OnRows] = []
-        self._on_game: list[OnGame] = []
+        self._listeners: list[TableListener] = []
         self._game, self._turns = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self.put_off: tuple[Signal, ...] = ()
         """Cues that wait until the reveal has been seen."""
         self._put_off_until_s = 0.0
 
-    # ---- whoever listens ---------------------------------------------------------------------------------------
+    def connect(self, listener: TableListener, live: TableState, in_trouble: bool) -> None:
+        """Tell an adapter how things are, and from now on what changes."""
+        self._listeners.append(listener)
+        listener.on_lamps(lamps_of(live), in_trouble)
+        listener.on_kit(live.session.kit)
+        listener.on_alarms(self._alarms)
+        listener.on_game(0 if live.session.is_between else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table has changed since `version`, at most so long.
@@ -55,48 +73,15 @@ class Listeners:
                 self._changed.wait(timeout_s)
         return self._version
 
-    def hear_signals(self, on_signal: OnSignal) -> None:
-        """Have this called with every cue to come."""
-        self._on_signal.append(on_signal)
-
-    def hear_lamps(self, on_lamps: OnLamps, live: TableState, in_trouble: bool) -> None:
-        """Have this called with the steady lamps, now and after every change."""
-        self._on_lamps.append(on_lamps)
-        on_lamps(lamps_of(live), in_trouble)
-
-    def hear_kit(self, on_kit: OnKit, kit: Kit | None) -> None:
-        """Have this called with the kit on the table, now and whenever another one lies there."""
-        self._on_kit.append(on_kit)
-        on_kit(kit)
-
-    def hear_alarms(self, on_alarms: OnAlarms) -> None:
-        """Have this called with all alarms of the turn, now and whenever they change."""
-        self._on_alarms.append(on_alarms)
-        on_alarms(self._alarms)
-
-    def hear_rows(self, on_rows: OnRows) -> None:
-        """Have this called whenever rows of order tiles are to be read."""
-        self._on_rows.append(on_rows)
-
-    def hear_games(self, on_game: OnGame, live: TableState) -> None:
-        """Have this called whenever a game begins or ends, and now.
-
-        It is given the number of the game that is on (0: none), and the turns of the one before.
-        """
-        self._on_game.append(on_game)
-        on_game(0 if live.session.is_between else live.session.number, 0)
-
-    # ---- telling them ------------------------------------------------------------------------------------------
-
     def kit_is(self, kit: Kit | None) -> None:
         """Tell that another kit lies on the table."""
-        for on_kit in self._on_kit:
-            on_kit(kit)
+        for listener in self._listeners:
+            listener.on_kit(kit)
 
     def request_rows(self, wanted: RowsWanted) -> None:
         """Ask for rows of order tiles to be read."""
-        for on_rows in self._on_rows:
-            on_rows(wanted)
+        for listener in self._listeners:
+            listener.on_rows(wanted)
 
     def show(self, live: TableState, in_trouble: bool, signals: tuple[Signal, ...] = ()) -> None:
         """Tell how the table looks now: lamps, alarms and cues first, who are waited for by a finger.
@@ -104,21 +89,20 @@ class Listeners:
         Then pages.
         """
         lamps = lamps_of(live)
-        for on_lamps in self._on_lamps:
-            on_lamps(lamps, in_trouble)
+        for listener in self._listeners:
+            listener.on_lamps(lamps, in_trouble)
         alarms = alarms_of(live.session) if live.session.countdown else ()
-        if (
-            alarms != self._alarms
-        ):  # after the lamps: what still blinks for the old turn ends in the same instant
+        # after the lamps: what still blinks for the old turn ends in the same instant
+        if alarms != self._alarms:
             self._alarms = alarms
-            for on_alarms in self._on_alarms:
-                on_alarms(alarms)
+            for listener in self._listeners:
+                listener.on_alarms(alarms)
         game, turns = 0 if live.session.is_between else live.session.number, self._turns
         self._turns = len(live.session.turns)
         if game != self._game:
             self._game = game
-            for on_game in self._on_game:
-                on_game(game, turns)
+            for listener in self._listeners:
+                listener.on_game(game, turns)
         self.send(*signals)
         with self._changed:
             self._version = live.version
@@ -132,8 +116,8 @@ class Listeners:
         if signals:
             self.put_off = ()
         for number, signal in enumerate(signals, start=1):
-            for on_signal in self._on_signal:
-                on_signal(signal)
+            for listener in self._listeners:
+                listener.on_signal(signal)
             if signal.cue is Cue.REVEAL:
                 self.put_off = signals[number:]
                 self._put_off_until_s = self._clock.monotonic_s() + REVEAL_S
@@ -151,9 +135,6 @@ class Listeners:
             self._changed.notify_all()
 
 
-# ---- lamps ----
-
-
 def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
     """Return the steady pattern of every seat's lamps.
 
@@ -164,34 +145,31 @@ def lamps_of(live: TableState) -> dict[Seat, SeatLamps]:
 
 def _seat_lamps(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
+    if session.is_between:
+        return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
     is_asked = bool(live.choices) and seat in session.awaited
-    wrong = TurnLamp.WRONG if is_asked or (live.problems and not live.choices) else None
+    is_wrong = is_asked or (bool(live.problems) and not live.choices)
     offered = TurnLamp.OFFERED if session.draw_offer else None
-    if session.phase is Phase.ORDERS:
-        if seat in live.tiles.faults:
-            wrong = TurnLamp.WRONG
-        is_in = seat in session.sealed or seat in live.tiles.ready
-        turn = TurnLamp.OFF
-        if seat in session.awaited and not is_in:
-            turn = TurnLamp.PULSE if session.sealed or len(session.awaited) > 1 else TurnLamp.ON
-        if is_in or is_asked:
-            lit = frozenset({1, 2, 3} if is_in else {2})
-        else:
-            lit = frozenset(range(1, _lamp(live.drafts.get(seat, NO_DRAFT).count) + 1))
-        return SeatLamps(lit, wrong or (TurnLamp.PULSE if session.paused else offered or turn))
-    if session.phase in (Phase.STAGES, Phase.SETUP):
-        wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
-        step = (
-            frozenset({_lamp(session.stage + 1)}) if session.phase is Phase.STAGES else frozenset()
-        )
-        return SeatLamps(step, wrong or (TurnLamp.HANDS if wanted else offered or TurnLamp.OFF))
-    return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
-
-
-def _lamp(number: int) -> int:
-    """Return the order lamp of a number: behind the third it is the first again.
-
-    >>> [_lamp(number) for number in range(6)]
-    [0, 1, 2, 3, 1, 2]
-    """
-    return (number - 1) % 3 + 1 if number else 0
+    if session.phase is not Phase.ORDERS:
+        is_wanted = any(i.seat is seat and not i.move.done for i in instructions(live))
+        lit = {session.stage % 3 + 1} if session.phase is Phase.STAGES else set()
+        turn = TurnLamp.HANDS if is_wanted else offered or TurnLamp.OFF
+        return SeatLamps(frozenset(lit), TurnLamp.WRONG if is_wrong else turn)
+    is_in = seat in session.sealed or seat in live.tiles.ready
+    turn = TurnLamp.OFF
+    if seat in session.awaited and not is_in:
+        is_one_of_two = session.sealed or len(session.awaited) > 1
+        turn = TurnLamp.PULSE if is_one_of_two else TurnLamp.ON
+    turn = TurnLamp.PULSE if session.paused else offered or turn
+    if is_wrong or seat in live.tiles.faults:
+        turn = TurnLamp.WRONG
+    if is_in:
+        lit = {1, 2, 3}
+    elif is_asked:
+        lit = {2}
+    else:
+        count = live.drafts.get(seat, NO_DRAFT).count
+        lit = (
+            set(range(1, (count - 1) % 3 + 2)) if count else set()
+        )  # behind the third it begins anew
+    return SeatLamps(frozenset(lit), turn)

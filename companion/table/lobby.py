@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
-from companion.core.errors import Illegal, JournalError, Malformed, Refusal
+from companion.core.errors import Illegal, JournalError, Malformed, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.games import GAMES, game_named
 from companion.table.chance.game_chance import ChanceKeeper
 from companion.table.ports import LastChoices
+from companion.table.records import GameOptions, Score
 from companion.table.remote.remote_table import RemoteTable
 from companion.table.seats.seating import Seating
 from companion.table.session import MACHINE, Phase
@@ -39,7 +38,7 @@ class Lobby:
         """Is there enough room on the disk for a game?"""
         self.is_closed = False
         """Has the hub's host closed this table?"""
-        self.round_game: tuple[str, Mapping[str, Any]] | None = None
+        self.round_game: tuple[str, GameOptions] | None = None
         """The game of a tournament's round that is to be played here, with its options; None: any."""
         remembered = choices.last if choices.last in GAMES else None
         store.live = replace(store.live, remembered=remembered)
@@ -47,9 +46,9 @@ class Lobby:
     def begin(
         self,
         game: str,
-        options: Mapping[str, Any],
+        options: GameOptions,
         seed: int | None = None,
-        score: tuple[int, int, int] = (0, 0, 0),
+        score: Score = (0, 0, 0),
     ) -> None:
         """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
         self._require_open()
@@ -71,18 +70,14 @@ class Lobby:
         """
         name = game_named(game).name
         if self._store.session.phase is not Phase.LOBBY:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
-            )
+            raise wrong_phase(say("A game is on: end it before you start another one"))
         live = replace(self._store.live, chosen=name, stage_since_s=self._store.now_s())
         self._store.publish(live)
 
     def go_home(self) -> None:
         """Offer all games again. Raises `Illegal` while one is on."""
         if not self._store.session.is_between:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
-            )
+            raise wrong_phase(say("A game is on: end it before you start another one"))
         self._store.go_home()
         self._seating.send_machines_away()
 
@@ -129,7 +124,7 @@ class Lobby:
         """
         session = self._store.session
         if session.phase is not Phase.OVER:
-            raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
+            raise wrong_phase(say("The game is not over yet"))
         if session.remote is not None:
             self._require_open()
             self._remote.play_again(swap)
@@ -149,20 +144,18 @@ class Lobby:
 
     def _require_open(self) -> None:
         if self.is_closed:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("This table is closed: the hub’s owner can open it again")
-            )
+            raise wrong_phase(say("This table is closed: the hub’s owner can open it again"))
         if not self.has_room:
             raise JournalError(
                 say("The disk is full: no game can start. Remove old games or other files first.")
             )
 
-    def _options_of(self, game: str) -> Mapping[str, Any]:
+    def _options_of(self, game: str) -> GameOptions:
         """Return the options with which a game begins by a key: as the host chose last, else by its last way."""
-        kept = self._choices.options(game)
-        if kept is not None:
+        options = self._choices.options(game)
+        if options is not None:
             try:
-                game_named(game).options(kept)
+                game_named(game).options(options)
             except Malformed:  # chosen in an older version of the program
-                kept = None
-        return game_named(game).presets[-1].options if kept is None else kept
+                options = None
+        return game_named(game).presets[-1].options if options is None else options

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-from companion.table.records import AnyRecord
+from companion.table.records import AnyRecord, GameOptions
 from companion.table.session import Session
 
 
@@ -56,10 +56,10 @@ class LastChoices(Protocol):
     def last(self) -> str:
         """Return the game that was started last. Empty: none was."""
 
-    def options(self, game: str) -> Mapping[str, Any] | None:
+    def options(self, game: str) -> GameOptions | None:
         """Return the options with which a game was started last, None: never."""
 
-    def remember(self, game: str, options: Mapping[str, Any]) -> None:
+    def remember(self, game: str, options: GameOptions) -> None:
         """Remember a choice."""
 
 
@@ -68,13 +68,13 @@ class ForgetfulChoices:
 
     def __init__(self) -> None:
         self.last = ""
-        self._options: dict[str, Mapping[str, Any]] = {}
+        self._options: dict[str, GameOptions] = {}
 
-    def options(self, game: str) -> Mapping[str, Any] | None:
+    def options(self, game: str) -> GameOptions | None:
         """Return the options with which a game was started last, None: never."""
         return self._options.get(game)
 
-    def remember(self, game: str, options: Mapping[str, Any]) -> None:
+    def remember(self, game: str, options: GameOptions) -> None:
         """Remember a choice until the end."""
         self.last = game
         self._options[game] = dict(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +10,11 @@ import msgspec
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
 from companion.table.remote.messages import KeptMessage, RemoteSeat
+
+Score = tuple[int, int, int]
+"""A match so far: wins of South, wins of North, ties."""
+GameOptions = Mapping[str, Any]
+"""Options of a game by name, as somebody has chosen them."""
 
 
 class Record(
@@ -86,7 +92,7 @@ class NewGame(Record, frozen=True, tag="new_game"):
     number: int
     seed: int = 0
     options: dict[str, Any] = {}
-    score: tuple[int, int, int] = (0, 0, 0)
+    score: Score = (0, 0, 0)
     chance: FairChance | None = None
     is_chosen: bool = False
     is_guided: bool = False

@@ -1,4 +1,4 @@
-"""The fold of a journal: `advance(session, record)` is the next session, and the cues that announce it.
+"""The fold of a journal: the next session after a record, and the cues that announce it.
 
 Pure: it either raises and nothing happened, or answers. The table writes the record to disk before anybody sees the new
 session, so that a restart ends in the same place by folding the same records. Times come with the records.
@@ -6,14 +6,17 @@ session, so that a restart ends in the same place by folding the same records. T
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.games import game_named
 from companion.games.base import Drawn, Outcome
+from companion.games.screen import ChessClock
 from companion.games.spelling import lesson_reminder
 from companion.table.chance.fairness import Contribution, FairChance, chance_of_orders
 from companion.table.clocks.countdown import Countdown, next_bank
@@ -33,6 +36,7 @@ from companion.table.records import (
     NewGame,
     OfferDraw,
     Pause,
+    Record,
     RemoteSaid,
     Resign,
     Resume,
@@ -44,7 +48,6 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.remote.fold import advance_remote
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 from companion.table.seats.sitting import checked_name, free_seat, move_seat, show_card, take_seat
 from companion.table.session import (
@@ -64,83 +67,22 @@ from companion.table.session import (
 from companion.table.ways_back import ask_back, decline, take_back, undo
 
 
-def advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the session after a record, and the cues that announce it.
+def fold(session: Session, record: AnyRecord) -> Advance:
+    """Return the session after a record, where both seats are played at this table, and the cues that announce it.
 
     Raises a `CompanionError` and changes nothing.
     """
-    if session.remote is not None:
-        return advance_remote(session, session.remote, record, _advance)
-    return _advance(session, record)
-
-
-def _advance(session: Session, record: AnyRecord) -> Advance:
-    """Return the same where both seats are played at this table."""
-    match record:
-        case TakeSeat():
-            return take_seat(session, record)
-        case FreeSeat():
-            return free_seat(session, record)
-        case MoveSeat():
-            return move_seat(session, record)
-        case ShowCard():
-            return show_card(session, record)
-        case Commit():
-            return replace(session, commitment=record.commitment), ()
-        case Contribute():
-            return _contribute(session, record), ()
-        case NewGame():
-            return _new_game(session, record)
-        case Begin():
-            return _begin(session, record)
-        case HandIn():
-            return _hand_in(session, record)
-        case TakeBack():
-            return take_back(session, record)
-        case StageDone():
-            return _stage_done(session, record)
-        case TimeOut():
-            return _time_out(session, record)
-        case Pause():
-            return _pause(session, record)
-        case Resume():
-            return _resume(session, record)
-        case Undo():
-            return undo(session)
-        case AskBack():
-            return ask_back(session, record)
-        case Decline():
-            return decline(session, record)
-        case SkipLesson():
-            return _skip_lesson(session, record)
-        case Resign():
-            reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
-            return _finish(session, Outcome(frozenset({record.seat.other}), reason))
-        case OfferDraw():
-            return _offer_draw(session, record)
-        case AskCoach():
-            return _ask_coach(session, record)
-        case Abandon():
-            return replace(_finish(session, ABANDONED)[0], score=session.score), ()
-        case Disclose():
-            if session.phase is not Phase.OVER:
-                raise Illegal(Refusal.WRONG_PHASE, say("The game is not over yet"))
-            return replace(session, before=None, is_disclosed=True), ()
-        case RemoteSaid():
-            raise Stale(say("That game at two tables is over"))
+    return _FOLDS[type(record)](session, record)
 
 
 def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
     if record.remote is not None and record.remote.commitment:  # by a hub of an earlier version
-        raise Illegal(
-            Refusal.WRONG_PHASE,
-            say("A hub dealt the cards of this game, and no hub does that any more"),
-        )
+        raise wrong_phase(say("A hub dealt the cards of this game, and no hub does that any more"))
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
-        raise Illegal(Refusal.WRONG_PHASE, say("A game is on: end it before you start another one"))
+        raise wrong_phase(say("A game is on: end it before you start another one"))
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, chance(seed, 0))
     board = game.expected(state)
@@ -169,9 +111,8 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
     """Return who sits where as a game begins: at a seat of another table whoever sits there, for that game alone."""
     seats = {seat: sitter for seat, sitter in session.seats.items() if sitter.door != REMOTE}
     if remote := record.remote:
-        if (
-            remote.seat in seats and remote.seat.other not in seats
-        ):  # with sides changed since the last one
+        # with sides changed since the last one
+        if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Sitter(checked_name(remote.name), remote.nonce, REMOTE)
     return seats
@@ -179,7 +120,7 @@ def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
 
 def _begin(session: Session, record: Begin) -> Advance:
     if session.phase is not Phase.SETUP:
-        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to set up now"))
+        raise wrong_phase(say("There is nothing to set up now"))
     if session.put_back and session.paused == "undo":
         session = replace(session, paused="")
     return _await_orders(session, record.now_s)
@@ -201,16 +142,17 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
 
     In a lesson there is none, and after it it begins standing still.
     """
+    game = opened.playing
     is_learning = opened.is_guided and opened.lesson_number is not None
-    if opened.playing.chess_clock(opened.state) and not is_learning:
-        return _await_player(opened, now_s)
-    limit_s = None if is_learning else opened.playing.time_limit(opened.state)
+    clock = None if is_learning else game.chess_clock(opened.state)
+    if clock:
+        return _await_player(opened, clock, now_s)
+    limit_s = None if is_learning else game.time_limit(opened.state)
     if limit_s is None:
         opened = replace(opened, countdown=None, paused="")
     else:
         countdown = Countdown(limit_s, limit_s)
-        begins = opened.countdown is None and (not opened.turns or opened.is_guided)
-        if begins:
+        if opened.countdown is None and (not opened.turns or opened.is_guided):
             return replace(opened, countdown=countdown, paused="start"), (Signal(Cue.PAUSED, BOTH),)
         opened = replace(opened, countdown=countdown if opened.paused else countdown.start(now_s))
     due = opened.awaited
@@ -220,24 +162,19 @@ def _with_clock(opened: Session, now_s: float) -> Advance:
     return opened, (Signal(cue, due),)
 
 
-def _await_player(opened: Session, now_s: float) -> Advance:
+def _await_player(opened: Session, clock: ChessClock, now_s: float) -> Advance:
     """Return the next decision by a chess clock: it runs on for the same seat, and passes to the other."""
-    game, before = opened.playing, opened.bank
-    (seat,) = game.to_act(opened.state)
-    clock = game.chess_clock(opened.state)
-    if clock is None:
-        raise RuntimeError("no chess clock runs in this state")
+    (seat,) = opened.playing.to_act(opened.state)
+    before = opened.bank
     bank = next_bank(before, opened.countdown, clock, seat)
     countdown = Countdown(clock.seconds, bank.left_s[seat])
+    opened = replace(opened, bank=bank, countdown=countdown)
     if before is None and opened.is_guided:
-        return replace(opened, bank=bank, countdown=countdown, paused="start"), (
-            Signal(Cue.PAUSED, BOTH),
-        )
-    running = replace(
-        opened, bank=bank, countdown=countdown if opened.paused else countdown.start(now_s)
-    )
+        return replace(opened, paused="start"), (Signal(Cue.PAUSED, BOTH),)
+    if not opened.paused:
+        opened = replace(opened, countdown=countdown.start(now_s))
     goes_on = before is not None and before.seat is seat
-    return running, () if goes_on else (Signal(Cue.TURN_PASSES, frozenset({seat})),)
+    return opened, () if goes_on else (signal_to(seat, Cue.TURN_PASSES),)
 
 
 def _hand_in(session: Session, record: HandIn) -> Advance:
@@ -276,7 +213,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
         text, record.salt, record.at, receipt(session.moment, seat, text, record.salt), owner
     )
     full = replace(session, sealed={**session.sealed, seat: sealed})
-    signal = Signal(Cue.SEALED, frozenset({seat}))
+    signal = signal_to(seat, Cue.SEALED)
     if full.awaited:
         return full, (signal,)
     revealed, signals = _reveal(full, record.now_s, go_on_s=max(record.now_s, record.read_s))
@@ -285,7 +222,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
 
 def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
     if session.lesson_number is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("No lesson is on"))
+        raise wrong_phase(say("No lesson is on"))
     alone = replace(session, is_alone=True)
     return _with_clock(alone, record.now_s) if session.phase is Phase.ORDERS else (alone, ())
 
@@ -296,14 +233,10 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
     Else None.
     """
     earlier = session.before
-    if (
-        earlier is None
-        or record.moment != earlier.moment
-        or session.phase is not Phase.ORDERS
-        or session.sealed
-    ):
+    if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
         return None
-    if session.remote is not None:  # the other table was told that the time is over
+    # at two tables the other one was told that the time is over
+    if session.sealed or session.remote is not None:
         return None
     turn = session.turns[-1]
     if turn.due_s is None or earlier.countdown is None:
@@ -359,21 +292,17 @@ def _reveal(
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not step.stages:
         settled, more = _next_turn(replace(after, board=game.expected(step.state)), go_on_s)
-        heard = () if settled.outcome else event_signals(step.events)
-        return settled, (*signals, *(heard or more))
+        cues = () if settled.outcome else event_signals(step.events)
+        return settled, (*signals, *(cues or more))
     return after, (*signals, *stage_signals(after))
 
 
 def _stage_done(session: Session, record: StageDone) -> Advance:
-    if session.turns and session.turns[-1].moment == record.moment:
-        told = session.turns[-1]
-        if record.stage >= max(len(told.stages), 1):
-            # A version before this one told the same turn in more stages.
-            return session, ()
-    if session.phase is not Phase.STAGES or (record.moment, record.stage) != (
-        session.moment,
-        session.stage,
-    ):
+    last = session.turns[-1] if session.turns else None
+    if last and last.moment == record.moment and record.stage >= max(len(last.stages), 1):
+        return session, ()  # a version before this one told the same turn in more stages
+    is_shown = (record.moment, record.stage) == (session.moment, session.stage)
+    if session.phase is not Phase.STAGES or not is_shown:
         raise Stale(say("That step is already done"))
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage + 1 < len(session.stages):
@@ -382,8 +311,8 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
         )
         return shown, (agreed, *stage_signals(shown))
     board = session.playing.expected(session.state)
-    settled, signals = _next_turn(replace(session, board=board), record.now_s)
-    return settled, (agreed, *signals)
+    after, signals = _next_turn(replace(session, board=board), record.now_s)
+    return after, (agreed, *signals)
 
 
 def _next_turn(session: Session, now_s: float) -> Advance:
@@ -400,17 +329,21 @@ def _with_chance_of_orders(session: Session, remote: RemoteGame) -> Session:
     return replace(session, chance=fair, seed=fair.seed)
 
 
-def _contribute(session: Session, record: Contribute) -> Session:
+def _commit(session: Session, record: Commit) -> Advance:
+    return replace(session, commitment=record.commitment), ()
+
+
+def _contribute(session: Session, record: Contribute) -> Advance:
     """Fold what a seat gave to the chance of a running game, in a journal of an older version.
 
     What was given before a game stands in the game's own record.
     """
     fair = session.chance
     if fair is None or session.is_between:
-        return session
+        return session, ()
     given = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
     fair = FairChance(fair.commitment, fair.secret, given)
-    return replace(session, chance=fair, seed=fair.seed)
+    return replace(session, chance=fair, seed=fair.seed), ()
 
 
 # ---- time -----------------------------------------------------------------------------------------------------------
@@ -446,7 +379,7 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
 
 def _pause(session: Session, record: Pause) -> Advance:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused:
-        raise Illegal(Refusal.WRONG_PHASE, say("No clock is running"))
+        raise wrong_phase(say("No clock is running"))
     # "line": an earlier version stopped the clock of a remote phone that it could not reach
     by = "restart" if record.by == "line" else record.by
     stopped = session.countdown.stop(record.now_s)
@@ -455,7 +388,7 @@ def _pause(session: Session, record: Pause) -> Advance:
 
 def _resume(session: Session, record: Resume) -> Advance:
     if session.countdown is None or not session.paused:
-        raise Illegal(Refusal.WRONG_PHASE, say("The clock is not stopped"))
+        raise wrong_phase(say("The clock is not stopped"))
     running = replace(
         session,
         countdown=session.countdown.start(record.now_s),
@@ -498,19 +431,64 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
 def _ask_coach(session: Session, record: AskCoach) -> Advance:
     """Mark the game as one with the coach, whatever is taken back."""
     if session.phase not in (Phase.ORDERS, Phase.STAGES) or session.is_machines(record.seat):
-        raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached=session.coached | {record.seat}), ()
 
 
 def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     if session.phase not in (Phase.ORDERS, Phase.STAGES):
-        raise Illegal(Refusal.WRONG_PHASE, say("A draw can only be offered during a game"))
+        raise wrong_phase(say("A draw can only be offered during a game"))
     if session.is_machines(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
-        raise Illegal(
-            Refusal.WRONG_PHASE,
-            say("{name} plays on: there is no draw against the machine", name=name),
-        )
+        raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
     if session.draw_offer is record.seat.other:
         return _finish(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
+
+
+def _resign(session: Session, record: Resign) -> Advance:
+    reason = say("{side!c} resigns.", side=session.playing.sides[record.seat].name)
+    return _finish(session, Outcome(frozenset({record.seat.other}), reason))
+
+
+def _abandon(session: Session, _: Abandon) -> Advance:
+    return replace(_finish(session, ABANDONED)[0], score=session.score), ()
+
+
+def _disclose(session: Session, _: Disclose) -> Advance:
+    if session.phase is not Phase.OVER:
+        raise wrong_phase(say("The game is not over yet"))
+    return replace(session, before=None, is_disclosed=True), ()
+
+
+def _refuse_message(_session: Session, _record: RemoteSaid) -> Advance:
+    raise Stale(say("That game at two tables is over"))
+
+
+_FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
+    TakeSeat: take_seat,
+    FreeSeat: free_seat,
+    MoveSeat: move_seat,
+    ShowCard: show_card,
+    Commit: _commit,
+    Contribute: _contribute,
+    NewGame: _new_game,
+    Begin: _begin,
+    HandIn: _hand_in,
+    TakeBack: take_back,
+    StageDone: _stage_done,
+    TimeOut: _time_out,
+    Pause: _pause,
+    Resume: _resume,
+    Undo: undo,
+    AskBack: ask_back,
+    Decline: decline,
+    SkipLesson: _skip_lesson,
+    Resign: _resign,
+    OfferDraw: _offer_draw,
+    AskCoach: _ask_coach,
+    Abandon: _abandon,
+    Disclose: _disclose,
+    RemoteSaid: _refuse_message,
+}
+"""What follows from each kind of record."""

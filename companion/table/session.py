@@ -10,14 +10,15 @@ from itertools import dropwhile, takewhile
 from random import Random
 from typing import Any
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.core.ports import Cue, Signal
 from companion.games.base import Drawn, Event, Game, Outcome, Stage
-from companion.games.lesson import LessonStep
+from companion.games.lesson import Lesson, LessonStep
 from companion.table.chance.fairness import FairChance
 from companion.table.clocks.countdown import Bank, Countdown
+from companion.table.records import GameOptions, Score
 from companion.table.remote.remote_game import REMOTE, RemoteGame
 
 BOTH = frozenset(SEATS)
@@ -98,7 +99,7 @@ class Session:
     number: int = 0
     game: Game[Any, Any] | None = None
     options: Any = None
-    raw_options: Mapping[str, Any] = field(default_factory=dict)
+    raw_options: GameOptions = field(default_factory=dict)
     seed: int = 0
     """What chance is drawn from."""
     chance: FairChance | None = None
@@ -124,7 +125,7 @@ class Session:
     put_back: Layout = field(default_factory=dict)
     """What lies on the board in a set-up that puts a turn back; empty in one that begins a game."""
     outcome: Outcome | None = None
-    score: tuple[int, int, int] = (0, 0, 0)
+    score: Score = (0, 0, 0)
     draw_offer: Seat | None = None
     back_wanted: Seat | None = None
     """Who wants the last turn back and waits for the other's yes."""
@@ -162,13 +163,18 @@ class Session:
         return len(self.turns) + 1 if number is None else number
 
     @property
+    def _lesson(self) -> Lesson | None:
+        """Return the lesson while its guide is here."""
+        return self.game.lesson if self.game and self.is_guided and not self.is_alone else None
+
+    @property
     def lesson_number(self) -> int | None:
         """Return the number of the step of the lesson that is on, counted from 0.
 
         None: no guide is here (any more).
         """
-        lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
-        if lesson is None or self.phase in (Phase.LOBBY, Phase.OVER):
+        lesson = self._lesson
+        if lesson is None or self.is_between:
             return None
         number = len(self.turns) - (self.phase is Phase.STAGES)
         return number if number < len(lesson.steps) else None
@@ -176,22 +182,16 @@ class Session:
     @property
     def has_just_learned(self) -> bool:
         """Return whether the first decision is due that a lesson has led up to."""
-        lesson = self.game.lesson if self.game and self.is_guided and not self.is_alone else None
-        return (
-            lesson is not None
-            and self.phase is Phase.ORDERS
-            and len(self.turns) == len(lesson.steps)
-        )
+        lesson = self._lesson
+        if lesson is None or self.phase is not Phase.ORDERS:
+            return False
+        return len(self.turns) == len(lesson.steps)
 
     @property
     def lesson_step(self) -> LessonStep | None:
         """Return the step of the lesson that is on. None: no guide is here."""
-        number = self.lesson_number
-        return (
-            None
-            if number is None or self.playing.lesson is None
-            else self.playing.lesson.steps[number]
-        )
+        lesson, number = self._lesson, self.lesson_number
+        return lesson.steps[number] if lesson and number is not None else None
 
     def asked_of(self, seat: Seat) -> str | None:
         """Return the one action that the lesson wants of a seat now, in notation.
@@ -305,12 +305,10 @@ class Session:
         """Return what anybody at the table may do for the seat on turn, where that seat is at this table."""
         if self.game is None or not any(map(self.is_here, self.awaited)):
             return frozenset()
-        if tableau := self.game.tableau(self.state, None):
-            return frozenset(choice.text for choice in tableau.choices)
-        standing = self.game.standing(self.state, None)
-        return (
-            frozenset({standing.open_action}) if standing and standing.open_action else frozenset()
-        )
+        if cards := self.game.tableau(self.state, None):
+            return frozenset(choice.text for choice in cards.choices)
+        pieces = self.game.standing(self.state, None)
+        return frozenset({pieces.open_action}) if pieces and pieces.open_action else frozenset()
 
     @property
     def is_tie_to_replay(self) -> bool:
@@ -383,6 +381,11 @@ class Session:
         """Return whether this table has said that its board shows the step that is on."""
         return self.remote is not None and (self.remote.is_shown_here or bool(self.remote.asked))
 
+    def require_now(self, moment: str) -> None:
+        """Raise `Stale` unless this is the moment that is due."""
+        if moment != self.moment:
+            raise turn_is_over()
+
     def hands_for(self, seat: Seat) -> Seat:
         """Return whose hands move this seat's pieces: its own or those of whoever sits opposite."""
         return seat if self.is_here(seat) or not self.is_here(seat.other) else seat.other
@@ -410,6 +413,11 @@ class Session:
         if self.game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
         return self.game
+
+
+def turn_is_over() -> Stale:
+    """Return the refusal of what belongs to a turn before."""
+    return Stale(say("That turn is over: look at the page again"))
 
 
 Advance = tuple[Session, tuple[Signal, ...]]

@@ -22,8 +22,8 @@ from companion.table.session import Phase, Session
 NO_CAMERA = CameraStatus(CameraState.NONE)
 About = Literal["now", "last", "theirs"]
 """What is asked about: the action that is due, the own last one that everybody knows of, or the machine's opposite."""
-MOST_REASONS = 40
-"""Of so many actions of machines the reasons are kept."""
+MAX_REASONS = 40
+"""Maximum number of actions of machines whose reasons are kept."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,11 @@ class TableState:
         )
 
     @property
+    def still_reading(self) -> Reading | None:
+        """Return what the camera sees of this game's board while nothing moves there. None: it does not."""
+        return self.reading if self.sees_board and self.reading and self.reading.quiet else None
+
+    @property
     def sees_board(self) -> bool:
         """Return whether the camera sees this game's board, so that it can tick things off."""
         game = self.session.game
@@ -183,15 +188,15 @@ def open_reasons(live: TableState, seat: Seat) -> Mapping[int, tuple[str, ...]]:
         return {}
     if session.game.hides(session.options) and not session.is_opened:
         return {}
-    told: dict[int, tuple[str, ...]] = {}
-    for place in reversed(range(len(session.opened_turns))):
-        turn = session.turns[place]
-        if told and turn.number != session.turns[max(told)].number:
-            break
+    open_reasons: dict[int, tuple[str, ...]] = {}
+    number = None
+    for place, turn in enumerate(session.opened_turns):
         sealed, reasons = turn.sealed.get(seat), live.reasons.get((seat, turn.moment))
         if sealed and reasons and sealed.owner == session.seats[seat].nonce:
-            told[place] = reasons
-    return dict(reversed(told.items()))
+            if turn.number != number:
+                number, open_reasons = turn.number, {}
+            open_reasons[place] = reasons
+    return open_reasons
 
 
 def no_reasons() -> str:
@@ -204,8 +209,8 @@ def explaining_machine(live: TableState) -> Seat | None:
 
     Of two, the one that acted later.
     """
-    told = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
-    return told[max(told)] if told else None
+    last = {max(reasons): seat for seat in SEATS if (reasons := open_reasons(live, seat))}
+    return last[max(last)] if last else None
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
@@ -216,17 +221,14 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     before, reading = live.session, live.reading
     live = replace(live, session=session)
     if session.moment != before.moment or session.phase is not before.phase:
-        fans = reading.fans if reading else {}
-        markers = (
-            reading.markers if reading and session.phase is Phase.ORDERS else live.markers_before
-        )
         live = replace(live, drafts={}, overruled=frozenset(), choices=(), laid={}, tiles=NO_TILES)
-        live = replace(live, asked="", why_not=None, fans_before=fans, markers_before=markers)
+        live = replace(live, asked="", why_not=None, fans_before=reading.fans if reading else {})
+        if reading and session.phase is Phase.ORDERS:
+            live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen=None)
-    if (
-        gone := live.tiles.ready - session.awaited
-    ):  # by a phone or a pad: what lies there does not count
+    # by a phone or a pad: what lies there does not count
+    if gone := live.tiles.ready - session.awaited:
         faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
         live = replace(live, tiles=TileState(live.tiles.ready - gone, faults))
     shown = (session.moment, session.phase, session.stage)
@@ -288,18 +290,18 @@ def problems_of(live: TableState) -> tuple[Problem, ...]:
     if not reading.quiet:
         return live.problems
     if live.has_cards and session.kit:
-        found = board_check.card_problems(session.kit, live.before, target, reading)
+        problems = board_check.card_problems(session.kit, live.before, target, reading)
     else:
         if session.kit is None:
             return ()
-        found = board_check.problems(session.kit, live.before, target, reading)
-        told = set(map(attrgetter("home"), found))
+        problems = board_check.problems(session.kit, live.before, target, reading)
+        homes = set(map(attrgetter("home"), problems))
         for problem in _missed_and_hidden(live, target):
-            if problem.home not in told:
-                found = (*found, problem)
+            if problem.home not in homes:
+                problems = (*problems, problem)
     if not live.overruled:
-        return found
-    return tuple(problem for problem in found if problem not in live.overruled)
+        return problems
+    return tuple(problem for problem in problems if problem not in live.overruled)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
@@ -312,17 +314,12 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
     return tuple(missed)
 
 
-def is_in_hand(live: TableState, found: tuple[Problem, ...]) -> bool:
+def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
     """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of nobody."""
     session, reading = live.session, live.reading
-    if (
-        session.phase is not Phase.ORDERS
-        or len(session.awaited) != 1
-        or len(found) != 1
-        or reading is None
-    ):
+    if len(session.awaited) != 1 or len(problems) != 1 or reading is None:
         return False
-    (problem,), (seat,), kit = found, session.awaited, session.kit
+    (problem,), (seat,), kit = problems, session.awaited, session.kit
     is_gone = problem.square == problem.home and problem.square not in reading.seen
     return is_gone and kit is not None and kit.face(problem.face).seat in (None, seat)
 
@@ -356,8 +353,8 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
     moves = board_check.hand_moves(
         kit, live.before, target, live.reading if live.sees_board else None, live.touched
     )
-    told = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
-    return tuple(sorted(told, key=lambda instruction: SEATS.index(instruction.seat)))
+    in_words = (Instruction(move, *who_and_what(session, kit, move)) for move in moves)
+    return tuple(sorted(in_words, key=lambda instruction: SEATS.index(instruction.seat)))
 
 
 def who_and_what(session: Session, kit: Kit, move: HandMove) -> tuple[Seat, str]:

@@ -23,7 +23,7 @@ from companion.table.clocks.deadlines import Timekeeper, remote_clock_anew
 from companion.table.listeners import Listeners
 from companion.table.ports import RecordJournal
 from companion.table.records import AnyRecord, Commit, FreeSeat, MoveSeat, Pause, TakeSeat
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Phase, Session
 from companion.table.state import TableState, headline_of, with_session
 
@@ -31,18 +31,18 @@ log = logging.getLogger(__name__)
 
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table tries again by itself what the disk has refused."""
-LESSON_READS = 3.0
-"""How much longer a lesson stays on the screen than a game."""
+LESSON_READS = 3
+"""Factor by which a lesson stays longer on the screen than a game."""
 BEAT_S = 0.1
 """Longest time in seconds between two looks at what is due."""
 SHORTEST_PAUSE_S = 0.0005
-"""Gives whoever waits for the table a chance to come first."""
+"""Shortest time in seconds between two rounds: whoever waits for the table comes first."""
 FIRST_S, WORD_S = 1.0, 0.3
-"""How long a sentence is read, in seconds: to find it, and each of its words."""
+"""Seconds in which a sentence is read: to find it, and for each of its words."""
 USUAL_READING_S = 3.0
-"""The time to read as delivered: it scales the others."""
+"""Reading time in seconds as delivered: the setting scales the others by it."""
 MOVES_S = 1.4
-"""How long pieces move and then lie still before the sign tells what came of it, in seconds."""
+"""Seconds in which pieces move and then lie still before the sign tells what came of it."""
 HUNG_S = 30.0
 """Seconds after which whoever waits for the table gives up: something in it hangs."""
 
@@ -88,17 +88,16 @@ class TableStore:
         self._write_again_s = -math.inf
         self._has_ended_turn = False
         session = remote_clock_anew(journal.restore(), clock.monotonic_s())
-        self._standing: tuple[str, ...] = (journal.notice,) if journal.notice else ()
+        self._notices: tuple[str, ...] = (journal.notice,) if journal.notice else ()
         self.timekeeper = Timekeeper(journal)
         if pause := self.timekeeper.after_restart(session):
             session = advance(session, pause)[0]
-            with contextlib.suppress(
-                JournalError
-            ):  # a full disk: the next restart comes to the same
+            # a full disk: the next restart comes to the same
+            with contextlib.suppress(JournalError):
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
-        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._standing)
+        self.live = TableState(session, stage_since_s=clock.monotonic_s(), notices=self._notices)
         self.live = self.time_headline(self.live)
 
     @property
@@ -168,9 +167,8 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                if (
-                    self._has_ended_turn
-                ):  # once a turn is over and shown, what was appended goes into the file
+                # once a turn is over and shown, what was appended goes into the file
+                if self._has_ended_turn:
                     self._has_ended_turn = False
                     self.journal.checkpoint()
             except CompanionError as error:
@@ -210,27 +208,24 @@ class TableStore:
         for record in records:
             session, given = advance(session, record)
             signals += given
-        if (
-            not before.bank
-            and session.bank
-            and session.countdown
-            and session.countdown.since_s
-            and not session.remote
-        ):
+        since_s = session.countdown.since_s if session.countdown else None
+        if since_s and session.bank and not before.bank and not session.remote:
             # A chess clock never starts by itself: somebody presses its key.
-            records = (*records, Pause("start", session.countdown.since_s))
+            records = (*records, Pause("start", since_s))
             session, given = advance(session, records[-1])
             signals += given
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()
-        live = replace(with_session(self.live, session, self.now_s()), notices=self._standing)
-        is_shown = (session.moment, session.stage) == (
-            before.moment,
-            before.stage,
-        ) and session.phase is before.phase
-        has_news = session.phase is Phase.STAGES and not is_shown
-        self.live = self.time_headline(live) if has_news else live
+        live = replace(with_session(self.live, session, self.now_s()), notices=self._notices)
+        shown = (before.moment, before.phase, before.stage)
+        if session.phase is Phase.STAGES and shown != (
+            session.moment,
+            session.phase,
+            session.stage,
+        ):
+            live = self.time_headline(live)
+        self.live = live
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)
@@ -274,16 +269,16 @@ class TableStore:
         self.listeners.show(self.live, self.in_trouble, signals)
 
     def notices(self, changed: Mapping[str, str]) -> None:
-        """Show standing troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
+        """Show lasting troubles that stop nothing, beside what is wrong with the journal. Empty: it is over."""
         self._troubles |= changed
-        told = (self.journal.notice, *self._troubles.values())
-        self._standing = tuple(trouble for trouble in told if trouble)
-        self.publish(replace(self.live, notices=self._standing))
+        troubles = (self.journal.notice, *self._troubles.values())
+        self._notices = tuple(trouble for trouble in troubles if trouble)
+        self.publish(replace(self.live, notices=self._notices))
 
     @property
     def in_trouble(self) -> bool:
         """Return whether something is wrong that the lamps should say."""
-        return self.live.notices != self._standing or self.live.camera.state is CameraState.TROUBLE
+        return self.live.notices != self._notices or self.live.camera.state is CameraState.TROUBLE
 
     def time_headline(self, live: TableState) -> TableState:
         """Return the table as it shows its next headline from now on, until that can be read.
@@ -293,15 +288,17 @@ class TableStore:
         headline = headline_of(live)
         if headline is None:
             return live
-        scale = self.settings.reading_time_s / USUAL_READING_S
-        times = LESSON_READS if live.session.lesson_step else 2 if headline.scene else 1
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
         if self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return replace(live, headline_due_s=math.inf, headline_lasts_s=0.0)
-        moves_s = scale * MOVES_S if headline.scene and not live.headlines_read else 0.0
-        return replace(
-            live, headline_due_s=self.now_s() + moves_s + lasts_s, headline_lasts_s=lasts_s
-        )
+        scale = self.settings.reading_time_s / USUAL_READING_S
+        times = 2 if headline.scene else 1
+        if live.session.lesson_step:
+            times = LESSON_READS
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
+        due_s = self.now_s() + lasts_s
+        if headline.scene and not live.headlines_read:
+            due_s += scale * MOVES_S
+        return replace(live, headline_due_s=due_s, headline_lasts_s=lasts_s)
 
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 
@@ -311,7 +308,7 @@ class TableStore:
         What the table does by itself it tries again only after a while.
         """
         self._write_again_s = self.now_s() + WRITE_AGAIN_S
-        notices = (*self._standing, error.message)
+        notices = (*self._notices, error.message)
         if notices != self.live.notices:
             self.publish(replace(self.live, notices=notices))
 

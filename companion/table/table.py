@@ -10,7 +10,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from companion.core.clock import Clock
 from companion.core.config import TableSettings
@@ -18,13 +18,14 @@ from companion.core.kit import RowsSeen, Seat
 from companion.core.ports import CameraStatus, Closeable, Press, Reading
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import ChanceKeeper
-from companion.table.listeners import OnAlarms, OnGame, OnKit, OnLamps, OnRows, OnSignal
+from companion.table.listeners import TableListener
 from companion.table.lobby import Lobby
 from companion.table.ports import ForgetfulChoices, LastChoices, RecordJournal
 from companion.table.records import (
     Abandon,
     Decline,
     Disclose,
+    GameOptions,
     HandIn,
     MoveSeat,
     OfferDraw,
@@ -55,11 +56,11 @@ HOME_AFTER_S = 600.0
 """Time in seconds for which the end of a game, or a game that was chosen, is shown to nobody in particular."""
 
 Topic = Literal[
-    "contested", "damage", "machines", "memory", "photographs", "power", "trial", "upkeep"
+    "contested", "damage", "machines", "memory", "photographs", "power", "remote", "trial", "upkeep"
 ]
 """What a notice may be about: a result on which two tables do not agree, games that are damaged on the disk, opponents
-whose program fails, games kept in memory only, photographs, the machine that is switched off, keys tried out, a restart
-to come."""
+whose program fails, games kept in memory only, photographs, the machine that is switched off, the line to another
+table, keys tried out, a restart to come."""
 
 
 class Table(Closeable):
@@ -122,35 +123,10 @@ class Table(Closeable):
         """Return what the token of whoever sits there must carry. None: the seat is free. For the pages' guard only."""
         return self._seating.nonce(seat)
 
-    def connect(
-        self,
-        on_signal: OnSignal | None = None,
-        on_lamps: OnLamps | None = None,
-        on_kit: OnKit | None = None,
-        on_alarms: OnAlarms | None = None,
-        *,
-        on_rows: OnRows | None = None,
-        on_game: OnGame | None = None,
-    ) -> None:
-        """Tell an adapter about cues, steady lamps (with trouble or not), the kit on the table, and alarms to come.
-
-        `on_rows` is called when rows of order tiles are to be read, `on_game` when
-        a game begins or ends. What is called holds the table: it must not block, nor wait for another thread.
-        """
-        store, listeners = self._store, self._store.listeners
-        with store.hold():
-            if on_signal:
-                listeners.hear_signals(on_signal)
-            if on_lamps:
-                listeners.hear_lamps(on_lamps, store.live, store.in_trouble)
-            if on_kit:
-                listeners.hear_kit(on_kit, store.session.kit)
-            if on_alarms:
-                listeners.hear_alarms(on_alarms)
-            if on_rows:
-                listeners.hear_rows(on_rows)
-            if on_game:
-                listeners.hear_games(on_game, store.live)
+    def connect(self, listener: TableListener) -> None:
+        """Tell an adapter how things are, and from now on what changes."""
+        with self._store.hold():
+            self._store.listeners.connect(listener, self._store.live, self._store.in_trouble)
 
     @property
     def round_s(self) -> float:
@@ -172,12 +148,6 @@ class Table(Closeable):
         with self._store.hold():
             self._store.settings = settings
             self._store.publish(self._store.live)
-
-    @property
-    def remote_seat(self) -> Seat | None:
-        """Return the seat whose player sits at another table. None: both play at this one."""
-        remote = self._store.session.remote
-        return remote.seat if remote else None
 
     @property
     def remembered_game(self) -> str | None:
@@ -230,11 +200,8 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
-            if (
-                headline_of(store.live)
-                and now_s >= store.live.headline_due_s
-                and not store.live.problems
-            ):
+            is_read = now_s >= store.live.headline_due_s and not store.live.problems
+            if is_read and headline_of(store.live):
                 self._turns.read_on("clock")
         elif (
             session.phase is Phase.OVER
@@ -246,9 +213,8 @@ class Table(Closeable):
             self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
-            if (
-                due_s is not None and now_s >= due_s and not store.waiting
-            ):  # who waits may have been in time
+            # who waits may have been in time
+            if due_s is not None and now_s >= due_s and not store.waiting:
                 self._end_turn(session, now_s)
         if store.live.session.countdown is None:
             return math.inf
@@ -343,13 +309,13 @@ class Table(Closeable):
             self._lobby.begin_chosen()
 
     def new_game(
-        self, game: str, options: Mapping[str, Any] | None = None, seed: int | None = None
+        self, game: str, options: GameOptions | None = None, seed: int | None = None
     ) -> None:
         """Start a game with its set-up. Raises `Malformed` for unknown games and options."""
         with self._store.hold():
             self._lobby.begin(game, options or {}, seed)
 
-    def host_starts(self, game: str, options: Mapping[str, Any], seed: int | None = None) -> None:
+    def host_starts(self, game: str, options: GameOptions, seed: int | None = None) -> None:
         """Start a game as the host has chosen, and remember the choice. Raises `Malformed`."""
         with self._store.hold():
             self._lobby.begin(game, options, seed)
@@ -537,7 +503,7 @@ class Table(Closeable):
             self._lobby.has_room = may_begin
             self._store.notices({"disk": sentence})
 
-    def round_is(self, sentence: str, game: tuple[str, Mapping[str, Any]] | None) -> None:
+    def round_is(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:
         """Say who is to play here in a tournament's round (empty: nobody), and its game with its options."""
         with self._store.hold_for_device():
             self._lobby.round_game = game

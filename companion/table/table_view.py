@@ -16,6 +16,7 @@ from companion.table.board_check import HandMove, Problem
 from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
+from companion.table.records import Score
 from companion.table.seats.coaching import MachineReasons
 from companion.table.session import Phase, Sealed
 from companion.table.state import Instruction
@@ -176,7 +177,7 @@ class TimeView:
 class MatchView:
     """How the game and the match stand; `log` has the last sentences, oldest first."""
 
-    score: tuple[int, int, int]
+    score: Score
     outcome: Outcome | None
     draw_offer: Seat | None
     offer: str

@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale
+from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, Stale, wrong_phase
 from companion.core.i18n import say, to_owner
 from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
 from companion.table.state import (
@@ -29,7 +29,7 @@ from companion.table.store import TableStore
 
 MAX_SALT = 64
 ANSWER_S = 12.0
-"""A camera that has not answered by then does not see the board."""
+"""Time in seconds after which a camera that has not answered counts as one that does not see the board."""
 
 
 DISAGREES_S = 5.0
@@ -55,8 +55,8 @@ class Turns:
         before = session.sealed_at(seat, moment)
         if before and salt and (before.action, before.salt) == (order.action, salt):
             return before.receipt
-        waits = store.live.early is not None and store.live.early.is_for(order)
-        if waits and not order.read_s:
+        early = store.live.early
+        if early is not None and early.is_for(order) and not order.read_s:
             return ""
         if session.bank and not order.read_s:
             if session.has_counted(seat, moment, order.action):
@@ -74,7 +74,7 @@ class Turns:
     def act(self, moment: str, action: str, at_s: float) -> None:
         """Act for the seat on turn, where the game is open to anybody at the table."""
         session = self._store.session
-        self._require_now(moment)
+        session.require_now(moment)
         if not session.is_open:
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("Only the seat whose turn it is can do that"))
         if action not in session.open_actions and action not in self._store.live.laid.values():
@@ -92,22 +92,19 @@ class Turns:
         `asks`: where both seats have people, the one whose turn it was is asked.
         """
         if moment is not None:
-            self._require_now(moment)
-            if not self._store.session.is_open:
-                raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
+            self._require_open(moment)
         session = self._store.session
-        doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
-        others = [seat.other for seat in doers]
-        if len(others) == 1 and others[0] in session.seats and not session.is_machines(others[0]):
-            self._store.accept(AskBack(others[0], session.moment, self._store.now_s()))
-        else:
-            self._store.accept(Undo())
+        doers = list(session.turns[-1].sealed) if session.turns and asks else []
+        if len(doers) == 1:
+            other = doers[0].other
+            if other in session.seats and not session.is_machines(other):
+                self._store.accept(AskBack(other, session.moment, self._store.now_s()))
+                return
+        self._store.accept(Undo())
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
-        self._require_now(moment)
-        if not self._store.session.is_open:
-            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
+        self._require_open(moment)
         self._store.accept(AskBack(seat, moment, self._store.now_s()))
 
     def confirm(self, by: str, moment: str, stage: int, force: bool) -> None:
@@ -143,10 +140,9 @@ class Turns:
     def read_on(self, by: str) -> None:
         """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
         live, session = self._store.live, self._store.session
-        if session.has_moves or live.headlines_read + 1 < len(headlines_of(session)):
-            self._store.publish(
-                self._store.time_headline(replace(live, headlines_read=live.headlines_read + 1))
-            )
+        number = live.headlines_read + 1
+        if session.has_moves or number < len(headlines_of(session)):
+            self._store.publish(self._store.time_headline(replace(live, headlines_read=number)))
         else:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
@@ -154,19 +150,20 @@ class Turns:
         """Tell what the rules allow now, or why the machine did what it did, or nothing any more."""
         live = self._store.live
         if is_wanted and live.session.phase is not Phase.ORDERS:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("There is nothing to decide now: do as the sign says")
-            )
+            raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
-            raise Illegal(Refusal.WRONG_PHASE, no_reasons())
-        wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
-        asked = wanted if is_wanted else ""
+            raise wrong_phase(no_reasons())
+        asked: Literal["", "moves", "reasons"] = ""
+        if is_wanted:
+            asked = "reasons" if reasons else "moves"
         if live.asked != asked:
             self._store.publish(replace(live, asked=asked))
 
-    def _require_now(self, moment: str) -> None:
-        if moment != self._store.session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+    def _require_open(self, moment: str) -> None:
+        """Raise `Stale` for another moment, `Illegal` where only the owner takes turns back."""
+        self._store.session.require_now(moment)
+        if not self._store.session.is_open:
+            raise Illegal(Refusal.HOST_ONLY, say("Only the owner can take this turn back"))
 
     def _refuse_if_disagreeing(self, by: str, force: bool) -> None:
         """Raise `Illegal` with what the camera sees, said to `by`, when that is not what is to be confirmed.
@@ -181,21 +178,17 @@ class Turns:
         self._store.live = live = replace(live, disagrees_since_s=since_s)
         if force:
             if by != "host" and now_s - since_s < DISAGREES_S:
-                raise Illegal(Refusal.WRONG_PHASE, say("The camera still looks: wait five seconds"))
+                raise wrong_phase(say("The camera still looks: wait five seconds"))
             return
         if live.problems:
-            raise Illegal(Refusal.WRONG_PHASE, live.problems[0].text)
-        todo = sorted(
-            (i for i in instructions(live) if not i.move.done), key=lambda i: i.seat != by
-        )
+            raise wrong_phase(live.problems[0].text)
+        todo = [i for i in instructions(live) if not i.move.done]
+        own = [i for i in todo if i.seat == by]
+        if own and live.session.kit:
+            side = live.session.kit.sides[own[0].seat].name
+            raise wrong_phase(say("Not seen yet: {todo}", todo=to_owner(own[0].text, side)))
         if todo:
-            first, kit = todo[0], live.session.kit
-            text = (
-                to_owner(first.text, kit.sides[first.seat].name)
-                if kit and first.seat == by
-                else first.text
-            )
-            raise Illegal(Refusal.WRONG_PHASE, say("Not seen yet: {todo}", todo=text))
+            raise wrong_phase(say("Not seen yet: {todo}", todo=todo[0].text))
 
 
 class TileOrders:
@@ -218,28 +211,16 @@ class TileOrders:
         """
         session = self._store.session
         if session.kit is None or session.kit.order_tiles is None:
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("This game has no order tiles: switch them on in its options"),
-            )
-        if moment != session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
-        if (
-            session.phase is not Phase.ORDERS
-            or seat not in session.awaited
-            or not session.is_here(seat)
-        ):
+            raise wrong_phase(say("This game has no order tiles: switch them on in its options"))
+        session.require_now(moment)
+        if seat not in session.awaited or not session.is_here(seat):
             raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
         tiles = self._store.live.tiles
         if (seat in tiles.ready) == is_ready:
             return
         ready = tiles.ready | {seat} if is_ready else tiles.ready - {seat}
         faults = {other: row for other, row in tiles.faults.items() if other is not seat}
-        cue = (
-            Signal(Cue.KEY_TAKEN, frozenset({seat}), 3)
-            if is_ready
-            else Signal(Cue.KEY_BACK, frozenset({seat}))
-        )
+        cue = signal_to(seat, Cue.KEY_TAKEN, 3) if is_ready else signal_to(seat, Cue.KEY_BACK)
         self._show(TileState(ready, faults), cue)
         self._ask()
 
@@ -269,29 +250,30 @@ class TileOrders:
         """Give up a question that the camera does not answer."""
         wanted = self._store.live.tiles.wanted
         if wanted and self._store.now_s() >= wanted.since_s + ANSWER_S:
-            self.take_answer(
-                RowsSeen(
-                    wanted.number, dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-                )
-            )
+            self._answer_unseen(wanted)
 
     def _ask(self) -> None:
         """Have the rows read once everybody who is to act is ready."""
         if not self._store.live.tiles.ready:
             return
         live, session = self._store.live, self._store.session
-        people = set(filter(session.is_here, session.awaited))
-        is_due = session.phase is Phase.ORDERS and people and people <= live.tiles.ready
-        if not is_due or (live.tiles.wanted and live.tiles.wanted.seats == people):
+        people = frozenset(filter(session.is_here, session.awaited))
+        if not people or not people <= live.tiles.ready:
+            return
+        if live.tiles.wanted and live.tiles.wanted.seats == people:
             return
         self._number += 1
-        wanted = RowsWanted(self._number, frozenset(people), self._store.now_s())
+        wanted = RowsWanted(self._number, people, self._store.now_s())
         self._show(replace(live.tiles, wanted=wanted))
         if live.sees_board:
             self._store.listeners.request_rows(wanted)
         else:
-            rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
-            self.take_answer(RowsSeen(wanted.number, rows))
+            self._answer_unseen(wanted)
+
+    def _answer_unseen(self, wanted: RowsWanted) -> None:
+        """Answer a question as a camera does that does not see the board."""
+        rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
+        self.take_answer(RowsSeen(wanted.number, rows))
 
     def _show(self, tiles: TileState, *signals: Signal) -> None:
         self._store.publish(replace(self._store.live, tiles=tiles), signals)

@@ -48,7 +48,6 @@ from companion.table.table_view import (
 )
 from companion.table.ways_back import may_revert
 
-_BETWEEN = (Phase.LOBBY, Phase.OVER)
 _NO_CLOCK = TimeView(None, {})
 _NOTHING_OWN = OwnView(pad=None, sealed=None, back=None, laid=None, choices=(), examples=())
 
@@ -131,31 +130,28 @@ def _turn_view(live: TableState) -> TurnView:
 
 def _timed_headline(live: TableState) -> TimedHeadline | None:
     headline = headline_of(live)
-    return (
-        TimedHeadline(headline, live.headlines_read, live.headline_lasts_s, live.headline_due_s)
-        if headline
-        else None
-    )
+    if headline is None:
+        return None
+    return TimedHeadline(headline, live.headlines_read, live.headline_lasts_s, live.headline_due_s)
 
 
 def _last_layout(session: Session) -> Layout:
     """Return what lay on the board before a piece left it for good, with the end of the game."""
-    layouts = [stage.expected for stage in reversed(session.stages)]
-    layouts.append(session.before.board if session.before else None)
-    return next((layout for layout in layouts if layout), {})
+    for stage in reversed(session.stages):
+        if stage.expected:
+            return stage.expected
+    return (session.before.board if session.before else None) or {}
 
 
 def _past(session: Session) -> tuple[PastStage, ...]:
-    if (
-        session.phase is not Phase.ORDERS
-        or not session.turns
-        or len(session.turns[-1].sealed) < len(SEATS)
-    ):
+    if session.phase is not Phase.ORDERS:
         return ()
-    shown = (stage for stage in session.stages if stage.expected is not None)
+    if not session.turns or len(session.turns[-1].sealed) < len(SEATS):
+        return ()
     return tuple(
-        PastStage(each.title, each.orders, each.events, each.expected or {}, each.badges)
-        for each in shown
+        PastStage(stage.title, stage.orders, stage.events, stage.expected, stage.badges)
+        for stage in session.stages
+        if stage.expected is not None
     )
 
 
@@ -224,7 +220,7 @@ def _match_view(live: TableState) -> MatchView:
         offer_words(session, None) if session.draw_offer else "",
         session.back_wanted,
         can_undo=session.before is not None and session.remote is None,
-        can_swap=session.phase in _BETWEEN and session.can_swap,
+        can_swap=session.can_swap,
         log=_log(session),
         round=live.round,
     )
@@ -241,25 +237,16 @@ def _tableau(live: TableState, viewer: Seat | None) -> CardUi | None:
     Where cards are asked for in no named lane, in the only one where North's lie open.
     """
     game, kit = live.session.game, live.session.kit
-    tableau = game.tableau(live.session.state, viewer) if game else None
-    if (
-        tableau is None
-        or tableau.entry is None
-        or tableau.entry.zones
-        or kit is None
-        or kit.deck is None
-    ):
-        return tableau
-    fans = live.reading.fans if live.reading and live.sees_board else {}
-    lanes = [
-        zone.file
-        for zone, cards in fans.items()
-        if cards and zone.rank == kit.deck.zones[Seat.NORTH]
-    ]
+    cards = game.tableau(live.session.state, viewer) if game else None
+    if cards is None or cards.entry is None or cards.entry.zones or not live.sees_board:
+        return cards
+    ranks = kit.deck.zones if kit and kit.deck else {}
+    fans = live.reading.fans if live.reading else {}
+    lanes = [zone.file for zone in fans if fans[zone] and zone.rank == ranks.get(Seat.NORTH)]
     if len(lanes) != 1:
-        return tableau
-    zones = {seat: Square(lanes[0], rank) for seat, rank in kit.deck.zones.items()}
-    return replace(tableau, entry=replace(tableau.entry, zones=zones))
+        return cards
+    zones = {seat: Square(lanes[0], rank) for seat, rank in ranks.items()}
+    return replace(cards, entry=replace(cards.entry, zones=zones))
 
 
 def _clock_view(session: Session) -> ClockView | None:
@@ -295,21 +282,20 @@ def _standing(live: TableState, viewer: Seat | None) -> BoardUi | None:
 
 def _badges(live: TableState) -> Mapping[Square, Badge]:
     """Return what stands on the pieces after the stage that is shown, but for what is only going to be told."""
-    stage, stages, before = live.session.stage, live.session.stages, live.session.before
+    session = live.session
+    stage, stages = session.stage, session.stages
     badges = dict(stages[stage].badges)
-    if live.session.has_moves and badges:  # some pieces lie where they were before
-        standing = (
-            live.session.playing.standing(before.state, None) if before and not stage else None
-        )
-        badges = {
-            **(stages[stage - 1].badges if stage else standing.badges if standing else {}),
-            **badges,
-        }
-    for headline in reversed(headlines_of(live.session)[live.headlines_read + 1 :]):
+    if session.has_moves and badges:  # some pieces lie where they were before
+        earlier: Mapping[Square, Badge] = {}
+        if stage:
+            earlier = stages[stage - 1].badges
+        elif session.before and (pieces := session.playing.standing(session.before.state, None)):
+            earlier = pieces.badges
+        badges = {**earlier, **badges}
+    for headline in reversed(headlines_of(session)[live.headlines_read + 1 :]):
         if headline.square and headline.most:
-            badges[headline.square] = Badge(
-                str(headline.left + headline.lost), (headline.left + headline.lost) / headline.most
-            )
+            left = headline.left + headline.lost
+            badges[headline.square] = Badge(str(left), left / headline.most)
     return badges
 
 
@@ -320,8 +306,10 @@ def _chess_clocks(session: Session) -> Mapping[Seat, ClockView]:
     running = _clock_view(session)
     left_s = bank.left_by_seat(session.countdown)
     limit_s = running.limit_s if running else max(left_s.values())
-    still = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
-    return {**still, bank.seat: running} if running else still
+    clocks = {seat: ClockView(limit_s, left_s[seat], None, "", left_s[seat] <= 0) for seat in SEATS}
+    if running:
+        clocks[bank.seat] = running
+    return clocks
 
 
 def _laid_action(live: TableState, viewer: Seat | None) -> str | None:
@@ -398,8 +386,10 @@ def _steps(session: Session) -> int:
 
 
 def _tallies(session: Session) -> tuple[Tally, ...]:
-    shown = session.stages[: session.stage + 1]
-    return next((stage.tallies for stage in reversed(shown) if stage.tallies), ())
+    for stage in reversed(session.stages[: session.stage + 1]):
+        if stage.tallies:
+            return stage.tallies
+    return ()
 
 
 def _revealed_orders(session: Session) -> tuple[Opened, ...]:
@@ -421,7 +411,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     if session.before is None:
         return {}
     game, sealed = session.playing, session.turns[-1].sealed
-    actions = {seat: game.parse(each.action) for seat, each in sealed.items()}
+    actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
     return game.opened(session.before.state, actions, session.stages, session.stage) or {}
 
 
@@ -431,12 +421,10 @@ def _log(session: Session) -> tuple[str, ...]:
     Of the current turn only the steps before the one that is shown.
     """
     lines = []
-    for place, turn in enumerate(session.turns, start=1):
-        current = session.phase is Phase.STAGES and place == len(session.turns)
-        events = (
-            (e for stage in turn.stages[: session.stage] for e in stage.events)
-            if current
-            else iter(turn.events)
-        )
+    for turn in session.turns:
+        events = turn.events
+        if session.phase is Phase.STAGES and turn is session.turns[-1]:
+            shown = turn.stages[: session.stage]
+            events = tuple(event for stage in shown for event in stage.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(lines[-12:])

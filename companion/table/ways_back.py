@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal
-from companion.table.records import AskBack, Decline, TakeBack
+from companion.core.ports import Cue, Signal, signal_to
+from companion.table.records import AskBack, Decline, TakeBack, Undo
 from companion.table.session import BOTH, Advance, Phase, Session
 
 
@@ -28,18 +28,15 @@ def may_revert(session: Session) -> Seat | None:
 
 def take_back(session: Session, record: TakeBack) -> Advance:
     """Give a seat its sealed order back, or its last turn while nobody has learned anything by it."""
-    if (
-        session.before
-        and record.moment == session.before.moment
-        and record.seat is may_revert(session)
-    ):
-        return _revert(session, session.before, record)
+    earlier = session.before
+    if earlier and record.moment == earlier.moment and record.seat is may_revert(session):
+        return _revert(session, earlier, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
-        raise Illegal(Refusal.WRONG_PHASE, say("You have nothing to take back"))
-    sealed = {seat: kept for seat, kept in session.sealed.items() if seat != record.seat}
-    return replace(session, sealed=sealed), (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+        raise wrong_phase(say("You have nothing to take back"))
+    sealed = {seat: order for seat, order in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=sealed), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
 def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
@@ -58,17 +55,17 @@ def _revert(session: Session, earlier: Session, record: TakeBack) -> Advance:
         paused=session.paused,
         has_reverted=True,
     )
-    return undone, (Signal(Cue.TAKEN_BACK, frozenset({record.seat})),)
+    return undone, (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
-def undo(session: Session) -> Advance:
+def undo(session: Session, _: Undo | AskBack) -> Advance:
     """Go back to the beginning of the last turn.
 
     The board has to be put back as in a set-up, the clock stands still.
     """
     earlier = session.before
     if earlier is None or session.phase is Phase.LOBBY:
-        raise Illegal(Refusal.WRONG_PHASE, say("There is no turn to take back"))
+        raise wrong_phase(say("There is no turn to take back"))
     lies_as_before = earlier.board is None or earlier.board == session.target
     undone = replace(
         _as_before(session, earlier),
@@ -88,17 +85,14 @@ def ask_back(session: Session, record: AskBack) -> Advance:
 
     Nobody can be asked at a seat that is free, a program's or a pad's.
     """
-    if (
-        record.moment != session.moment
-        or session.before is None
-        or session.phase is not Phase.ORDERS
-    ):
+    is_due = record.moment == session.moment and session.phase is Phase.ORDERS
+    if not is_due or session.before is None:
         raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
     other = session.seats.get(record.seat.other)
     is_own = session.turns[-1].sealed.keys() == {record.seat}
     can_ask = other is not None and other.door == "phone"
     if is_own or not can_ask or session.back_wanted is record.seat.other:
-        return undo(session)
+        return undo(session, record)
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
     asked = replace(session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped)
     return asked, (Signal(Cue.OFFER, BOTH),)
@@ -107,7 +101,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
 def decline(session: Session, record: Decline) -> Advance:
     """Drop what a seat wanted, and let the clock that the question has stopped run on."""
     if session.back_wanted is None and session.draw_offer is None:
-        raise Illegal(Refusal.WRONG_PHASE, say("Nobody has asked for anything"))
+        raise wrong_phase(say("Nobody has asked for anything"))
     countdown = session.countdown
     if session.back_wanted and countdown and not session.paused:
         countdown = countdown.start(record.now_s)

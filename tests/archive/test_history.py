@@ -430,14 +430,6 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     assert not records["Bob"].against
 
 
-def test_two_machines_leave_no_trace_in_the_statistics(room: Room) -> None:
-    for seat in SEATS:
-        room.table.free_seat(seat)
-        room.table.machines.seat(seat, "Bo")
-    room.play(turns=1)
-    assert room.past.statistics() == ()
-
-
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
     played = msgspec.structs.replace(
         made_game("arena", 1, 2, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}),

@@ -156,17 +156,6 @@ def test_a_full_disk_is_told_once_and_harms_nothing(
     assert len(folder.moments(1)) == 1
 
 
-def test_the_pages_say_that_photographs_are_not_kept(played: Played) -> None:
-    played.table.notice("photographs", "Photographs of the turns cannot be kept: free some space.")
-    played.table.step()
-    assert played.table.view().devices.notices == (
-        "Photographs of the turns cannot be kept: free some space.",
-    )
-    played.table.notice("photographs", "")
-    played.table.step()
-    assert played.table.view().devices.notices == ()
-
-
 def test_nothing_half_written_is_ever_a_photograph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,12 +72,6 @@ def _machine(_options: argparse.Namespace) -> bool:
     return bench_machine()
 
 
-def _streams(_options: argparse.Namespace) -> bool:
-    from bench.streams import bench_streams  # noqa: PLC0415
-
-    return bench_streams()
-
-
 def _memory(_options: argparse.Namespace) -> bool:
     from bench.memory import bench_memory  # noqa: PLC0415
 
@@ -135,7 +129,6 @@ PARTS: dict[str, Bench] = {
     "latencies": _latencies,
     "machine": _machine,
     "memory": _memory,
-    "streams": _streams,
     "kills": _kills,
     "reading": _reading,
     "bots": _bots,

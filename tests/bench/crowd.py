@@ -6,21 +6,16 @@ The service runs as a process of its own; the viewers are sockets of this one, r
 from __future__ import annotations
 
 import contextlib
-import re
 import selectors
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from bench.bars import PHONE_TO_SCREENS_MS
-from bench.doors import health_ms
 from bench.figures import Figure
+from bench.processes import LOCAL, running_service
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.tools.selfplay import Phone
@@ -93,69 +88,16 @@ def _follow(port: int, reads: bool, path: str) -> socket.socket:
     return viewer
 
 
-class _Service:
-    """The service as a process: its port and its memory."""
-
-    def __init__(self, folder: str) -> None:
-        settings = Path(folder) / "settings.toml"
-        web = f'[web]\nhost = "127.0.0.1"\nviewers = {VIEWERS + SLEEPERS}\n'
-        settings.write_text(
-            f'state_dir = "{folder}"\n{web}[camera]\nsource = "none"\n', encoding="utf-8"
-        )
-        command = [
-            sys.executable,
-            "-u",
-            "-m",
-            "companion",
-            "play",
-            "--settings",
-            str(settings),
-            "--port",
-            "0",
-        ]
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        self.port = 0
-        for line in self._process.stdout or ():
-            if found := re.search(r"Table screen\s+http://[^/]+:(\d+)/", line):
-                self.port = int(found[1])
-            if line.startswith("Ctrl-C"):
-                break
-        if not self.port:
-            raise RuntimeError("the service did not start")
-
-    def memory_mb(self) -> float:
-        """Resident memory in MB."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000  # type: ignore[index]  # every process has it
-
-    def close(self) -> None:
-        """Stop it."""
-        self._process.terminate()
-        self._process.wait(timeout=20)
-        if self._process.stdout:
-            self._process.stdout.close()
-
-
-@contextmanager
-def running_service() -> Iterator[_Service]:
-    with tempfile.TemporaryDirectory() as folder:
-        service = _Service(folder)
-        try:
-            yield service
-        finally:
-            service.close()
-
-
 def bench_crowd() -> bool:
     """Measure and print it all; answers whether every bound is kept."""
-    with running_service() as service, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        settings = f'{LOCAL}viewers = {VIEWERS + SLEEPERS}\n[camera]\nsource = "none"\n'
+        service = stack.enter_context(running_service(Path(folder), settings))
+        service.until("/", b"</html>")
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in Seat]
         for phone in phones:
             phone.post("take", {"name": "Bench"})
         moment = first_orders(phones)
-        peer_ms = health_ms(service.port)
         crowd = Crowd(service.port, VIEWERS)
         stack.callback(crowd.close)
         crowd.settle()
@@ -169,18 +111,12 @@ def bench_crowd() -> bool:
             Figure(
                 f"event -> {VIEWERS} spectators",
                 seen,
-                "GET /health",
-                peer_ms,
                 PHONE_TO_SCREENS_MS.most,
             ),
-            Figure(
-                "a seat's POST meanwhile", answers, "GET /health", peer_ms, PHONE_TO_SCREENS_MS.most
-            ),
+            Figure("a seat's POST meanwhile", answers, PHONE_TO_SCREENS_MS.most),
             Figure(
                 f"event, {SLEEPERS} more do not read",
                 seen_beside,
-                "GET /health",
-                peer_ms,
                 PHONE_TO_SCREENS_MS.most,
             ),
         )

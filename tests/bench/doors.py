@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import http.client
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-
-from gpiozero import LED, Button
-from gpiozero.pins.mock import MockFactory, MockPWMPin
 
 from bench.bars import KEY_TO_LAMP_MS, PHONE_TO_SCREENS_MS, WRONG_TO_NAME_S
 from bench.figures import Figure, Listener, simulated
@@ -49,8 +44,6 @@ def _key_to_lamp(companion: Companion, listeners: Sequence[Listener]) -> Figure:
     return Figure(
         "key of a pad -> its lamp",
         _lamps_ms(companion),
-        "gpiozero Button -> LED",
-        _bare_button_ms(),
         KEY_TO_LAMP_MS.most,
     )
 
@@ -104,12 +97,9 @@ def _wrong_to_word(companion: Companion) -> Figure:
         world.move_to(piece.id, free[number % len(free)])
         _wait_for(lambda: bool(table.view().board.problems))
         times.append((time.monotonic() - began_s) * 1000)
-    frame_ms = 1000 / CameraSettings().fps
     return Figure(
         "piece on a wrong square -> named",
         times,
-        "time of one frame",
-        frame_ms,
         1000 * WRONG_TO_NAME_S.most,
     )
 
@@ -126,25 +116,6 @@ def _press(press: Callable[[str], None], release: Callable[[str], None], button:
     time.sleep(0.06)
     release(button)
     time.sleep(0.3)
-
-
-def _bare_button_ms() -> float:
-    """The peer: a mock button whose callback lights a mock lamp, in milliseconds."""
-    factory = MockFactory(revision="c03114", pin_class=MockPWMPin)
-    times = []
-    with Button(2, pin_factory=factory) as button, LED(3, pin_factory=factory) as lamp:
-        button.when_pressed = lamp.on
-        pin = factory.pin(2)
-        for _ in range(100):
-            began_s = time.monotonic()
-            pin.drive_low()
-            while not lamp.is_lit:
-                time.sleep(0.0002)
-            times.append((time.monotonic() - began_s) * 1000)
-            pin.drive_high()
-            lamp.off()
-    factory.reset()
-    return max(statistics.median(times), 0.001)
 
 
 def _post_to_event(companion: Companion, listeners: Sequence[Listener]) -> Figure:
@@ -167,20 +138,5 @@ def _post_to_event(companion: Companion, listeners: Sequence[Listener]) -> Figur
     return Figure(
         "POST of a phone -> event at 3 viewers",
         times,
-        "GET /health",
-        health_ms(companion.server.port),
         PHONE_TO_SCREENS_MS.most,
     )
-
-
-def health_ms(port: int) -> float:
-    """The peer: a request that touches neither table nor disk."""
-    times = []
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    for _ in range(50):
-        began_s = time.monotonic()
-        connection.request("GET", "/health")
-        connection.getresponse().read()
-        times.append((time.monotonic() - began_s) * 1000)
-    connection.close()
-    return statistics.median(times)

@@ -19,30 +19,29 @@ from companion.service.lifecycle import spare_collections
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured quantity: percentiles in ms, the peer's median in ms, and the bound on the 99th percentile."""
+    """One measured quantity: its samples, and the bound on their 99th percentile."""
 
     name: str
-    times_ms: Sequence[float]
-    peer: str
-    peer_ms: float
-    bound_ms: float
+    samples: Sequence[float]
+    bound: float
+    unit: str = "ms"
 
     def percentile(self, share: float) -> float:
-        """The value below which this share of the times lies."""
-        ordered = sorted(self.times_ms)
+        """The value below which this share of the samples lies."""
+        ordered = sorted(self.samples)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
     def is_met(self) -> bool:
         """Does the 99th percentile keep its bound?"""
-        return self.percentile(0.99) <= self.bound_ms
+        return self.percentile(0.99) <= self.bound
 
     def sentence(self) -> str:
         """The figure for people."""
         p50, p99 = self.percentile(0.5), self.percentile(0.99)
-        verdict = "ok" if self.is_met() else "TOO SLOW"
+        verdict = "ok" if self.is_met() else "NOT GOOD ENOUGH"
         return (
-            f"{self.name:<42} p50 {p50:6.2f} ms  p99 {p99:6.2f} ms  (at most {self.bound_ms:.0f})  "
-            f"{p50 / self.peer_ms:6.1f} x {self.peer} ({self.peer_ms:.2f} ms)  {verdict}"
+            f"{self.name:<42} p50 {p50:7.2f} {self.unit}  p99 {p99:7.2f} {self.unit}  "
+            f"of {len(self.samples)} (at most {self.bound:g})  {verdict}"
         )
 
 

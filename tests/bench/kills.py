@@ -29,7 +29,7 @@ from random import Random
 from typing import Any
 
 from bench.figures import Figure
-from bench.machine import compiled
+from bench.processes import compiled
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import NOTE_S
@@ -60,13 +60,6 @@ HESITATES = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
 _PATIENCE_S = 60.0
 _CLOCK_SLACK_S = 0.5
 """So much later than due a running clock may have been noted, on a machine that does other things as well."""
-_PEER = """
-from flask import Flask
-from waitress import serve
-app = Flask(__name__)
-app.add_url_rule("/", view_func=lambda: "hello")
-serve(app, host="127.0.0.1", port={port}, threads=4)
-"""
 Key = tuple[str, ...]
 """By what an input is known in the journal: its kind, its seat and its moment, a sealed action by its salt."""
 
@@ -131,10 +124,7 @@ def bench_kills(kills: int = KILLS, seed: int = 1) -> bool:
             lambda table: _one_table(-(-kills // TABLES), seed + table), range(TABLES)
         ):
             total.add(tally)
-    peer_ms = sorted(_peer_ms() for _ in range(5))[2]
-    figure = Figure(
-        "killed service -> first page", total.resumed_ms, "bare Flask", peer_ms, RESUMED_MS
-    )
+    figure = Figure("killed service -> first page", total.resumed_ms, RESUMED_MS)
     print(figure.sentence(), flush=True)
     worked_ms = sorted(total.worked_ms)[len(total.worked_ms) // 2]
     print(f"{'':<4}of that at work on a core: p50 {worked_ms:.0f} ms", flush=True)
@@ -185,19 +175,6 @@ def _worked_ms(process: int) -> float:
         .split()
     )
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
-def _peer_ms() -> float:
-    port = free_port()
-    began_s = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _PEER.format(port=port)], stderr=subprocess.DEVNULL
-    )
-    try:
-        return first_page_ms(process, port, began_s)
-    finally:
-        process.kill()
-        process.wait()
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------

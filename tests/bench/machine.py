@@ -2,156 +2,51 @@
 
 It runs as a process of its own in simulation: the rendered table takes the place of the board, every frame is read as
 from a real camera. Its memory is taken in play: a game is on, and pictures of 1080p show the board change so often that
-all settled frames are kept. The peer is the smallest server of the same kind, Flask behind waitress with one line of
-text.
+all settled frames are kept.
 """
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
-import os
 import re
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 from bench.bars import CAMERA_S, FIRST_PAGE_S, IDLE_SHARE, MEMORY_MB
 from bench.crowd import Crowd
+from bench.processes import LOCAL, running_service
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.service.lifecycle import MALLOC
 from companion.tools.selfplay.people import Phone, Stuck
 
 STARTS = 5
 MEMORY_VIEWERS = 10
 IDLE_VIEWERS, IDLE_FPS = 3, 10
+SETTINGS = f"{LOCAL}[camera]\nfps = {IDLE_FPS}\n"
 SETTLE_S, IDLE_S = 8.0, 20.0
 BOARDS, PICTURES_EACH, TURNS = 30, 6, 5
 """So many boards are shown for so many pictures each while so many turns are played: more than are kept."""
-PATIENCE_S = 60.0
 CONFIRM_S = 0.5
 """Between two attempts to confirm a stage."""
-_TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
-_PEER = """
-import sys
-from flask import Flask
-from waitress import serve
-app = Flask(__name__)
-app.add_url_rule("/", view_func=lambda: "a page")
-serve(app, host="127.0.0.1", port=int(sys.argv[1]))
-"""
 
 
 @dataclass(frozen=True)
 class StartTime:
-    """Seconds from the command until the first page and until the camera's first reading, and processor time till then.
-
-    `camera_s` is None where nobody asked for a camera.
-    """
+    """Seconds from the command until the first page and until the camera's first reading, and processor time till then."""
 
     page_s: float
-    camera_s: float | None
+    camera_s: float
     cpu_s: float
-
-
-def compiled(folder: Path) -> dict[str, str]:
-    """The environment of an installation: Python keeps what it compiles, here in a folder of its own, and no more."""
-    environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    return environment
-
-
-class Process:
-    """A server as a process of its own on a free port of this machine."""
-
-    def __init__(self, command: list[str], folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = int(probe.getsockname()[1])
-        self.began_s = time.monotonic()
-        self._process = subprocess.Popen(
-            [*command, str(self.port)],
-            env=compiled(folder),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def get(self, path: str) -> bytes | None:
-        """The page, or None while nobody answers."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            try:
-                connection.request("GET", path)
-                answer = connection.getresponse()
-                return answer.read() if answer.status == 200 else None
-            except OSError:
-                return None
-
-    def line(self, path: str, holding: bytes) -> bytes:
-        """The first line of a live page that holds this; empty when it ends before."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            connection.request("GET", path)
-            return next((line for line in connection.getresponse() if holding in line), b"")
-
-    def until(self, path: str, pattern: bytes) -> float:
-        """Seconds since the start when a page first matches; raises TimeoutError."""
-        while time.monotonic() < self.began_s + PATIENCE_S:
-            page = self.get(path)
-            if page is not None and re.search(pattern, page):
-                return time.monotonic() - self.began_s
-            time.sleep(0.005)
-        raise TimeoutError(f"{path} did not come within {PATIENCE_S:.0f} s")
-
-    def cpu_s(self) -> float:
-        """Processor time until now, of all threads."""
-        fields = (
-            Path(f"/proc/{self._process.pid}/stat")
-            .read_text(encoding="ascii")
-            .rpartition(")")[2]
-            .split()
-        )
-        return (int(fields[11]) + int(fields[12])) * _TICKS_S
-
-    def memory_mb(self) -> float:
-        """Resident memory."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+)", status)
-        return int(found[1]) / 1000 if found else 0.0
-
-    def close(self) -> None:
-        """Stop it."""
-        self._process.terminate()
-        self._process.wait(timeout=20)
-
-
-@contextmanager
-def service(folder: Path, pictures: Path | None = None) -> Iterator[Process]:
-    """The companion with its state in a folder: in simulation, or before a camera that sees these pictures."""
-    settings = folder / "settings.toml"
-    source = f"source = {json.dumps(str(pictures))}\n" if pictures else ""
-    parts = f'[web]\nhost = "127.0.0.1"\n[camera]\n{source}fps = {IDLE_FPS}\n[voice]\nby = "off"\n'
-    settings.write_text(f"state_dir = {json.dumps(str(folder))}\n{parts}", encoding="utf-8")
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(settings)]
-    command += ["--port"] if pictures else ["--simulate", "--port"]
-    with contextlib.closing(Process(command, folder)) as process:
-        yield process
 
 
 def measure_start(folder: Path) -> StartTime:
     """One start of the service, to the first page and to the first board that its camera has read."""
-    with service(folder) as process:
+    with running_service(folder, SETTINGS, "--simulate") as process:
         page_s = process.until("/", b"</html>")
         cpu_s = process.cpu_s()
         return StartTime(
@@ -159,12 +54,6 @@ def measure_start(folder: Path) -> StartTime:
             process.until("/api/view", rb'"camera":\s*\{"state":\s*"(sees|no)_board"'),
             cpu_s,
         )
-
-
-def measure_peer(folder: Path) -> tuple[StartTime, float]:
-    """One start of the peer, and its memory in MB."""
-    with contextlib.closing(Process([sys.executable, "-c", _PEER], folder)) as process:
-        return StartTime(process.until("/", b"a page"), None, process.cpu_s()), process.memory_mb()
 
 
 def film(folder: Path) -> None:
@@ -195,7 +84,8 @@ def film(folder: Path) -> None:
 def measure_memory(folder: Path) -> tuple[float, int]:
     """Memory in MB in play, with viewers and a camera at 1080p, and how many settled frames are kept then."""
     film(folder / "film")
-    with service(folder, folder / "film") as process:
+    film_at = json.dumps(str(folder / "film"))
+    with running_service(folder, f"{SETTINGS}source = {film_at}\n") as process:
         process.until("/", b"</html>")
         many = Crowd(process.port, MEMORY_VIEWERS)
         many.settle()
@@ -235,7 +125,7 @@ def _play(phones: list[Phone]) -> None:
 
 def measure_idle(folder: Path) -> float:
     """The share of one core while the board lies still with a few viewers."""
-    with service(folder) as process:
+    with running_service(folder, SETTINGS, "--simulate") as process:
         process.until("/", b"</html>")
         few = Crowd(process.port, IDLE_VIEWERS)
         few.settle()
@@ -253,15 +143,12 @@ def bench_machine() -> bool:
         folder = Path(name)
         first = measure_start(folder)  # compiles everything; an installation has that done
         starts = [measure_start(folder) for _ in range(STARTS)]
-        peers = [measure_peer(folder) for _ in range(STARTS)]
         (folder / "play").mkdir()
         memory_mb, settled = measure_memory(folder / "play")
         share = measure_idle(folder)
     page_s = statistics.median(start.page_s for start in starts)
-    camera_s = statistics.median(start.camera_s or 0.0 for start in starts)
+    camera_s = statistics.median(start.camera_s for start in starts)
     cpu_s = statistics.median(start.cpu_s for start in starts)
-    peer_s = statistics.median(peer.page_s for peer, _ in peers)
-    peer_mb = statistics.median(memory_mb for _, memory_mb in peers)
     kept = (
         page_s <= FIRST_PAGE_S.most,
         camera_s <= CAMERA_S.most,
@@ -269,13 +156,11 @@ def bench_machine() -> bool:
         share <= IDLE_SHARE.most,
     )
     lines = (
-        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S.most}), {cpu_s:.2f} s of processor time, "
-        f"{page_s / peer_s:.1f} x the smallest Flask behind waitress ({peer_s:.2f} s)",
-        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S.most:.0f}), "
-        f"{camera_s / peer_s:.1f} x; the very first start, which compiles everything: {first.camera_s or 0.0:.2f} s",
+        f"start -> first page: {page_s:.2f} s (at most {FIRST_PAGE_S.most}), {cpu_s:.2f} s of processor time",
+        f"start -> the camera has read the board: {camera_s:.2f} s (at most {CAMERA_S.most:.0f}); "
+        f"the very first start, which compiles everything: {first.camera_s:.2f} s",
         f"memory in play with a camera at 1080p, {settled} settled frames and {MEMORY_VIEWERS} viewers: "
-        f"{memory_mb:.0f} MB (at most {MEMORY_MB.most:.0f}), "
-        f"{memory_mb / peer_mb:.1f} x the smallest Flask behind waitress ({peer_mb:.0f} MB)",
+        f"{memory_mb:.0f} MB (at most {MEMORY_MB.most:.0f})",
         f"idle, {IDLE_VIEWERS} viewers, {IDLE_FPS} pictures a second: {share:.1%} of one core (at most "
         f"{IDLE_SHARE.most:.0%})",
     )

@@ -25,7 +25,7 @@ import msgspec
 from bench.hub import HubProcess
 from bench.kills import first_page_ms, free_port
 from bench.line import CuttableLine
-from bench.machine import compiled
+from bench.processes import compiled
 from companion.archive.replay import game_file, play_again
 from companion.core.kit import SEATS, Seat
 from companion.hub.membership import write_membership

@@ -1,11 +1,7 @@
-"""A clock whose turns all run out: how far from its due time does the buzzer sound, and does it drift?
-
-The peer is what a program would do without a panel: a bare thread of the same process that sleeps until the same times.
-"""
+"""A clock whose turns all run out: how far from its due time does the buzzer sound, and does it drift?"""
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,6 +12,7 @@ from bench.figures import Figure, Listener, simulated
 from companion.core.config import CameraSettings
 from companion.core.ports import Alarm, Cue
 from companion.service.app import Companion
+from companion.table.listeners import TableListener
 from companion.table.session import IDLE_TURNS
 from companion.table.table import Table
 
@@ -33,12 +30,11 @@ _GRACE_S = 5.0
 class Timing:
     """The alarms of a game: how late each sounded (ms, without sign; infinite: not at all), and the drift of their due times (ms).
 
-    `sleep_ms` is how late the bare thread came to the ends of the turns. `turns` is how many ran out.
+    `turns` is how many ran out.
     """
 
     turns: int
     late_ms: tuple[float, ...]
-    sleep_ms: tuple[float, ...]
     due_drift_ms: float
 
     def is_good(self) -> bool:
@@ -46,14 +42,10 @@ class Timing:
         return self.turns == TURNS and self.due_drift_ms < CLOCK_DRIFT_MS.most
 
     def sentence(self) -> str:
-        """The drift for people, and the ratio to the peer where it counts."""
-        p99_ms, peer_ms = (
-            sorted(late)[int(0.99 * (len(late) - 1))] for late in (self.late_ms, self.sleep_ms)
-        )
+        """The drift for people."""
         return (
             f"{'':<4}{self.turns} of {TURNS} turns ran out; drift of the due times {self.due_drift_ms:.2f} ms "
-            f"(below {CLOCK_DRIFT_MS.most:.0f}); p99 {p99_ms / max(peer_ms, 0.001):.2f} x "
-            f"time.sleep ({peer_ms:.2f} ms)  {'ok' if self.is_good() else 'DRIFTS'}"
+            f"(below {CLOCK_DRIFT_MS.most:.0f})  {'ok' if self.is_good() else 'DRIFTS'}"
         )
 
 
@@ -63,12 +55,9 @@ def bench_turns(turn_s: float) -> bool:
         for _ in range(WATCHERS):
             viewers.enter_context(Listener(companion.server.port))
         timing = time_turns(companion, turn_s)
-    peer_ms = max(statistics.median(timing.sleep_ms), 0.001)
     figure = Figure(
         f"end of a turn of {turn_s:g} s -> buzzer",
         timing.late_ms,
-        "time.sleep",
-        peer_ms,
         BUZZER_MS.most,
     )
     print(figure.sentence(), flush=True)
@@ -82,17 +71,16 @@ def time_turns(companion: Companion, turn_s: float) -> Timing:
     if simulation is None:
         raise RuntimeError("the bench runs in simulation")
     set_alarms: list[Alarm] = []
-    table.connect(on_alarms=set_alarms.extend)
+    table.connect(TableListener(on_alarms=set_alarms.extend))
     table.new_game("binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS + 2})
     time.sleep(_SETTLE_S)  # the first pictures of the board, and everybody's first page
     ideal_s: list[float] = []
-    woke_s: list[float] = []
     for _ in range(RUNS):
         began = len(set_alarms)
         table.resume("host")
         first_s = next(alarm.at_s for alarm in set_alarms[began:] if _ends_turn(alarm))
         run_s = [first_s + number * turn_s for number in range(IDLE_TURNS)]
-        _sleep_until(run_s, woke_s)  # while the service lets the same turns run out
+        time.sleep(max(0.0, run_s[-1] - time.monotonic()))  # while the turns run out
         ideal_s += run_s
         end_s = time.monotonic() + _GRACE_S
         while not _stands_still(table) and time.monotonic() < end_s:
@@ -106,7 +94,6 @@ def time_turns(companion: Companion, turn_s: float) -> Timing:
     return Timing(
         turns=sum(drift_ms < turn_s * 500 for drift_ms in drifts_ms),
         late_ms=_distances_ms(sorted({*ticks_s, *due_s}), edges_s, turn_s / 2),
-        sleep_ms=tuple(abs(woke - due) * 1000 for woke, due in zip(woke_s, ideal_s, strict=True)),
         due_drift_ms=max(drifts_ms),
     )
 
@@ -124,13 +111,6 @@ def _nearest(values: Sequence[float], targets: Sequence[float]) -> list[float]:
     """Return the value next to each target."""
     by_distance = [sorted((abs(value - target), value) for value in values) for target in targets]
     return [pairs[0][1] for pairs in by_distance]
-
-
-def _sleep_until(moments_s: Sequence[float], woke_s: list[float]) -> None:
-    """The peer: what time it is when sleeping until each moment is over."""
-    for moment_s in moments_s:
-        time.sleep(max(0.0, moment_s - time.monotonic()))
-        woke_s.append(time.monotonic())
 
 
 def _distances_ms(

@@ -144,17 +144,17 @@ def test_after_the_end_asking_marks_nothing(played: Played) -> None:
 def test_who_may_ask(played: Played) -> None:
     table = played.table
     coach = Coach(table, KEY, Scripted())
-    assert table.coaching.of(Seat.SOUTH).about == ("now",)
-    assert table.coaching.of(Seat.NORTH).about == ()
+    assert table.coaching.about(Seat.SOUTH) == ("now",)
+    assert table.coaching.about(Seat.NORTH) == ()
     with pytest.raises(Stale):
         coach.ask(Seat.SOUTH, "1.99", "now")
     table.use(TableSettings(coach="never"))
-    assert table.coaching.of(Seat.SOUTH).about == ()
+    assert table.coaching.about(Seat.SOUTH) == ()
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment_of(played), "now")
     table.use(TableSettings())
     table.hand_in(Seat.SOUTH, moment_of(played), "UII")
-    assert table.coaching.of(Seat.SOUTH).about == (), "its order is sealed"
+    assert table.coaching.about(Seat.SOUTH) == (), "its order is sealed"
 
 
 def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> None:
@@ -162,15 +162,15 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.take_seat(Seat.NORTH, "Ben")
         played.begin()
-        assert played.table.coaching.of(Seat.SOUTH).about == ()
+        assert played.table.coaching.about(Seat.SOUTH) == ()
         played.table.use(TableSettings(coach="always"))
-        assert played.table.coaching.of(Seat.SOUTH).about == ("now",)
+        assert played.table.coaching.about(Seat.SOUTH) == ("now",)
         for seat in Seat:
             played.table.hand_in(seat, moment_of(played), "UII")
         played.finish_stages()
         played.table.free_seat(Seat.SOUTH)
         played.table.take_seat(Seat.SOUTH, "Cleo")
-        assert played.table.coaching.of(Seat.SOUTH).about == ("now",), (
+        assert played.table.coaching.about(Seat.SOUTH) == ("now",), (
             "what somebody else did is not hers to ask about"
         )
 
@@ -207,7 +207,7 @@ def test_every_game_has_a_coach_in_a_real_process(
         coach, rng, asked = Coach(table, KEY), Random(5), set()
         for _ in range(60):
             session = session_of(table)
-            about = table.coaching.of(Seat.SOUTH).about
+            about = table.coaching.about(Seat.SOUTH)
             for what in set(about) - asked:
                 advice = coach.ask(Seat.SOUTH, session.moment, what)
                 assert advice.orders

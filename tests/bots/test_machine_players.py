@@ -277,11 +277,11 @@ def explained(played: Played) -> tuple[str, ...]:
     """What the machine at North says of its last action; nothing: nobody can ask it."""
     view, coaching = played.table.view(), played.table.coaching
     if view.explains is None:
-        assert "theirs" not in coaching.of(Seat.SOUTH).about
+        assert "theirs" not in coaching.about(Seat.SOUTH)
         with pytest.raises(Illegal, match="The machine has nothing to explain right now"):
             coaching.reasons(Seat.SOUTH, view.moment)
         return ()
-    assert (view.explains, coaching.of(Seat.SOUTH).about[-1]) == (Seat.NORTH, "theirs")
+    assert (view.explains, coaching.about(Seat.SOUTH)[-1]) == (Seat.NORTH, "theirs")
     told = coaching.reasons(Seat.SOUTH, view.moment)
     return (told.name, str(told.turn), *(order.whole for order in told.orders), *told.why)
 

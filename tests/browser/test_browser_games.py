@@ -1,4 +1,4 @@
-"""Whole games in real browsers against the real service: phones, pads, a killed service, the workbench."""
+"""Whole games in real browsers against the real service: phones, a killed service, the workbench."""
 
 from __future__ import annotations
 
@@ -121,47 +121,6 @@ def check_receipts(window: WebDriver) -> None:
         text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
         assert hashlib.sha256(text.encode()).hexdigest() == shown
         assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
-
-
-def test_a_whole_game_with_pads_only(tmp_path: Path, windows: Windows) -> None:
-    """Every key is pressed on the workbench page with the mouse, down and up."""
-    _, _, bench = windows
-    letters = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        bench.get(f"{service.url}/workbench")
-
-        def press(*buttons: str) -> None:
-            for button in buttons:
-                key = bench.find_element(By.CSS_SELECTOR, f"[data-button='{button}']")
-                ActionChains(bench, duration=0).click_and_hold(key).pause(0.08).release().pause(
-                    0.08
-                ).perform()
-
-        press("south_ready", "north_ready")
-        until(
-            "both to sit",
-            lambda: all(
-                seat["name"] is not None for seat in client.get("/api/view")["seats"].values()
-            ),
-        )
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        for purple, lime in WINNING:
-            before = client.get("/api/view")["moment"]
-            press(*(f"south_{letters[letter]}" for letter in purple))
-            until("three lamps", lambda: sum(lamps(client, "south")[:3]) > 0.9)
-            assert lamps(client, "north")[:3] == [0, 0, 0]
-            press("south_back", f"south_{letters[purple[2]]}", "south_ready")
-            press(*(f"north_{letters[letter]}" for letter in lime), "north_ready")
-            until("the reveal", lambda: client.get("/api/view")["phase"] == "stages")
-            play_out(client)
-            assert client.get("/api/view")["moment"] != before
-        until("the end", lambda: "Purple wins" in bench.find_element(By.ID, "bench-sign").text)
-
-
-def lamps(client: Client, seat: str) -> list[float]:
-    lit = client.get("/workbench/state")["lamps"]
-    return [lit[f"{seat}_{name}"] for name in ("1", "2", "3", "turn")]
 
 
 def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> None:

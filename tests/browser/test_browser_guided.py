@@ -13,9 +13,8 @@ from served import served
 from service import (
     PHONE,
     Client,
-    Running,
+    Served,
     browser,
-    running,
     sign,
     sit_down,
     tap,
@@ -81,10 +80,10 @@ return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRe
 
 
 @pytest.fixture(scope="module")
-def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, WebDriver]]:
+def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, WebDriver]]:
     """South's phone in the lobby."""
     folder = tmp_path_factory.mktemp("guided")
-    with running(folder, "--simulate", "--port", "0") as service, browser(PHONE) as window:
+    with served(folder) as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")
         yield service, window
 
@@ -116,7 +115,7 @@ def too_tall(window: WebDriver) -> list[str]:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
-    seat: tuple[Running, WebDriver], name: str
+    seat: tuple[Served, WebDriver], name: str
 ) -> None:
     service, window = seat
     client = Client(service.url)
@@ -170,7 +169,7 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
     assert max(hides.values()) <= (name == "scouts"), "between two scouts in a file it hides one"
 
 
-def test_nothing_was_wrong_on_the_page(seat: tuple[Running, WebDriver]) -> None:
+def test_nothing_was_wrong_on_the_page(seat: tuple[Served, WebDriver]) -> None:
     no_errors(seat[1])
 
 

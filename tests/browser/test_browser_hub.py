@@ -1,4 +1,4 @@
-"""The hub's pages in a real browser: nothing that axe finds, nothing too wide, the wall and spectators follow a room."""
+"""The hub's pages in a real browser: what a wall has room for, and that it and spectators follow a room."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 
-_RUN = """
-const done = arguments[0];
-axe.run(document, { resultTypes: ['violations'], preload: false }).then(
-  found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(n => `${v.id}: ${n.html.slice(0, 160)}`))),
-  error => done([`axe itself: ${error}`]));
-"""
 _ROWS = """
 const box = document.querySelector('.ranks ol').getBoundingClientRect(), sign = document.querySelector('.sign').getBoundingClientRect();
 if (box.bottom > sign.top) return [];
@@ -64,43 +58,6 @@ def address(room: Room) -> Iterator[str]:
 def window() -> Iterator[WebDriver]:
     with browser(WALL) as opened:
         yield opened
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "/watch",
-        "/watch/1",
-        "/watch/4",
-        "/watch/8",
-        "/overlay/1",
-        "/host",
-        "/card",
-        "/standings",
-        "/tournaments",
-        "/host/people",
-    ],
-)
-def test_every_page_of_the_hub(
-    path: str, window: WebDriver, address: str, room: Room, axe: str
-) -> None:
-    for table in room.tables():  # nobody has fallen silent meanwhile
-        if table.state:
-            room.state(table.id, table.state)
-    if path == "/host":
-        window.get(f"{address}/host")
-        window.find_element(By.ID, "key").send_keys("abcde-fghij")
-        window.find_element(By.CSS_SELECTOR, "button.go").click()
-    window.get(address + path)
-    for width in (*WIDTHS, *((320, 390) if path not in ("/", "/overlay/1") else ())):
-        resize(window, (width, 900))
-        assert too_wide(window) <= 0, width
-    window.execute_script(axe)
-    for theme in ("light", "dark"):
-        dress(window, WALL, theme)
-        assert window.execute_async_script(_RUN) == []
-    window.get("about:blank")
 
 
 def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
@@ -169,8 +126,7 @@ def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(
         window.delete_all_cookies()
 
 
-def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Path) -> None:
-    """As a newcomer to the job would do it: made, entered, paired, a result set by hand."""
+def test_a_tournament_is_printed_and_names_fit_the_wall(window: WebDriver, tmp_path: Path) -> None:
     clock = RealClock()
     room = Room("Club", clock)
     for number in (1, 2):
@@ -198,22 +154,6 @@ def test_a_tournament_and_its_director(window: WebDriver, axe: str, tmp_path: Pa
             host.post("/host/tournament/1", data={"do": "enter", "people": name}, headers=key)
         assert host.post("/host/tournament/1", data={"do": "pair"}, headers=key).status_code == 303
         address = f"http://127.0.0.1:{server.port}"
-        window.get(f"{address}/")
-        window.delete_all_cookies()  # another test may have been the host
-        window.get(f"{address}/host")
-        window.find_element(By.ID, "key").send_keys("abcde-fghij")
-        window.find_element(By.CSS_SELECTOR, "button.go").click()
-        until("the host's page", lambda: not window.find_elements(By.ID, "key"))
-        for path in ("/tournament/1", "/host/tournament/1"):
-            window.get(address + path)
-            assert "Cup of the long evenings" in window.find_element(By.TAG_NAME, "body").text
-            for width in (320, 390, *WIDTHS):
-                resize(window, (width, 900))
-                assert too_wide(window) <= 0, (path, width)
-            window.execute_script(axe)
-            for theme in ("light", "dark"):
-                dress(window, WALL, theme)
-                assert window.execute_async_script(_RUN) == [], path
         window.get(f"{address}/tournament/1")
         left = window.find_element(By.CSS_SELECTOR, ".ends")
         assert left.is_displayed()
@@ -268,7 +208,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
 
 @pytest.mark.parametrize(
     ("count", "least"),
-    [(1, 0.75), (2, 0.7), (3, 0.75), (4, 0.75), (6, 0.75), (12, 0.75), (20, 0.75)],
+    [(1, 0.75), (2, 0.7), (6, 0.75), (20, 0.75)],
 )
 def test_few_tables_fill_the_wall_and_many_take_turns(
     count: int, least: float, window: WebDriver

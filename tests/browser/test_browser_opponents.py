@@ -119,7 +119,5 @@ def test_a_program_from_outside_is_picked_and_hands_in(tmp_path: Path) -> None:
         tap(window, ".machines [data-body*=Ada]")
         until("Ada sits", lambda: client.get("/api/view")["seats"]["north"]["name"] == "Ada")
         client.post("/api/seat/south/start", game="outbuffered")
-        until("the set-up", lambda: client.get("/api/view")["phase"] == "setup")
-        client.post("/workbench/tidy")
         until("its receipt", lambda: client.get("/api/view")["seats"]["north"]["sealed_at"])
         no_errors(window)

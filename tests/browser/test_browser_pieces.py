@@ -9,10 +9,9 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from selenium.webdriver.remote.webelement import WebElement
 from served import served
 from service import (
     Client,
@@ -177,33 +176,6 @@ def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> Non
         assert client.get("/api/view")["layout"]["b1"] == ["white scout"]
         no_sideways_scroll(*windows)
         no_errors(*windows)
-
-
-def test_a_piece_can_be_played_without_a_pointer(tmp_path: Path, windows: Windows) -> None:
-    south, north, _ = windows
-    with served(tmp_path, picture=floor(tmp_path)) as service:
-        client = to_lobby(service, windows)
-        choose(south, "Scouts")
-        all_stand(client, south, north)
-
-        def board() -> WebElement:
-            return south.find_element(By.CSS_SELECTOR, ".board")
-
-        def at() -> str:
-            return board().get_attribute("aria-description") or ""
-
-        board().send_keys(Keys.ARROW_UP)
-        until("a cursor", at)
-        for _ in range(10):
-            board().send_keys(Keys.ARROW_LEFT, Keys.ARROW_DOWN)
-        assert at() == "a1"
-        board().send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
-        until("the piece", lambda: south.find_elements(By.CSS_SELECTOR, "#under .chosen"))
-        board().send_keys(Keys.ARROW_UP, Keys.ENTER)
-        play(south, client, "Dash c1 to c2")
-        hands_are_done(client, south)
-        assert client.get("/api/view")["layout"]["c2"] == ["white scout"]
-        no_errors(south, north)
 
 
 # ---- orders for each piece ---------------------------------------------------------------------------------------------

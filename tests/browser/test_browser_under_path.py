@@ -80,10 +80,12 @@ def test_a_game_is_played_under_a_path(
         action = session.playing.random_action(session.state, Seat.NORTH, Random(4))
         table.hand_in(Seat.NORTH, table.view().moment, session.playing.format(action))
         until("the first step on the table screen", lambda: sign(wall) != before)
+        photographs = Client(service.url)
+        until("a photograph", lambda: photographs.get("/api/photographs")["photographs"])
         table.resign(Seat.NORTH)
         wall.get(f"{service.url}/history/1")
         width = "return document.querySelector('.photo img')?.naturalWidth"
-        until("a photograph", lambda: wall.execute_script(width))
+        until("the photograph on the page", lambda: wall.execute_script(width))
         for window in (south, wall):
             assert window.execute_script(_ADDRESSES, path) == []
         no_errors(south, wall)

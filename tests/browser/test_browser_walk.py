@@ -1,7 +1,7 @@
 """One walk through every page in every state: nothing that axe finds, no drawing missing, nothing that jumps or is cut.
 
-Every state is looked at once in English, on a phone, a low phone and the table screen, and once on the smallest phone in
-French, whose sentences are the longest, or in German, whose words are. All other looks are in `make screenshots`.
+Every state is looked at once, on a phone, a low phone, the smallest phone and the table screen: in French, whose sentences
+are the longest, or in German, whose words are. All other looks are in `make screenshots`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, product
 
 import msgspec
 import pytest
@@ -18,7 +17,7 @@ from history_tools import SHORT
 from inside import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, too_wide, until
-from tour import SIZES, THEMES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
+from tour import SIZES, Stop, Tour, Walk, cdp, dress, resize, touring, visit
 
 from companion.core.config import QuietSettings
 from companion.core.i18n import LANGUAGES
@@ -35,14 +34,15 @@ script.onload = () => { script.remove(); done(); };
 script.src = '/axe.js';
 document.head.append(script);
 """
-_RUN = """
-const done = arguments[0];
-axe.run(document, { resultTypes: ['violations'], preload: false, RULES }).then(
+_AXE = """
+const [more, done] = arguments;
+axe.run(document, { resultTypes: ['violations'], preload: false, ...more }).then(
   found => done(found.violations.flatMap(v => v.nodes.slice(0, 3).map(
     n => `${v.id}: ${n.html.slice(0, 160)} (${n.any.concat(n.all, n.none).map(c => c.message).join('; ').slice(0, 200)})`))),
   error => done([`axe itself: ${error}`]));
 """
-ALL_RULES = _RUN.replace("RULES", "")
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+"""All of axe's rules that a theme can break."""
 _AFAR = """
 const done = arguments[0];
 const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -57,17 +57,14 @@ axe.run('#live', { runOnly: { type: 'rule', values: ['color-contrast-enhanced'] 
   error => done([true, [`axe itself: ${error}`]]));
 """.replace("LEAD", "5.2")
 """Contrast AAA of the sign and of everything at least as large as `--w-lead`: what is smaller is for near."""
-READ_AT = (("phone", "light"), ("screen", "dark"))
-"""Sizes and themes in which axe reads every page."""
-
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
 IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
-WIDTHS = (320, 768, 1366, 1920)
+WIDTHS = (768, 1366)
 MOST_SHIFT = 0.05
-SLOW_BYTES_PER_S = 20_000
+SLOW_BYTES_PER_S = 60_000
 LAST_STEP = 7
 _MISSING = """
 const missing = [...document.querySelectorAll('use')].map(use => use.getAttribute('href'))
@@ -81,6 +78,7 @@ const far = [...document.querySelectorAll('body *')].filter(each => each.getBoun
 return [`${wide} px wide in ${room}: ${far.slice(0, 3).map(each => each.tagName + '.' + each.className).join(', ')}`];
 """
 _DRAWN = "document.documentElement.style.visibility = arguments[0]"
+_TWICE = "document.documentElement.style.fontSize = '200%'"
 _FROM_THE_START = """
 document.addEventListener('shown', () => { window.heard = true });
 window.shifts = [];
@@ -183,15 +181,15 @@ SLACK_PX = 4
 UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
 DISPLAY = SIZES["display"]
 TABLE_SCREENS = {
-    "outbuffered": {"fr": (UPRIGHT, TABLET, DISPLAY)},
-    "scouts": {"en": (UPRIGHT,), "de": (DISPLAY,)},
-    "arena": {"de": (DISPLAY,)},
-    "kahmate": {"de": (TABLET, LAPTOP, DISPLAY)},
-    "binmat": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},
-    "lobby": {"fr": (UPRIGHT, TABLET, LAPTOP, DISPLAY)},
-    "chosen": {"fr": (DISPLAY,)},
+    "outbuffered": (UPRIGHT, TABLET, DISPLAY),
+    "scouts": (UPRIGHT, DISPLAY),
+    "arena": (DISPLAY,),
+    "kahmate": (TABLET, LAPTOP, DISPLAY),
+    "binmat": (UPRIGHT, TABLET, LAPTOP, DISPLAY),
+    "lobby": (UPRIGHT, TABLET, LAPTOP, DISPLAY),
+    "chosen": (DISPLAY,),
 }
-"""Sizes and languages in which no part of the table screen lies on another one or outside."""
+"""Sizes in which no part of the table screen lies on another one or outside."""
 _SMALL_LETTERS = """
 const found = innerHeight < document.scrollingElement.scrollHeight ? ['scrolls'] : [];
 for (const each of document.querySelectorAll('main *')) {
@@ -221,9 +219,9 @@ for (const key of document.querySelectorAll('.phone .key, .phone .sign'))
 return found;
 """
 LONGEST = {"scouts": "de", "arena": "de", "kahmate": "de"}
-"""In which language a game's keys and signs have to fit the smallest phone; the others': in French."""
-SEATS_ON_LAPTOPS = {"outbuffered": "fr", "binmat": "fr"}
-"""Languages in which a seat's page is laid out on a laptop: the board as tall as the window, all keys beside it."""
+"""In which language the pages of a game have to fit; all others: in French."""
+SEATS_ON_LAPTOPS = ("outbuffered", "binmat")
+"""Games whose seats' pages are laid out on a laptop: the board as tall as the window, all keys beside it."""
 _SMALLEST = """
 const heads = [...document.querySelectorAll('.top > span')].filter(each => each.scrollWidth > each.clientWidth + 1);
 const low = [...document.querySelectorAll('#commit')].filter(each => each.getBoundingClientRect().height < 48);
@@ -231,7 +229,7 @@ return [...heads.map(each => `cut: ${each.innerText}`), ...low.map(each => `too 
 """
 
 Found = Iterator[tuple[str, str]]
-"""What is wrong with a page, and at which size and theme or in which language."""
+"""What is wrong with a page, and at which size or in which theme."""
 
 
 @pytest.fixture(scope="module")
@@ -262,62 +260,67 @@ def heard(window: WebDriver, stop: Stop) -> None:
     until(f"the stream of {stop.name}", lambda: window.execute_script(script))
 
 
-def arrived(window: WebDriver, tour: Walk, stop: Stop) -> Found:
-    """Open a page at its usual size: drawings that are missing, words that are torn, rows whose texts lie on each other,
-    and how far its parts move until they stand."""
+def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str) -> Found:
+    """Open a page and yield all that is wrong with it; `game` is what the names of pages with states begin with."""
+    # the table screen and the workbench are not made for a phone
     is_large = stop.name.endswith("-screen") or stop.name == "workbench"
-    dress(window, SIZES["screen"] if is_large else PHONE, "light")
-    visit(window, tour, stop)
-    heard(window, stop)
-    yield from (
-        (each, "") for script in (_MISSING, _TORN, _LYING) for each in window.execute_script(script)
+    small, usual = (SIZES["screen"], SIZES["screen"]) if is_large else (SMALL, PHONE)
+    is_meant_to_fit = stop.name.endswith(("south", "north", "watch")) and stop.name.startswith(
+        tuple(f"{game}-{state}" for state in IN_SIGHT)
     )
+    dress(window, small, "light")
+    visit(window, walk, stop, LONGEST.get(game, "fr"))
+    heard(window, stop)
     shift, what = window.execute_async_script(_SHIFT)
     if shift > MOST_SHIFT:
         yield f"shifts by {shift:.2f}: {what}", ""
-
-
-def below_the_edge(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
-    """An open page of a seat or a spectator on a low phone: its keys and what it is about are in sight."""
-    is_meant = stop.name.startswith(tuple(f"{game}-{state}" for state in IN_SIGHT))
-    if is_meant and stop.name.endswith(("south", "north", "watch")):
-        resize(window, LOW)
-        if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
-            yield f"scrolls: {height} px high in {LOW[1]}", language
-        yield from ((each, language) for each in window.execute_script(_SMALLEST))
-
-
-def lie_down(window: WebDriver) -> None:
-    """Make the window a phone that lies on its side."""
-    size = {"width": PHONE[1], "height": PHONE[0]}
-    cdp(window, "Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=True)
-
-
-def laid_out(window: WebDriver, stop: Stop, game: str, language: str = "en") -> Found:
-    """An open table screen at other sizes, and a seat's page on a laptop."""
+    for script in (_MISSING, _CUT, _BROKEN_KEYS):
+        yield from ((what, "") for what in window.execute_script(script))
+    if is_meant_to_fit:
+        yield from below_the_edge(window)
+    resize(window, usual)
+    window.execute_async_script(_HEIGHT)
+    for script in (_TORN, _LYING):
+        yield from ((what, "") for what in window.execute_script(script))
+    yield from violations(window, stop, usual)
     if stop.path == "/":
-        for size in TABLE_SCREENS.get(stop.name.partition("-")[0], {}).get(language, ()):
-            resize(window, size)
-            window.execute_async_script(_HEIGHT)
-            for script in (_CUT_FROM_AFAR, _OVER):
-                yield from (
-                    (each, f"{size} {language}") for each in window.execute_script(script, SLACK_PX)
-                )
-            if size == DISPLAY:
-                small = [
-                    each
-                    for script in (_SMALL_LETTERS, _BROKEN, _CUT)
-                    for each in window.execute_script(script)
-                ]
-                yield from ((each, f"{size} {language}") for each in small)
-    if (
-        stop.name.startswith(game)
-        and stop.name.endswith("south")
-        and SEATS_ON_LAPTOPS.get(game) == language
-    ):
+        yield from on_table_screens(window, stop)
+    yield from wide(window)
+    if is_meant_to_fit and stop.path.startswith("/seat/"):
+        yield from at_other_sizes(window, game)
+
+
+def below_the_edge(window: WebDriver) -> Found:
+    """An open page of a seat or a spectator on a low phone: its keys and what it is about are in sight."""
+    resize(window, LOW)
+    if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
+        yield f"scrolls: {height} px high in {LOW[1]}", ""
+    yield from ((what, "") for what in window.execute_script(_SMALLEST))
+
+
+def at_other_sizes(window: WebDriver, game: str) -> Found:
+    """An open page of a seat on a laptop, and with letters of twice their size."""
+    if game in SEATS_ON_LAPTOPS:
         resize(window, LAPTOP)
         window.execute_async_script(_HEIGHT)
-        yield from ((each, f"laptop {language}") for each in window.execute_script(_LAID))
+        yield from ((what, "laptop") for what in window.execute_script(_LAID))
+    resize(window, PHONE)
+    window.execute_async_script(_HEIGHT)
+    window.execute_script(_TWICE)
+    for script in (_BROKEN, _BROKEN_KEYS):
+        yield from ((what, "at twice the size") for what in window.execute_script(script))
+
+
+def on_table_screens(window: WebDriver, stop: Stop) -> Found:
+    """An open table screen at other sizes."""
+    for size in TABLE_SCREENS.get(stop.name.partition("-")[0], ()):
+        resize(window, size)
+        window.execute_async_script(_HEIGHT)
+        for script in (_CUT_FROM_AFAR, _OVER):
+            yield from ((what, str(size)) for what in window.execute_script(script, SLACK_PX))
+        if size == DISPLAY:
+            for script in (_SMALL_LETTERS, _BROKEN, _CUT):
+                yield from ((what, str(size)) for what in window.execute_script(script))
 
 
 def wide(window: WebDriver) -> Found:
@@ -325,60 +328,29 @@ def wide(window: WebDriver) -> Found:
     window.execute_script(_DRAWN, "hidden")
     for width in WIDTHS:
         resize(window, (width, 900))
-        yield from ((each, "") for each in window.execute_script(_WIDE))
+        yield from ((what, "") for what in window.execute_script(_WIDE))
     window.execute_script(_DRAWN, "")
 
 
-def violations(window: WebDriver, stop: Stop) -> Found:
+def violations(window: WebDriver, stop: Stop, size: tuple[int, int]) -> Found:
     """Yield what axe finds on the open page, unless the page lets no script in."""
     if stop.path == "/here":  # both pages that it shows are stops themselves
         return
     window.execute_async_script(_LOAD_AXE)
-    for size, theme in READ_AT:
-        dress(window, SIZES[size], theme)
-        yield from ((each, f"{size} {theme}") for each in window.execute_async_script(ALL_RULES))
-    if stop.name.endswith("-screen"):
-        yield from weak_from_afar(window)
+    for theme, rules in (("light", {}), ("dark", CONTRAST)):
+        dress(window, size, theme)
+        yield from ((what, theme) for what in window.execute_async_script(_AXE, rules))
+        if stop.name.endswith("-screen"):
+            has_read_sign, weak = window.execute_async_script(_AFAR)
+            yield from ((f"from afar: {what}", theme) for what in weak)
+            if not has_read_sign:
+                yield "from afar: the sign was not read at all", theme
 
 
-def weak_from_afar(window: WebDriver) -> Found:
-    """What of the open table screen has not the contrast to be read from four metres, and in which theme."""
-    for theme in THEMES:
-        dress(window, SIZES["screen"], theme)
-        has_read_sign, weak = window.execute_async_script(_AFAR)
-        yield from ((f"from afar: {each}", theme) for each in weak)
-        if not has_read_sign:
-            yield "from afar: the sign was not read at all", theme
-
-
-def cut(window: WebDriver, tour: Walk, stop: Stop, game: str) -> Found:
-    """Yield keys that lose words and pages that scroll, in one of the longest languages.
-
-    The table screen and the workbench are not made for the smallest phone.
-    """
-    language = LONGEST.get(game, "fr")
-    is_for_hands = not stop.name.endswith("-screen") and stop.name != "workbench"
-    dress(window, SMALL if is_for_hands else SIZES["screen"], "light")
-    visit(window, tour, stop, language)
-    yield from (
-        (each, language)
-        for script in (_CUT, _BROKEN_KEYS)
-        for each in window.execute_script(script)
-    )
-    yield from below_the_edge(window, stop, game, language)
-    yield from laid_out(window, stop, game, language)
-
-
-def looked_at(window: WebDriver, walk: Walk, stop: Stop, game: str) -> Found:
-    """All that is wrong with a page; `game` is what the names of pages with states begin with."""
-    return chain(
-        arrived(window, walk, stop),
-        below_the_edge(window, stop, game),
-        laid_out(window, stop, game),
-        wide(window),
-        violations(window, stop),
-        cut(window, walk, stop, game),
-    )
+def lie_down(window: WebDriver) -> None:
+    """Make the window a phone that lies on its side."""
+    size = {"width": PHONE[1], "height": PHONE[0]}
+    cdp(window, "Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=True)
 
 
 def nothing_wrong(window: WebDriver, walk: Walk, stops: Iterable[Stop], game: str) -> None:
@@ -404,7 +376,11 @@ def test_every_page_in_every_state(game: str, window: WebDriver, axe: str) -> No
     """Pages that belong to no game are looked at along with the first."""
     is_first = game == next(iter(GAMES))
     with touring_with_axe(axe) as tour:
-        stops = (stop for stop in tour.stops((game,)) if is_first or stop.name.startswith(game))
+        stops = (
+            stop
+            for stop in tour.stops((game,))
+            if is_first or (stop.name.startswith(game) and not stop.name.endswith("-north"))
+        )
         nothing_wrong(window, tour, stops, game)
 
 
@@ -431,7 +407,7 @@ def test_what_is_too_wide_for_a_phone_is_found(window: WebDriver) -> None:
         assert too_wide(window) == SMALL[0]
 
 
-IN_PIECES = ("join-seat", "outbuffered-orders-south", "binmat-lesson-south", "replay")
+IN_PIECES = ("join-seat", "outbuffered-orders-south", "replay")
 
 
 def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
@@ -441,7 +417,7 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
     with touring() as tour:
         dress(window, PHONE, "light")
         cdp(window, "Network.enable")
-        for stop in tour.stops(("outbuffered", "binmat")):
+        for stop in tour.stops(("outbuffered",)):
             if stop.name not in IN_PIECES:
                 continue
             cdp(window, "Network.clearBrowserCache")
@@ -464,7 +440,8 @@ def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
 @pytest.mark.parametrize(
     ("game", "size"),
     [
-        *product(("outbuffered", "arena"), (SIZES["screen"], PHONE)),
+        ("outbuffered", SIZES["screen"]),
+        ("arena", PHONE),
         ("kahmate", UPRIGHT),
         ("binmat", UPRIGHT),
     ],
@@ -839,14 +816,16 @@ return [...document.querySelectorAll('.adds')].filter(each =>
 
 def test_no_caption_lies_on_the_next_part(window: WebDriver) -> None:
     with touring() as tour:
-        for game, size in product(GAMES, ("phone", "tablet", "laptop")):
-            dress(window, SIZES[size], "light")
+        for game in GAMES:
             visit(window, tour, Stop("rules", f"/rules/{game}"))
-            assert not window.execute_script(_CAPTIONS), (game, size)
-        for language, size in product(LANGUAGES, ("phone", "tablet", "laptop")):
-            dress(window, SIZES[size], "light")
+            for size in ("phone", "tablet", "laptop"):
+                resize(window, SIZES[size])
+                assert not window.execute_script(_CAPTIONS), (game, size)
+        for language in LANGUAGES:
             visit(window, tour, Stop("rules", "/rules/binmat"), language)
-            assert not window.execute_script(_BROKEN_SUMS), (language, size)
+            for size in ("phone", "tablet", "laptop"):
+                resize(window, SIZES[size])
+                assert not window.execute_script(_BROKEN_SUMS), (language, size)
 
 
 _BROKEN_KEYS = """
@@ -862,25 +841,6 @@ for (const key of document.querySelectorAll('.phone .key')) {
 }
 return [...broken, ...[document.documentElement.scrollWidth].filter(each => each > innerWidth)];
 """
-
-
-@pytest.mark.parametrize(
-    ("game", "language"),
-    [("outbuffered", "es"), ("arena", "de"), ("binmat", "fr"), ("kahmate", "de")],
-)
-def test_twice_the_text_breaks_no_word_of_a_seats_keys(
-    window: WebDriver, game: str, language: str
-) -> None:
-    found = []
-    with touring() as tour:
-        for stop in tour.stops((game,)):
-            if stop.name.startswith(game) and stop.name.endswith("-south"):
-                dress(window, PHONE, "light")
-                visit(window, tour, stop, language)
-                window.execute_script("document.documentElement.style.fontSize = '200%'")
-                for script in (_BROKEN, _BROKEN_KEYS):
-                    found += [(stop.name, each) for each in window.execute_script(script)]
-    assert found == []
 
 
 def test_on_a_low_phone_lying_on_its_side_no_arrow_lies_on_its_letter(window: WebDriver) -> None:

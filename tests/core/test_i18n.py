@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 from web_fixtures import Place, error_of, open_place, page_of
-from words_tools import PACKAGES, ROOT, brackets, extracted, stray, strays_of_json, strays_of_page
+from words_tools import ROOT, brackets, extracted, stray
 
 from companion.core import i18n
 from companion.core.config import TableSettings
@@ -294,60 +293,6 @@ def test_a_piece_has_the_article_of_its_language() -> None:
     assert translate(tackle, "es").endswith("placa al balón.")
 
 
-def test_faults_of_a_catalogue_are_found() -> None:
-    english, spanish = Catalog(), Catalog(locale="es")
-    for text in ("new", "{a} to {b}", "{n} x {a}", "fuzzy", "empty", "blank", "mark", "braces {a}"):
-        english.add(text)
-    english.add(("one of {b}", "{n} of {b}"))
-    english.add(("one", "{n}"))
-    spanish.add("{a} to {b}", "{b} desde {a!c}")
-    spanish.add("{n} x {a}", "{n} x {b}")
-    spanish.add("fuzzy", "vago", flags=["fuzzy"])
-    spanish.add("empty", "")
-    spanish.add("blank", "blanco ")
-    spanish.add("mark", "marca : no")
-    spanish.add("braces {a}", "llaves {a")
-    spanish.add(("one of {b}", "{n} of {b}"), ("uno de {b}", "{n} de {b}"))
-    spanish.add(("one", "{n}"), ("uno", "dos"))
-    spanish.add("old", "viejo")
-    assert faults_of(spanish, english) == [
-        "is new: new",
-        "is no longer said: old",
-        "“{n} x {b}” has other parts: {n} x {a}",
-        "is fuzzy: fuzzy",
-        "is not translated: empty",
-        "“blanco ” begins or ends with a blank: blank",
-        "“marca : no” may break at a blank before its mark: mark",
-        "“llaves {a” cannot be filled (expected '}' before end of string): braces {a}",
-        "“dos” has other parts: one",
-    ]
-
-
-def test_every_pattern_is_a_literal_that_can_be_found(sentences: Catalog) -> None:
-    faults = []
-    for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            called = (
-                node.func.id
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-                else ""
-            )
-            if (
-                called not in ("say", "say_n")
-                or path.name == "languages.py"
-                or "bench" in path.parts
-            ):
-                continue
-            for pattern in node.args[: 1 if called == "say" else 2]:
-                if not isinstance(pattern, ast.Constant):
-                    faults.append(f"{path.relative_to(ROOT)}:{node.lineno}: is not written out")
-                elif pattern.value != str(pattern.value).strip():
-                    faults.append(
-                        f"{path.relative_to(ROOT)}:{node.lineno}: begins or ends with a blank"
-                    )
-    assert not faults, "\n".join(faults)
-
-
 def test_every_part_of_a_pattern_has_a_name(sentences: Catalog) -> None:
     nameless = [
         message.id
@@ -472,27 +417,6 @@ def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) 
 
 
 # ---- the language that nobody speaks -----------------------------------------------------------------------------
-
-
-def test_what_was_not_translated_is_found(brackets: None) -> None:
-    whole = say("{side!c} continues elsewhere", side=say("south"))
-    assert stray(translate(say("{seat!c} continues elsewhere", seat=Seat.SOUTH), "es")) == ""
-    assert (
-        stray(translate(say("{seat!c} continues elsewhere", seat="hidden word"), "es"))
-        == "hidden word"
-    )
-    assert stray(translate(whole, "es")) == "south continues elsewhere"
-    assert stray(translate(f"{whole} now", "es")) == "South continues elsewhere now"
-    assert stray("c3 12 x SHA-256 5d") == ""
-    page = (
-        '<p title="A tip">⟦x⟧ c3</p><input placeholder="Your name"><img alt="A view"><b class="mono">UUS and so on</b>'
-        '<p data-body=\'{"label": "Word", "moment": "1.1"}\' data-hint="Not now">Mara ⟦y⟧</p><script>let it = be</script>'
-    )
-    assert strays_of_page(page, ["Mara"]) == {"A tip", "Your name", "A view", "Word", "Not now"}
-    assert strays_of_json({"hint": "Word", "moment": "word", "log": ["1. Two words"]}) == {
-        "Word",
-        "1. Two words",
-    }
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -426,7 +426,5 @@ def _has_parts(pattern: ast.expr, given: set[str | None]) -> bool:
     """Is it a literal whose names are given? None among them stands for parts that are not written there."""
     if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
         return False
-    return (
-        None in given
-        or {name for _, name, _, _ in Formatter().parse(pattern.value) if name} <= given
-    )
+    names = {name for _, name, _, _ in Formatter().parse(pattern.value) if name}
+    return pattern.value == pattern.value.strip() and (None in given or names <= given)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import platform
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from bench import memory
-from bench.memory import MemorySample, growth_mb
 
 from companion.core import resources
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.resources import is_small_machine
-from companion.games import GAMES
 from companion.maintenance import housekeeping
 from companion.service import lifecycle
 from companion.table.session import Phase
@@ -84,9 +79,6 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not resources.give_back()
 
 
-# ---- letters -----------------------------------------------------------------------------------------------------------
-
-
 # ---- quiet moments -----------------------------------------------------------------------------------------------------
 
 
@@ -128,52 +120,6 @@ def test_memory_is_given_back_between_two_games_and_now_and_then(
 # ---- the bench ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("mb_of", "is_good"),
-    [
-        (lambda asked: 180.0, True),
-        (lambda asked: 191.0, False),
-        (lambda asked: 150 + asked / 1000, False),
-        (lambda asked: min(180.0, 100 + asked / 50), True),
-    ],
-)
-def test_the_bench_of_memory_can_be_lost(
-    mb_of: Callable[[int], float],
-    is_good: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def spend(self: memory.Evening) -> list[MemorySample]:
-        self.games = memory.GAMES_PLAYED
-        return [MemorySample(asked, mb_of(asked)) for asked in range(memory.REQUESTS)]
-
-    class Running:
-        def __enter__(self) -> tuple[int, str, str]:
-            return 1, "self", ""
-
-        def __exit__(self, *_: object) -> None:
-            """Nothing runs."""
-
-    monkeypatch.setattr(memory.Evening, "spend", spend)
-    monkeypatch.setattr(memory, "running_service", Running)
-    assert memory.bench_memory() is is_good
-    assert f"20,000 requests over {memory.GAMES_PLAYED} games" in capsys.readouterr().out
-
-
-def test_games_of_different_sizes_slant_no_line() -> None:
-    """Each game takes another 10 MB while it is on, and nothing grows."""
-    order = list(itertools.islice(itertools.cycle(memory.order_of_games()), memory.GAMES_PLAYED))
-    assert set(order) == set(GAMES)
-    size_mb = {name: 150.0 + 10 * number for number, name in enumerate(GAMES)}
-    each = memory.REQUESTS // len(order)
-    samples = [
-        MemorySample(asked, size_mb[order[asked // each]]) for asked in range(memory.REQUESTS)
-    ]
-    assert abs(growth_mb(samples[len(samples) // 2 :])) < 0.5
-    leak = [MemorySample(at.requests, at.mb + at.requests / 4000) for at in samples]
-    assert growth_mb(leak[len(leak) // 2 :]) > memory.MOST_GROWTH_MB
-
-
 def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ring:
         """Refers to itself."""
@@ -197,15 +143,6 @@ def test_what_only_refers_to_itself_is_given_back_too(monkeypatch: pytest.Monkey
     finally:
         gc.enable()
     assert found == [None]
-
-
-def test_growth_is_that_of_the_line_and_not_of_its_ends() -> None:
-    samples = [
-        MemorySample(asked, 100.0 + (30 if asked == 9_900 else 0))
-        for asked in range(0, 10_000, 100)
-    ]
-    assert 0 < growth_mb(samples) < 2
-    assert growth_mb([]) == 0
 
 
 # ---- boards with little memory ----------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from camera_tools import UsbBus, Webcam
 
-from companion.cli.doctor import Finding, Grade, examine
+from companion.cli.doctor import examine
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings
+from companion.diagnostics.findings import Finding, Grade
 from vision.cameras.catalogue import CameraOpener
 from vision.cameras.lenses import LensShelf
 from vision.pose.optics import Lens

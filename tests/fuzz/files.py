@@ -126,7 +126,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
             assert journal.restore().moment == moment, f"the new game is lost: {journal.notice}"
         return word, 1
 
-    yield Probe(st.tuples(DAMAGE, CUT, st.lists(rows, max_size=2)), check, pure=True)
+    yield Probe(st.tuples(DAMAGE, CUT, st.lists(rows, max_size=2)), check)
 
 
 # ---- games that are brought in ---------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
             EDITS,
             st.binary(max_size=4),
         )
-        yield Probe(cases, check, pure=True)
+        yield Probe(cases, check)
 
 
 # ---- backups ---------------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def backups(folder: Path, number: int) -> Iterator[Probe]:
         how,
         values,
     )
-    yield Probe(cases, check, pure=True)
+    yield Probe(cases, check)
 
 
 TARGETS = (

@@ -112,7 +112,6 @@ def messages(folder: Path, number: int) -> Iterator[Probe]:
             st.booleans(),
         ),
         check,
-        pure=True,
     )
 
 

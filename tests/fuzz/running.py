@@ -29,13 +29,12 @@ class Probe:
     """An open target: what is generated, what is done with it, and what must hold at the end.
 
     `check` does one case, raises for a fault, and answers a word that is counted, and how many requests or events it
-    was. A `pure` one remembers nothing from case to case: its failures are made as small as can be.
+    was.
     """
 
     cases: SearchStrategy[Any]
     check: Callable[[Any], tuple[str, int]]
     finish: Callable[[], None] = lambda: None
-    pure: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,24 +150,19 @@ def run_batch(target: Target, number: int, count: int) -> Result:
     return result
 
 
-def _settings(count: int, *phases: Phase) -> settings:
-    return settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-        verbosity=Verbosity.quiet,
-    )
-
-
 def _generate(probe: Probe, result: Result, number: int, count: int, errors: Errors) -> None:
     """Do the examples; what fails is kept and the rest goes on."""
     places: set[str] = set()
 
     @seed(number)
-    @_settings(count, Phase.generate)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
     @given(probe.cases)
     def each(case: Any) -> None:
         try:
@@ -188,28 +182,3 @@ def _generate(probe: Probe, result: Result, number: int, count: int, errors: Err
         result.tally[word] += 1
 
     each()
-    if probe.pure and result.failures:
-        result.failures = [_smaller(probe, each, number, count) for each in result.failures]
-
-
-def _smaller(probe: Probe, failure: Failure, number: int, count: int) -> Failure:
-    """The smallest case that fails in the same place; no case is worse than the one that was found."""
-    place, smallest = failure.trouble.partition(": ")[0], failure.case
-
-    @seed(number)
-    @_settings(count, Phase.generate, Phase.shrink)
-    @given(probe.cases)
-    def again(case: Any) -> None:
-        nonlocal smallest
-        try:
-            probe.check(case)
-        except Exception as error:
-            if place_of(error) == place:
-                smallest = repr(case)[:LONGEST]
-                raise
-
-    try:
-        again()
-    except Exception:
-        return Failure(failure.target, failure.seed, failure.trouble, smallest)
-    return failure

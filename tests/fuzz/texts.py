@@ -1,4 +1,4 @@
-"""Texts, engine lines, settings, options and images: what is read once, and remembered by nobody."""
+"""Texts, options and records: what is read once, and remembered by nobody."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import cv2
 import msgspec
-import numpy as np
 from hypothesis import strategies as st
 
-from companion.core.config import Settings, read_settings
-from companion.core.errors import CompanionError, ConfigError, Malformed, SystemTrouble
+from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.games.engine import Engine
-from companion.maintenance.settings.file import SettingsFile, flat
 from companion.table.records import AnyRecord
-from companion.table.reducer import advance
+from companion.table.remote.fold import advance
 from companion.table.session import Session
-from fuzz.running import Probe, Target, refused
-from vision.still_pictures import read_images
+from fuzz.running import Probe, Target
 
 ODD_TEXTS = st.one_of(
     st.text(max_size=20),
@@ -136,7 +130,7 @@ def notation(_: Path, number: int) -> Iterator[Probe]:
         return word, 1
 
     texts = st.one_of(st.none(), st.none(), st.none(), st.text(NOTATION, max_size=30), ODD_TEXTS)
-    yield Probe(st.tuples(GAME, st.integers(0, 29), EDITS, texts), check, pure=True)
+    yield Probe(st.tuples(GAME, st.integers(0, 29), EDITS, texts), check)
 
 
 @contextmanager
@@ -182,142 +176,7 @@ def options(_: Path, number: int) -> Iterator[Probe]:
             msgspec.json.encode(game.view(state, viewer), enc_hook=plain_words)
         return "played", 1
 
-    yield Probe(GAME.flatmap(lambda name: st.tuples(st.just(name), own[name])), check, pure=True)
-
-
-@contextmanager
-def engine(_: Path, number: int) -> Iterator[Probe]:
-    """Lines for the engine: every one gets a line of JSON, and what is wrong changes nothing."""
-    engines = {name: Engine(game) for name, game in GAMES.items()}
-    seats = st.sampled_from(["south", "north", "west", ""])
-
-    def actions(name: str) -> st.SearchStrategy[Any]:
-        samples = [legal_text(GAMES[name], seed, 0) for seed in range(number, number + 10)]
-        text = st.one_of(
-            st.sampled_from(samples), st.text(NOTATION, max_size=12), st.just("RANDOM")
-        )
-        return st.one_of(
-            st.fixed_dictionaries({"south": text, "north": text}),
-            st.dictionaries(seats, text, max_size=3),
-        )
-
-    def requests(name: str) -> st.SearchStrategy[Any]:
-        presets = st.sampled_from([dict(preset.options) for preset in GAMES[name].presets])
-        new = st.fixed_dictionaries(
-            {}, optional={"options": st.one_of(presets, JSON), "seed": ODD_NUMBERS}
-        )
-        one = st.one_of(
-            st.fixed_dictionaries({"new": new}),
-            st.fixed_dictionaries(
-                {"legal": seats, "limit": st.one_of(st.integers(0, 20), ODD_NUMBERS)}
-            ),
-            st.fixed_dictionaries({"is_legal": actions(name)}),
-            st.fixed_dictionaries({"apply": actions(name)}),
-            st.fixed_dictionaries({"apply": actions(name)}),
-            st.fixed_dictionaries({"view": st.one_of(seats, st.none())}),
-            st.just({"state": True}),
-            st.dictionaries(ODD_TEXTS, JSON, max_size=3),
-        )
-        return st.tuples(st.just(name), one, EDITS)
-
-    def check(case: tuple[str, dict[str, Any], list[tuple[int, int, str]]]) -> tuple[str, int]:
-        name, request, edits = case
-        driven, game = engines[name], GAMES[name]
-        if driven.state is None:
-            driven.answer(b'{"new": {}}')
-        before = driven.state
-        for verb in ("apply", "is_legal"):
-            if isinstance(request.get(verb), dict):
-                due = sorted(game.to_act(before))
-                request = {
-                    verb: {
-                        seat: _random(game, before, seat, text, due)
-                        for seat, text in request[verb].items()
-                    }
-                }
-        line = mended(json.dumps(request), edits).encode()
-        reply = json.loads(driven.answer(line))
-        if "error" in reply:
-            assert driven.state is before, "an error changed the game"
-            assert reply["error"]["message"]
-            return reply["error"]["kind"], 1
-        return next(iter(reply)), 1
-
-    yield Probe(GAME.flatmap(requests), check)
-
-
-def _random(game: Any, state: Any, seat: str, text: str, due: list[Any]) -> str:
-    """A legal action where the case only asks for one."""
-    if text != "RANDOM" or seat not in due:
-        return text
-    return str(
-        game.format(
-            game.random_action(state, next(each for each in SEATS if each == seat), Random(0))
-        )
-    )
-
-
-def _toml_values() -> st.SearchStrategy[str]:
-    """Values as TOML writes them, some wrong."""
-    fine = st.one_of(
-        st.booleans(), ODD_NUMBERS, ODD_TEXTS, st.lists(st.integers(0, 30), max_size=3)
-    ).map(_toml)
-    return st.one_of(
-        fine,
-        st.sampled_from(
-            [
-                "nan",
-                "inf",
-                "-inf",
-                "1979-05-27",
-                "07:32:00",
-                "{}",
-                "[[]]",
-                "''",
-                '"""x"""',
-                "0x1f",
-                "=",
-            ]
-        ),
-    )
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value) if not isinstance(value, float) else repr(value)
-
-
-@contextmanager
-def settings(folder: Path, _: int) -> Iterator[Probe]:
-    """Settings: read or refused with the place, and what is changed in a file can be read again."""
-    keys = sorted(flat(Settings()))
-    path = folder / "settings.toml"
-    entry = st.tuples(st.sampled_from([*keys, "x", "web.x"]), _toml_values())
-    changes = st.dictionaries(
-        st.sampled_from(keys),
-        st.one_of(st.none(), st.booleans(), ODD_NUMBERS, ODD_TEXTS),
-        max_size=2,
-    )
-
-    def check(
-        case: tuple[list[tuple[str, str]], list[tuple[int, int, str]], dict[str, Any]],
-    ) -> tuple[str, int]:
-        entries, edits, wanted = case
-        text = mended("".join(f"{key} = {value}\n" for key, value in entries), edits)
-        try:
-            read_settings(text)
-        except ConfigError as error:
-            return refused(error)
-        path.write_bytes(text.encode(errors="surrogatepass"))
-        file = SettingsFile(path)
-        try:
-            held = file.read()
-            file.change(wanted, held.seen)
-        except (ConfigError, SystemTrouble):
-            return "kept", 1
-        file.read()
-        return "changed", 1
-
-    yield Probe(st.tuples(st.lists(entry, max_size=4), EDITS, changes), check, pure=True)
+    yield Probe(GAME.flatmap(lambda name: st.tuples(st.just(name), own[name])), check)
 
 
 @contextmanager
@@ -382,7 +241,7 @@ def records(_: Path, number: int) -> Iterator[Probe]:
                 )
         return word, len(rows) + 2
 
-    yield Probe(st.tuples(GAME, st.integers(0, 50), st.lists(one, max_size=14)), check, pure=True)
+    yield Probe(st.tuples(GAME, st.integers(0, 50), st.lists(one, max_size=14)), check)
 
 
 def _record(decode: Any, session: Session, row: dict[str, Any]) -> Any:
@@ -408,47 +267,8 @@ def _record(decode: Any, session: Session, row: dict[str, Any]) -> Any:
         return None
 
 
-@contextmanager
-def images(folder: Path, number: int) -> Iterator[Probe]:
-    """Pictures for the reader: any bytes are read or named as no picture, and nothing is seen where nothing is."""
-    kits = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-    rng = np.random.default_rng(number)
-    base = rng.integers(0, 255, (96, 128), dtype=np.uint8)
-    files = [bytes(cv2.imencode(ending, base)[1]) for ending in (".jpg", ".png", ".bmp", ".tiff")]
-    endings = st.sampled_from([".jpg", ".png", ".bmp", ".tiff"])
-    damage = st.lists(
-        st.tuples(st.integers(0, 20000), st.binary(min_size=1, max_size=6)), max_size=6
-    )
-
-    def check(case: tuple[int, str, list[tuple[int, bytes]], int, bool]) -> tuple[str, int]:
-        which, ending, places, cut, is_noise = case
-        content = bytearray(files[which])
-        for at, come in places:
-            start = at % len(content)
-            content[start : start + len(come)] = come
-        path = folder / f"picture{ending}"
-        path.write_bytes(
-            bytes(content[: len(content) - cut]) if not is_noise else bytes(content[::-1])
-        )
-        try:
-            (answer,) = read_images([path], kits)
-        except CompanionError:
-            return "refused", 1
-        assert not answer.get("layout"), f"read in noise: {answer}"
-        return "read", 1
-
-    yield Probe(
-        st.tuples(st.integers(0, 3), endings, damage, st.integers(0, 400), st.booleans()),
-        check,
-        pure=True,
-    )
-
-
 TARGETS = (
-    Target("notation", 0.135, 4000, notation),
+    Target("notation", 0.236, 4000, notation),
     Target("options", 0.015, 1500, options),
-    Target("engine", 0.08, 4000, engine),
-    Target("settings", 0.02, 2500, settings),
     Target("records", 0.26, 1500, records),
-    Target("images", 0.001, 500, images),
 )

@@ -124,6 +124,7 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
         for viewer in (None, *SEATS):
             msgspec.json.encode(game.view(step.state, viewer))
         msgspec.json.encode(game.dump(step.state))
+        assert all(len(stage.title) <= 24 for stage in step.stages)
         if step.stages:
             last = step.stages[-1].expected
             assert last == game.expected(step.state) or (

@@ -96,6 +96,13 @@ def test_whatever_is_wrong_changes_nothing(
     assert ask(engine, {"state": True}) == before
 
 
+def test_an_action_against_the_rules_is_not_legal() -> None:
+    engine = Engine(game_named("scouts"))
+    ask(engine, {"new": {}})
+    assert ask(engine, {"is_legal": {"south": "@a1"}}) == {"is_legal": True}
+    assert ask(engine, {"is_legal": {"south": "a1-a2"}}) == {"is_legal": False}
+
+
 def test_nothing_before_new() -> None:
     assert ask(Engine(game_named("outbuffered")), {"state": True})["error"]["reason"] == "no_game"
 
@@ -121,13 +128,13 @@ def test_the_command_speaks_the_protocol() -> None:
 
 
 GAMES_AT_RANDOM = {
-    "outbuffered": (1000, {"turn_limit": 300}),
-    "scouts": (20, {}),
-    "arena": (200, {}),
-    "kahmate": (60, {}),
-    "binmat": (60, {}),
+    "outbuffered": (100, {"turn_limit": 300}),
+    "scouts": (8, {}),
+    "arena": (40, {}),
+    "kahmate": (20, {}),
+    "binmat": (20, {}),
 }
-"""How many here; many more in `make bench`."""
+"""How many games, and with which options."""
 
 
 @pytest.mark.parametrize("name", sorted(GAMES))

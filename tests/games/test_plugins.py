@@ -93,6 +93,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
+from companion.table.listeners import TableListener
 from hardware.cues import lamps_of, tone_of
 from web.routes.owner.check import cues
 from web_fixtures import open_place
@@ -102,7 +103,7 @@ with open_place(Path(mkdtemp())) as place:
     for seat in SEATS:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
     heard = []
-    place.table.connect(on_signal=heard.append)
+    place.table.connect(TableListener(on_signal=heard.append))
     assert browser.post("/api/seat/south/start", json={"game": "clash"}).status_code == 200
     view = browser.get("/api/view").get_json()
     browser.post("/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False})
@@ -242,6 +243,7 @@ from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES
+from companion.table.listeners import TableListener
 from web_fixtures import open_place
 
 with open_place(Path(sys.argv[1])) as place:

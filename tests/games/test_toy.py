@@ -10,7 +10,6 @@ from web_fixtures import open_place
 
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.printing.kit_pages.sheets import kit_sheets
 
 
 def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,10 +44,3 @@ def test_a_whole_game_on_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 assert taken.status_code == 200, taken.get_data(as_text=True)
         assert view["outcome"]["winners"] == [Seat.SOUTH]
         assert '<h1 class="result">south wins</h1>' in browser.get("/").get_data(as_text=True)
-
-
-def test_its_kit_is_printed() -> None:
-    toy = Toy()
-    pdf, sheets = kit_sheets(toy.kit(toy.options({})))
-    assert sheets.pages >= 3
-    assert pdf.startswith(b"%PDF")

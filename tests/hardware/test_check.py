@@ -188,11 +188,6 @@ def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
         assert place.post("/api/check/begin")[0] == 409
 
 
-def test_the_page_speaks_the_viewers_language(place: Kept) -> None:
-    page = place.host.get("/host/health", headers={"Accept-Language": "fr"}).get_data(as_text=True)
-    assert '<html lang="fr"' in page
-
-
 # ---- the wiring ------------------------------------------------------------------------------------------------------
 
 

@@ -126,12 +126,11 @@ def test_order_lamps_count() -> None:
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-@pytest.mark.parametrize("seat", SEATS)
-def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue, seat: Seat) -> None:
+def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue) -> None:
     player = CuePlayer()
-    player.signal(Signal(cue, frozenset({seat})), 0.0)
-    for lamp in LAMPS:
-        edges = lit_edges(seen(player, seat, lamp, 0, 4000))
+    player.signal(Signal(cue, frozenset({SOUTH})), 0.0)
+    for seat, lamp in itertools.product(SEATS, LAMPS):
+        edges = lit_edges(seen(player, seat, lamp, 0, 2000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
 
 
@@ -315,7 +314,7 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
     assert player.tone_hz(60_000.0) is None
 
 
-@pytest.mark.parametrize("pattern", TurnLamp)
+@pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
 @pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS])
 def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
     player = CuePlayer(silent=True)

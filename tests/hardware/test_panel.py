@@ -12,11 +12,9 @@ from panel_tools import WIRED, Rig
 
 from companion.core.clock import FakeClock
 from companion.core.config import PadPins
-from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, PadKey, PanelHands, Press, SeatLamps, TurnLamp
-from companion.games import event_cues
-from hardware.cues import LAMPS, tone_of
+from hardware.cues import LAMPS
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands
 
@@ -68,43 +66,6 @@ def test_a_press_is_stamped_at_its_first_edge_however_it_bounces_and_however_lat
     assert rig.presses == [Press(SOUTH, PadKey.UP, 100.0)]
 
 
-def test_a_spike_on_a_wire_is_no_press(rig: Rig) -> None:
-    rig.bounce("south_ready", 0.02, 1.98)
-    rig.after(0)
-    rig.after(1000)
-    assert rig.presses == []
-
-
-def test_a_spike_while_a_key_is_held_is_no_release(rig: Rig) -> None:
-    rig.hands.press("south_back")
-    rig.after(500)
-    rig.hands.release("south_back")
-    rig.clock.advance(0.00002)
-    rig.hands.press("south_back")
-    rig.after(500)
-    assert [(press.at_s, press.held) for press in rig.presses] == [(100.0, False), (100.0, True)]
-
-
-def test_a_press_after_a_spike_has_its_own_stamp(rig: Rig) -> None:
-    rig.bounce("south_ready", 0.02, 4.98)
-    rig.hands.press("south_ready")
-    rig.after(30)
-    assert [press.at_s for press in rig.presses] == [pytest.approx(100.005)]
-
-
-def test_a_phantom_press_on_release_does_not_count(rig: Rig) -> None:
-    rig.hands.press("north_a")
-    rig.after(80)
-    rig.hands.release("north_a")
-    rig.after(15)
-    rig.bounce("north_a", 1, 4)
-    rig.after(19)
-    assert len(rig.presses) == 1
-    rig.hands.press("north_a")
-    rig.after(2)
-    assert [press.at_s for press in rig.presses] == pytest.approx([100.0, 100.119])
-
-
 def test_the_debounce_time_is_a_setting(make_rig: Callable[..., Rig]) -> None:
     for debounce_ms, count in ((20, 2), (60, 1)):
         rig = make_rig(debounce_ms=debounce_ms)
@@ -148,14 +109,6 @@ def test_no_other_key_says_that_it_is_held_for_long(rig: Rig) -> None:
     for _ in range(5):
         rig.after(500)
     assert [press.held for press in rig.presses] == [False, True]
-
-
-def test_a_release_in_time_is_not_held(rig: Rig) -> None:
-    rig.hands.press("south_back")
-    rig.after(990)
-    rig.hands.release("south_back")
-    rig.after(2000)
-    assert [press.held for press in rig.presses] == [False]
 
 
 def test_a_release_whose_edge_got_lost_does_not_cost_the_next_press(rig: Rig) -> None:
@@ -202,28 +155,6 @@ def test_an_active_low_lamp_is_lit_by_a_low_pin(make_rig: Callable[..., Rig]) ->
     assert (low.state, high.state) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "dark_at_ms"),
-    [
-        (TurnLamp.OFFERED, 1000),
-        (TurnLamp.HANDS, 500),
-        (TurnLamp.WRONG, 200),
-        (TurnLamp.TROUBLE, 80),
-    ],
-)
-def test_blinking_turn_lamps_go_dark_in_time(rig: Rig, pattern: TurnLamp, dark_at_ms: int) -> None:
-    rig.show(SeatLamps(turn=pattern))
-    rig.after(dark_at_ms - 1)
-    assert rig.lit() == {"south_turn"}
-    rig.after(1)
-    assert rig.lit() == set()
-
-
-def test_trouble_shows_on_both_turn_lamps(rig: Rig) -> None:
-    rig.show(SeatLamps(turn=TurnLamp.PULSE), SeatLamps(frozenset({1})), trouble=True)
-    assert rig.lit() == {"south_turn", "north_turn", "north_1"}
-
-
 def test_pins_that_cannot_play_tones_are_named_and_the_lamps_work() -> None:
     factory = MockFactory(pin_class=MockPin)
     with Panel(WIRED, FakeClock(), lambda press: None, factory, threads=False) as panel:
@@ -235,24 +166,6 @@ def test_pins_that_cannot_play_tones_are_named_and_the_lamps_work() -> None:
 
 
 # ---- tones -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cue", [*Cue, *event_cues()], ids=str)
-def test_every_cue_plays_its_tone_on_the_buzzer(rig: Rig, cue: Cue | EventCue) -> None:
-    rig.signal(cue, SOUTH, number=1)
-    for note in tone_of(cue):
-        assert rig.hands.view().tone_hz == note.hz
-        rig.after(note.ms)
-    assert rig.hands.view().tone_hz is None
-
-
-def test_a_key_cannot_cut_a_reveal_but_trouble_can(rig: Rig) -> None:
-    rig.signal(Cue.REVEAL, SOUTH, NORTH)
-    rig.after(10)
-    rig.signal(Cue.KEY_TAKEN, SOUTH, number=1)
-    assert rig.hands.view().tone_hz == 659.26
-    rig.signal(Cue.TROUBLE)
-    assert rig.hands.view().tone_hz == 440.0
 
 
 def test_silent_mode_plays_on_the_turn_lamp_of_the_seat_and_never_on_the_buzzer(
@@ -269,18 +182,6 @@ def test_silent_mode_plays_on_the_turn_lamp_of_the_seat_and_never_on_the_buzzer(
 
 
 # ---- wiring and broken pins ------------------------------------------------------------------------------------
-
-
-def test_the_small_wiring_has_no_more_than_it_needs(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(
-        south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button=""
-    )
-    assert rig.panel.buttons == ("south_ready", "north_ready")
-    assert rig.panel.lamps == ("south_turn", "north_turn")
-    rig.signal(Cue.WON, SOUTH)
-    rig.after(350)
-    assert rig.lit() == {"south_turn"}
-    assert rig.hands.view().tone_hz == tone_of(Cue.WON)[2].hz
 
 
 def test_nothing_wired_at_all_is_a_panel_that_does_nothing(make_rig: Callable[..., Rig]) -> None:

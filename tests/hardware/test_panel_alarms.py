@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -71,17 +70,6 @@ def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
         (5000, 440.0),
         (5300, None),
     ]
-
-
-def test_the_turn_lamp_blinks_for_the_last_two_seconds_and_is_dark_after_the_time_out(
-    rig: Rig,
-) -> None:
-    rig.alarms(*A_TURN)
-    shown = []
-    for _ in range(30):
-        shown.append("south_turn" in rig.lit())
-        rig.after(200)
-    assert shown == [True] * 16 + [False, True] * 4 + [False] + [False] * 4 + [True]
 
 
 def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
@@ -159,14 +147,6 @@ def test_a_late_alarm_shows_its_lamps_and_does_not_sound(
     assert rig.lit() == {"south_turn"}
 
 
-def test_after_a_sleep_of_the_machine_everything_is_shown_and_nothing_sounds(rig: Rig) -> None:
-    rig.alarms(*A_TURN)
-    rig.after(3_600_000)
-    assert (rig.tone_hz(), rig.lit()) == (None, set())
-    rig.after(800)
-    assert rig.lit() == {"south_turn"}, "its time is over, so it blinks until the turn passes"
-
-
 def test_a_tick_of_a_key_is_not_cut_by_an_alarm_to_come(rig: Rig) -> None:
     rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
     rig.after(4980)
@@ -179,61 +159,12 @@ def test_a_tick_of_a_key_is_not_cut_by_an_alarm_to_come(rig: Rig) -> None:
 # ---- ranks, silence, wiring --------------------------------------------------------------------------------------
 
 
-def test_trouble_is_shown_and_heard_above_all_alarms(rig: Rig) -> None:
-    rig.show(TURN, trouble=True)
-    rig.alarms((103.0, Cue.TIME_SHORT, SOUTH), (103.05, Cue.TIME_OUT, SOUTH))
-    rig.after(3000)
-    rig.signal(Cue.TROUBLE)
-    rig.after(50)
-    assert rig.tone_hz() == 440.0
-    rig.after(30)
-    assert rig.tone_hz() is None, "the pause in the tone of trouble: the time-out did not cut it"
-    rig.after(1000)
-    shown = []
-    for _ in range(101):
-        rig.after(20)
-        shown.append("south_turn" in rig.lit())
-    flashes = [now for before, now in itertools.pairwise(shown) if now and not before]
-    assert len(flashes) == 2, "in two seconds"
-
-
-def test_a_combat_lights_both_seats_and_a_time_out_cuts_its_tone(rig: Rig) -> None:
-    rig.alarms((100.1, Cue.TIME_OUT, SOUTH))
-    rig.signal(BinmatEvent.COMBAT.cue)
-    assert rig.lit() >= {"south_1", "south_2", "south_3", "north_1", "north_2", "north_3"}
-    assert rig.tone_hz() == 659.26
-    rig.after(100)
-    assert rig.tone_hz() == 440.0
-
-
-def test_silent_mode_plays_alarms_on_the_turn_lamp_at_their_time(
-    make_rig: Callable[..., Rig],
-) -> None:
-    rig = make_rig(silent=True)
-    rig.alarms(*A_TURN)
-    shown = {}
-    for ms in (2999, 3000, 3059, 3060, 4999, 5000, 5299, 5400):
-        rig.clock.advance(100 + ms / 1000 - rig.clock.monotonic_s())
-        rig.panel.step()
-        shown[ms] = bool(rig.lit())
-        assert rig.tone_hz() is None
-    assert shown == {
-        2999: True,
-        3000: False,
-        3059: False,
-        3060: True,
-        4999: False,
-        5000: False,
-        5299: False,
-        5400: True,
-    }
-
-
 def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) -> None:
     rig = make_rig(
         south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button=""
     )
     assert (rig.panel.buttons, rig.panel.problems) == (("south_ready", "north_ready"), ())
+    assert rig.panel.lamps == ("south_turn", "north_turn")
     rig.alarms(*A_TURN)
     rig.after(3000)
     assert (rig.tone_hz(), rig.lit()) == (1046.5, {"south_turn"})
@@ -249,26 +180,6 @@ def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) ->
     assert (rig.tone_hz(), rig.lit()) == (None, {"north_turn"})
     rig.signal(BinmatEvent.COMBAT.cue)
     assert rig.tone_hz() == 659.26
-
-
-def test_without_a_buzzer_the_lamps_keep_the_time(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(buzzer="")
-    rig.alarms(*A_TURN)
-    rig.after(3200)
-    assert (rig.tone_hz(), rig.hands.tones_began_s()) == (None, ())
-    rig.after(200)
-    assert rig.lit() == set()
-
-
-def test_the_table_button_is_stamped_at_its_edge_while_an_alarm_is_near(rig: Rig) -> None:
-    rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
-    rig.after(4999)
-    rig.bounce("table", 0.5, 0.2, 0.1, 0.1)
-    rig.hands.press("table")
-    rig.after(50)
-    assert [(press.seat, press.key) for press in rig.presses] == [(None, PadKey.TABLE)]
-    assert rig.presses[0].at_s == pytest.approx(104.999, abs=1e-6)
-    assert rig.tone_hz() == 440.0
 
 
 def test_a_closed_panel_takes_no_alarms(rig: Rig) -> None:

@@ -246,11 +246,14 @@ def test_wrong_usage_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ("option", "said"),
     [
         *(
-            (f"--delay={delay}", f"{delay!r} is not a delay: give seconds from 0 to 3600")
+            (
+                f"--delay={delay}",
+                f"{delay!r} is not a delay in seconds: give a number from 0 to 3600",
+            )
             for delay in ("nan", "-1", "1e9", "x")
         ),
         *(
-            (f"--keep-mb={room}", f"{room!r} is not an amount: give megabytes from 64")
+            (f"--keep-mb={room}", f"{room!r} is not a size in megabytes: give a number from 64")
             for room in ("0", "-5", "9" * 30, "x")
         ),
     ],

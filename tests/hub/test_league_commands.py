@@ -12,6 +12,7 @@ import pytest
 
 from companion.cli import main
 from companion.hub_server.app import Hub
+from companion.hub_server.folder import HubFolder
 from companion.league.tournament import BoardEnd
 
 MANUAL = Path(__file__).parents[2] / "docs/many-tables.md"
@@ -107,8 +108,8 @@ def test_what_is_wrong_is_said_and_changes_nothing(hub: Hub, run: Run, tmp_path:
         (("tournament", "show", "99"), "no such tournament, game or season"),
         (("tournament", "new", "x", "chess"), "no such tournament, game or season"),
         (("tournament", "new", "x", "scouts", "--rounds", "99"), "There can be 1 to 30"),
-        (("tournament", "result", "1", "1.1", "1-0"), "1.1 is no board"),
-        (("tournament", "result", "1", "0.1.1", "1-0"), "0.1.1 is no board"),
+        (("tournament", "result", "1", "1.1", "1-0"), "There is no such board"),
+        (("tournament", "result", "1", "0.1.1", "1-0"), "There is no such board"),
         (("export", "standings", "--game", "chess"), "no such tournament, game or season"),
     ):
         status, told = run(*words)
@@ -123,6 +124,7 @@ def test_without_a_hub_nothing_is_sent_anywhere(
     words = ["hub", "tournament", "list", "--folder", str(tmp_path)]
     assert main(words) == 1
     assert "No hub has run in" in capsys.readouterr().err
+    HubFolder(tmp_path)
     (tmp_path / "address").write_text("http://127.0.0.1:9")
     assert main(words) == 1
     assert "The hub does not run" in capsys.readouterr().err

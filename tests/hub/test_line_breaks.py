@@ -114,20 +114,9 @@ class Room:
 
     def __init__(self) -> None:
         self.on_round: Callable[[], None] = lambda: None
-
-    def tables(self) -> tuple[str, ...]:
-        return ()
-
-    def followed(self) -> int:
-        return 0
-
-    def on_trouble(self, _: str) -> None:
-        """Nobody reads it."""
-
-    on_flood = on_trouble
-
-    def keep(self) -> None:
-        """There is nothing to keep."""
+        self.members = SimpleNamespace(ids=tuple, shut_out=lambda _: None)
+        self.league = SimpleNamespace(results=SimpleNamespace(sequence=0, keep=lambda: None))
+        self.room = SimpleNamespace(is_in_trouble=lambda _: None)
 
 
 @contextmanager

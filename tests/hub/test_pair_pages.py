@@ -133,6 +133,7 @@ def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
     not_on = {
         "tables-outbuffered-join": ("/seat/north", "/pass"),
         "tables-kahmate-setup-north": ("/resume",),
+        "tables-outbuffered-waits-south": ("/take-back",),
         "tables-scouts-waits-south": ("/pause",),
         "tables-outbuffered-host": ("/seat/north/card",),
         "tables-scouts-setup-south": ("/resume",),

@@ -25,7 +25,7 @@ from companion.core.ports import Cue
 from companion.mqtt import connection as lines
 from companion.mqtt import topics as told
 from companion.mqtt.broker import Refused, password_of, refusal, why_lost
-from companion.mqtt.connection import MAX_RECEIVED, BrokerLine, examine_broker
+from companion.mqtt.connection import examine_broker
 from companion.mqtt.discovery import description
 from companion.service.app import Companion
 from companion.table import reducer
@@ -347,7 +347,7 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
         tell(companion)
         line = companion.broker.line
         assert line is not None
-        line._hang_up("the plug is pulled")
+        line._cut()
         ear.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
@@ -468,41 +468,6 @@ def test_a_broker_that_never_answers_keeps_nobody_waiting(
             companion.table.new_game("outbuffered", seed=1)
             companion.step_keys()
         assert not companion.broker.is_connected
-
-
-def test_a_message_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[int] = []
-    greeting = b"\x20\x03\x00\x00\x00"
-    huge = b"\x30\xff\xff\xff\x7f" + b"\0\1a" + b"\0"  # PUBLISH, 268,435,455 bytes long
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(60)
-
-        def flood() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(200)
-                connection.sendall(greeting + huge)
-                sent.append(0)
-                try:
-                    while sent[-1] < 268_435_455:
-                        connection.sendall(b"x" * 65_536)
-                        sent[-1] += 65_536
-                except OSError:
-                    pass
-
-        talker = threading.Thread(target=flood)
-        talker.start()
-        monkeypatch.setattr(lines, "FIRST_S", 60.0)
-        with BrokerLine(mqtt_settings(listener.getsockname()[1])) as line:
-            line.start()
-            until("the flood", lambda: sent)
-            until("it is cut", lambda: (line.watch(), "sends too much" in line.sentence)[1])
-            talker.join(10)
-            assert not talker.is_alive()
-    assert MAX_RECEIVED < sent[-1] < 100_000_000
-
-
-# ---- two tables at one topic -------------------------------------------------------------------------------------------
 
 
 def test_the_delivered_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from sheet_tools import (
 
 from companion.core.errors import Malformed
 from companion.core.i18n import LANGUAGES
-from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
+from companion.core.kit import Card, Deck, Kit
 from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_parts
 from companion.printing.kit_pages.sheets import (
@@ -49,42 +49,7 @@ FINE_DPI = 300
 """For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels."""
 
 
-def invented() -> Kit:
-    """Six suits of thirteen, as a game of cards would have them."""
-    shapes = ("disc", "shield", "burst", "order-up", "order-shoot", "blade")
-    cards = tuple(
-        Card(f"{value}{suit}", "10" if value == "a" else value, suit, shape, 100 + 13 * row + place)
-        for row, (suit, shape) in enumerate(zip("&%+!^#", shapes, strict=True))
-        for place, value in enumerate("23456789a@*?>")
-    )
-    sides = dict(
-        zip(
-            SEATS,
-            (
-                Side("defender", "ice", "#8ED6EA", "disc"),
-                Side("attacker", "crimson", "#A8143C", "diamond"),
-            ),
-            strict=True,
-        )
-    )
-    board = Board("lanes", 6, 2, 70, 2, (16, 17, 18, 19), depth_mm=208)
-    deck = Deck(cards, {Seat.SOUTH: 0, Seat.NORTH: 1})
-    return Kit(
-        "patience",
-        "Patience",
-        board,
-        sides,
-        (),
-        deck=deck,
-        notes=("Three lanes begin with an open deck.",),
-    )
-
-
-INVENTED = invented()
-DECKS = {"invented": INVENTED} | {
-    name: kit for name, game in sorted(GAMES.items()) if (kit := game.kit(game.options({}))).deck
-}
-"""The real games of cards too."""
+KIT = GAMES["binmat"].kit(GAMES["binmat"].options({}))
 
 
 def deck_of(kit: Kit) -> Deck:
@@ -93,15 +58,15 @@ def deck_of(kit: Kit) -> Deck:
 
 
 @cache
-def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
-    return pictures(DECKS[name], paper)
+def printed(paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
+    return pictures(KIT, paper)
 
 
 @cache
 def finely_printed(paper: Paper) -> tuple[Kit, Sheets, tuple[Image, ...]]:
     """One page of cards, with the board."""
-    deck = deck_of(INVENTED)
-    kit = replace(INVENTED, deck=replace(deck, cards=deck.cards[:9]))
+    deck = deck_of(KIT)
+    kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
     return kit, *pictures(kit, paper, dpi=FINE_DPI)
 
 
@@ -159,12 +124,11 @@ def card_pages(
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("name", DECKS)
-def test_both_markers_of_every_card_are_read_where_they_belong(name: str, paper: Paper) -> None:
-    kit, deck = DECKS[name], deck_of(DECKS[name])
+def test_both_markers_of_every_card_are_read_where_they_belong(paper: Paper) -> None:
+    deck = deck_of(KIT)
     inset, side = deck.inset_mm, deck.marker_mm
     seen = 0
-    for cards, front, _ in card_pages(kit, *printed(name, paper)):
+    for cards, front, _ in card_pages(KIT, *printed(paper)):
         found = list(markers_mm(front))
         assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
         for card, (corner, along, up) in zip(cards, cells_mm(deck, paper), strict=False):
@@ -185,10 +149,10 @@ def test_both_markers_of_every_card_are_read_where_they_belong(name: str, paper:
 
 @needs_poppler
 def test_card_markers_have_their_white_round_them() -> None:
-    for _, front, _ in card_pages(INVENTED, *printed("invented", "a4")):
+    for _, front, _ in card_pages(KIT, *printed("a4")):
         for marker, corners in markers_mm(front):
             for reach in (0.3, 0.6, 0.95):
-                spread = reach * deck_of(INVENTED).marker_mm / 7
+                spread = reach * deck_of(KIT).marker_mm / 7
                 (left, top), (right, bottom) = (
                     corners.min(axis=0) - spread,
                     corners.max(axis=0) + spread,
@@ -225,11 +189,11 @@ def test_a_card_is_the_same_upside_down(paper: Paper) -> None:
 
 @needs_poppler
 def test_no_two_cards_look_alike_in_a_fan_or_whole() -> None:
-    deck = deck_of(INVENTED)
+    deck = deck_of(KIT)
     strip = round((deck.inset_mm + deck.marker_mm) * 10)
     indices: dict[str, Image] = {}
     middles: dict[str, Image] = {}
-    for cards, front, _ in card_pages(INVENTED, *printed("invented", "a4")):
+    for cards, front, _ in card_pages(KIT, *printed("a4")):
         for card, cell in zip(cards, cells_mm(deck, "a4"), strict=False):
             soft = cv2.GaussianBlur(upright(front, deck, cell), (0, 0), 8)[::5, ::5]
             indices[card.name] = soft[: strip // 5, : 420 // 5]
@@ -242,8 +206,8 @@ def test_no_two_cards_look_alike_in_a_fan_or_whole() -> None:
 
 @needs_poppler
 def test_the_big_10_is_not_much_lower_than_the_other_values() -> None:
-    deck = deck_of(INVENTED)
-    cards, front, _ = next(card_pages(INVENTED, *printed("invented", "a4")))
+    deck = deck_of(KIT)
+    cards, front, _ = next(card_pages(KIT, *printed("a4")))
     heights = {}
     for card, cell in zip(cards, cells_mm(deck, "a4"), strict=True):
         left = slice(round((deck.inset_mm + deck.marker_mm) * 10) + 5, round(deck.width_mm * 5) - 5)
@@ -258,7 +222,7 @@ def test_the_big_10_is_not_much_lower_than_the_other_values() -> None:
 def test_cards_are_black_on_white_whatever_the_suit() -> None:
     run = subprocess.run(
         ["pdftoppm", "-r", "60", "-f", "11", "-l", "27", "-"],
-        input=kit_pdf(INVENTED),
+        input=kit_pdf(KIT),
         capture_output=True,
         check=True,
     )
@@ -315,7 +279,7 @@ def test_cutting_marks_are_three_cards_apart_and_nothing_else_is_on_the_cuts(pap
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_page_keeps_its_margins(paper: Paper) -> None:
-    sheets, pages = printed("invented", paper)
+    sheets, pages = printed(paper)
     edge = int((MARGIN_MM - 0.2) * PX_PER_MM)
     assert len(pages) == sheets.pages == 28
     for names, page in zip(sheets.names, pages, strict=True):
@@ -334,8 +298,8 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) -> None:
-    deck = deck_of(INVENTED)
-    for cards, _, back in card_pages(INVENTED, *printed("invented", paper)):
+    deck = deck_of(KIT)
+    for cards, _, back in card_pages(KIT, *printed(paper)):
         assert not list(markers_mm(back))
         for turned in (back[:, ::-1], back[::-1]):
             for _, cell in zip(cards, cells_mm(deck, paper), strict=False):
@@ -347,10 +311,10 @@ def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) ->
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_all_backs_are_alike_and_the_same_upside_down(paper: Paper) -> None:
-    deck = deck_of(INVENTED)
+    deck = deck_of(KIT)
     backs = [
         cv2.GaussianBlur(upright(back, deck, cell), (0, 0), 3)[20:-20, 20:-20].astype(int)
-        for _, _, back in card_pages(INVENTED, *printed("invented", paper))
+        for _, _, back in card_pages(KIT, *printed(paper))
         for cell in cells_mm(deck, paper)
     ]
     assert len(backs) == 81
@@ -382,8 +346,8 @@ def test_zones_have_the_first_card_and_an_arrow_away_from_their_seat(
     page: int, marker: int, away: int
 ) -> None:
     """On board A1 and C2: `away` is the direction from the seat's edge, downwards on the page."""
-    board, deck = INVENTED.board, deck_of(INVENTED)
-    sheets, pages = printed("invented", "a4")
+    board, deck = KIT.board, deck_of(KIT)
+    sheets, pages = printed("a4")
     picture = pages[page]
     assert sheets.names[page] == (("board A1",) if away < 0 else ("board C2",))
     found = dict(markers_mm(picture))[marker].mean(axis=0)
@@ -416,9 +380,9 @@ def test_zones_have_the_first_card_and_an_arrow_away_from_their_seat(
 
 @needs_poppler
 def test_places_for_piles_have_the_size_of_cards_and_the_pitch_of_lanes() -> None:
-    deck = deck_of(INVENTED)
+    deck = deck_of(KIT)
     for paper in PAPERS:
-        sheets, pages = printed("invented", paper)
+        sheets, pages = printed(paper)
         for page, count in ((7, 3), (8, 3), (9, 1)):
             ink = (pages[page] < 128).astype(np.uint8)
             outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
@@ -429,18 +393,15 @@ def test_places_for_piles_have_the_size_of_cards_and_the_pitch_of_lanes() -> Non
                 if np.allclose(box[2:], (deck.width_mm, deck.height_mm), atol=0.4)
             )
             assert len(places) == count, (paper, sheets.names[page])
-            assert np.diff(places) == pytest.approx(
-                [INVENTED.board.pitch_mm] * (count - 1), abs=0.3
-            )
+            assert np.diff(places) == pytest.approx([KIT.board.pitch_mm] * (count - 1), abs=0.3)
 
 
 # ---- names and words ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("name", DECKS)
-def test_names_tell_what_is_on_each_page_of_a_deck(name: str, paper: Paper) -> None:
-    sheets, deck = printed(name, paper)[0], deck_of(DECKS[name])
+def test_names_tell_what_is_on_each_page_of_a_deck(paper: Paper) -> None:
+    sheets, deck = printed(paper)[0], deck_of(KIT)
     assert [names[0] for names in sheets.names[:7]] == [
         "instructions",
         *(f"board {column}{row}" for row in (1, 2) for column in "ABC"),
@@ -459,21 +420,17 @@ def test_names_tell_what_is_on_each_page_of_a_deck(name: str, paper: Paper) -> N
 
 
 def test_a_deck_is_printed_once_whatever_the_spares() -> None:
-    assert (
-        kit_pdf(INVENTED)
-        == kit_pdf(INVENTED, KitStyle(spares=1))
-        == kit_pdf(INVENTED, KitStyle(spares=9))
-    )
+    assert kit_pdf(KIT) == kit_pdf(KIT, KitStyle(spares=1)) == kit_pdf(KIT, KitStyle(spares=9))
 
 
 def test_a_printed_deck_is_vectors() -> None:
-    assert b"/Image" not in kit_pdf(INVENTED).replace(b"/ImageB /ImageC /ImageI", b"")
+    assert b"/Image" not in kit_pdf(KIT).replace(b"/ImageB /ImageC /ImageI", b"")
 
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pdf = kit_pdf(INVENTED, KitStyle(paper))
+    pdf = kit_pdf(KIT, KitStyle(paper))
     run = subprocess.run(
         ["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True
     )
@@ -487,7 +444,6 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
         "matt sleeve",
         "Lay cards open in a fan",
         "17 mm",
-        "Three lanes begin with an open deck.",
         "set up the cards",
     ):
         assert words in pages[0]
@@ -504,7 +460,7 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_camera_takes_the_pictures_on_the_instructions_for_cards(paper: Paper) -> None:
-    assert not list(markers_mm(printed("invented", paper)[1][0]))
+    assert not list(markers_mm(printed(paper)[1][0]))
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------
@@ -514,7 +470,7 @@ def test_no_camera_takes_the_pictures_on_the_instructions_for_cards(paper: Paper
 def test_any_cards_stand_in_the_middle_of_a_page_within_its_margins(
     width: int, height: int, paper: Paper
 ) -> None:
-    deck = Deck(deck_of(INVENTED).cards, deck_of(INVENTED).zones, width_mm=width, height_mm=height)
+    deck = Deck(deck_of(KIT).cards, deck_of(KIT).zones, width_mm=width, height_mm=height)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, 6.4)
     page = SIZES_MM[paper][:: -1 if grid.landscape else 1]
     assert grid.x >= MARGIN_MM
@@ -527,11 +483,11 @@ def test_any_cards_stand_in_the_middle_of_a_page_within_its_margins(
 
 def test_a_page_holds_nine_cards_of_poker_size() -> None:
     for paper in PAPERS:
-        assert card_grid(deck_of(INVENTED), SIZES_MM[paper], MARGIN_MM, 6.4).size == 9
+        assert card_grid(deck_of(KIT), SIZES_MM[paper], MARGIN_MM, 6.4).size == 9
 
 
 def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
-    board = INVENTED.board
+    board = KIT.board
     tiling = tile_board(board, 196, 283, 10)
     assert tiling.cuts_x == (143.0, 287.0)
     assert tiling.cuts_y == (209.0,)
@@ -539,13 +495,13 @@ def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
 
 
 def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
-    deck = deck_of(INVENTED)
+    deck = deck_of(KIT)
     with pytest.raises(
         Malformed, match="Cards of 300 x 400 mm do not fit the paper: make them smaller"
     ):
         card_grid(replace(deck, width_mm=300, height_mm=400), SIZES_MM["a4"], MARGIN_MM, 6.4)
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
-        pile_parts(INVENTED, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
+        pile_parts(KIT, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
 
 
 @needs_poppler
@@ -576,12 +532,12 @@ def test_no_line_of_the_instructions_runs_under_a_picture(language: str) -> None
 def test_notes_that_do_not_fit_the_instructions_are_a_defect_of_the_kit() -> None:
     notes = ("Three lanes begin with an open deck, the other three with a hidden one.",) * 20
     with pytest.raises(
-        ValueError, match="the notes in the kit of patience do not fit the page of instructions"
+        ValueError, match="the notes in the kit of binmat do not fit the page of instructions"
     ):
-        kit_pdf(replace(INVENTED, notes=notes))
+        kit_pdf(replace(KIT, notes=notes))
 
 
 def test_a_deck_without_piles_has_no_places_for_them() -> None:
-    deck = deck_of(INVENTED)
-    assert pile_parts(INVENTED, replace(deck, lane_piles=(), side_piles=()), (283, 186)) == ()
-    assert len(pile_parts(INVENTED, replace(deck, lane_piles=()), (283, 186))) == 1
+    deck = deck_of(KIT)
+    assert pile_parts(KIT, replace(deck, lane_piles=(), side_piles=()), (283, 186)) == ()
+    assert len(pile_parts(KIT, replace(deck, lane_piles=()), (283, 186))) == 1

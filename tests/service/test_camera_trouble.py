@@ -22,6 +22,7 @@ from companion.core.ports import Cue
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
+from companion.table.listeners import TableListener
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from vision.cameras.source import Locks
 
@@ -49,7 +50,9 @@ class House:
 
     def open(self) -> Companion:
         self.companion = Companion(self.settings, simulate=False, clock=self.clock, threads=False)
-        self.companion.table.connect(on_signal=lambda signal: self.cues.append(signal.cue))
+        self.companion.table.connect(
+            TableListener(on_signal=lambda signal: self.cues.append(signal.cue))
+        )
         return self.companion
 
     def frames(self, count: int = 1) -> None:
@@ -173,7 +176,9 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
         assert house.camera == {"state": "sees_board", "sentence": "The camera sees the board"}
         assert table.view().phase == "orders", "the camera did not tick off the set-up"
         begin(house)
-        house.frames(200)
+        for _ in range(25):
+            house.clock.advance(0.9)
+            house.frames(1)
         assert house.camera["state"] == "trouble"
         assert words in house.camera["sentence"]
         assert words.split(":", maxsplit=1)[0] in house.page

@@ -419,21 +419,6 @@ def test_a_companion_that_is_failing_is_asked_all_the_same(
     assert worst(told) is Grade.FAIL
 
 
-def test_a_file_that_goes_while_the_doctor_looks_is_no_error(
-    served: tuple[Companion, Settings], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    companion, _ = served
-    glob = Path.glob
-    monkeypatch.setattr(
-        Path,
-        "glob",
-        lambda self, pattern: [*glob(self, pattern), self / "gone"] if "journal" in pattern else [],
-    )
-    is_file = Path.is_file
-    monkeypatch.setattr(Path, "is_file", lambda self: self.name == "gone" or is_file(self))
-    assert companion.health.journal_finding().grade is Grade.OK
-
-
 def test_nobody_is_asked_where_none_runs(tmp_path: Path) -> None:
     assert (
         ask_service(Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=9)))

@@ -1,14 +1,32 @@
-"""Lessons and the coach without a phone, through mock pins; whole lessons are in tests/browser/test_browser_guided_pads.py."""
+"""A whole lesson of every game without a phone: through mock pins, as the table screen's page says."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
+from inside import app_of
 from simulated_room import PadRoom
+from web_fixtures import page_of
 
+from companion.core.i18n import translate
 from companion.core.kit import Seat
+from companion.games import GAMES
+from companion.games.lesson import LessonStep
+from companion.table.prompts.guide import GuideView
+from companion.table.session import Phase
+
+BY = {
+    "outbuffered": {"pad"},
+    "arena": {"pad"},
+    "scouts": {"pad", "hand"},
+    "kahmate": {"pad", "hand"},
+    "binmat": {"phone"},
+}
+"""How the orders of each lesson are given where both seats have nothing but pads; cards are held on phones."""
 
 
 @pytest.fixture
@@ -41,3 +59,60 @@ def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: PadRoom) -> None:
     at.begin("binmat")
     at.hold("south_back")
     assert at.table.view().guide is None
+
+
+def assert_told(at: PadRoom, guide: GuideView) -> None:
+    """The table screen says which orders are to be given, what they are good for, and how far the lesson has come."""
+    page = html.unescape(page_of(app_of(at.companion.server).test_client(), "/?screen"))
+    for order in (order for orders in guide.orders.values() for order in orders):
+        assert translate(order.words) in page
+    assert translate(guide.step.why) in page
+    assert all(translate(title) in page for title in guide.lesson.titles)
+
+
+def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
+    """Give a seat's order by the keys of its pad, with its hand, or by a phone. Return by which of them."""
+    text = step.orders[seat]
+    grammar = at.table.view(seat).own.pad
+    keys = grammar.spell(text) if grammar else ()
+    if grammar and grammar.text(keys) == text:
+        at.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
+        return "pad"
+    if at.table.view().board.tableau:
+        if at.table.view().seats[seat].door == "pad":
+            at.table.play_by(seat, "phone")
+        at.table.hand_in(seat, at.table.view().moment, text)
+        at.look()
+        return "phone"
+    side = translate(GAMES[at.table.view().game or ""].sides[seat].name).capitalize()
+    assert at.sign().startswith(f"{side}: move as shown here")
+    at.hand_moves(seat, text)
+    return "hand"
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_pads_play_a_whole_lesson_as_the_table_screen_says(at: PadRoom, name: str) -> None:
+    at.begin(name)
+    by = set()
+    steps = 0
+    while guide := at.table.view().guide:
+        assert_told(at, guide)
+        by |= {give(at, seat, guide.step) for seat in sorted(guide.step.orders)}
+        at.follow()
+        steps += 1
+        assert steps <= len(guide.lesson.steps), at.sign()
+    assert steps == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
+    assert by == BY[name]
+    assert at.table.view().phase is Phase.ORDERS, "the game goes on"
+
+
+def test_a_lesson_begun_and_skipped_by_a_pad_is_a_game(at: PadRoom) -> None:
+    game = GAMES["outbuffered"]
+    at.world.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
+    at.look()
+    at.press(Seat.SOUTH, "a")
+    at.look()
+    assert at.table.view().guide
+    at.hold("south_back")
+    assert at.table.view().guide is None
+    assert at.table.view().phase is Phase.ORDERS

@@ -81,6 +81,7 @@ def test_pages_that_do_not_answer_put_the_settings_of_before_back(
     monkeypatch.setattr("companion.service.app.Companion", FakeCompanion)
     monkeypatch.setattr("companion.service.lifecycle.ManagerNotifier", attend)
     monkeypatch.setattr("companion.service.lifecycle.spare_collections", lambda: None)
+    monkeypatch.setattr(signal, "sigtimedwait", lambda *_: None)  # each has been up for a minute
     monkeypatch.setattr(signal, "sigwait", lambda _: next(ends))
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
     run(

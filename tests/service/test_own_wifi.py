@@ -34,6 +34,7 @@ from companion.maintenance.own_wifi import (
     WifiWish,
 )
 from companion.service.app import Companion
+from companion.table.listeners import TableListener
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 
 HOME = Wifi("Home", "right horse")
@@ -521,7 +522,7 @@ def test_the_lamps_say_it_while_nobody_plays(
     with box(machine, monkeypatch) as table:
         table.opens()
         lamps: list[Any] = []
-        table.companion.table.connect(on_lamps=lambda shown, _: lamps.append(shown))
+        table.companion.table.connect(TableListener(on_lamps=lambda shown, _: lamps.append(shown)))
         assert {each.turn for each in lamps[-1].values()} == {TurnLamp.HOTSPOT}
         table.companion.table.new_game("outbuffered")
         assert TurnLamp.HOTSPOT not in {each.turn for each in lamps[-1].values()}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import re
 import socket
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from random import Random
 
@@ -15,28 +17,44 @@ import cv2
 import pytest
 from bench.reading.sensors import Room, Sensor
 from browser.test_browser_games import WINNING
+from served import served
 from service import Client, running, until
 
 from companion.cli.main import main
+from companion.core.config import Settings, WebSettings
 from companion.core.kit import Layout, Seat
 from companion.games import game_named
 from companion.printing.printed_kit import printed_table
+from companion.service.app import Companion
 from vision.simulation.view import View
 
 GAME = game_named("outbuffered")
 IMAGES = Path(__file__).parents[3] / "shared" / "images"
 
 
-def command(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line, to its end."""
+Ended = subprocess.CompletedProcess[str]
+
+
+def process(*arguments: str) -> Ended:
+    """Run a command in a process of its own, to its end."""
     return subprocess.run(
         [sys.executable, "-m", "companion", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        input=stdin,
     )
+
+
+def command(*arguments: str) -> Ended:
+    """Run a command in this process."""
+    said, complained = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(complained):
+        try:
+            status = main(arguments)
+        except SystemExit as left:
+            status = int(left.code or 0)
+    return Ended(arguments, status, said.getvalue(), complained.getvalue())
 
 
 # ---- cameras that are files ------------------------------------------------------------------------------------------
@@ -147,12 +165,12 @@ def test_it_says_what_it_found_and_ends_politely(tmp_path: Path) -> None:
 def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
     with running(tmp_path, "--simulate", "--port", "0") as service:
         settings = str(tmp_path / "settings.toml")
-        second = command("play", "--settings", settings, "--simulate", "--port", "0")
+        second = process("play", "--settings", settings, "--simulate", "--port", "0")
         assert second.returncode == 1
         assert re.fullmatch(
             r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr
         )
-        other = command(
+        other = process(
             "play",
             "--state-dir",
             str(tmp_path / "other"),
@@ -171,13 +189,15 @@ def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
 
 
 def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
-        assert service.stop() == 0
+    with served(tmp_path, "outbuffered"):
+        pass
     journal = tmp_path / "journal.sqlite"
     journal.write_bytes(journal.read_bytes()[:5000])
-    with running(tmp_path, "--simulate", "--port", "0") as again:
-        assert "The journal was damaged" in "\n".join(again.said)
-        assert Client(again.url).get("/health")["ok"] is True
+    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True) as companion:
+        assert "The journal was damaged" in "\n".join(companion.found)
+        url = f"http://127.0.0.1:{companion.server.port}"
+        assert Client(url).get("/health")["ok"] is True
 
 
 # ---- the other commands ----------------------------------------------------------------------------------------------
@@ -190,13 +210,13 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
         (
             ("play", "--port", "eighty"),
             2,
-            "argument --port: 'eighty' is not a port: give a whole number from 0 to 65535",
+            "argument --port: 'eighty' is not a port: give a number from 0 to 65535",
         ),
         (("play", "--port", "70000"), 2, "'70000' is not a port"),
         (
             ("play", "--fps", "0"),
             2,
-            "argument --fps: '0' is not a frame rate: give a number above 0, 60 at most",
+            "argument --fps: '0' is not a frame rate: give a number from 0.1 to 60",
         ),
         (("play", "--settings", "/nowhere.toml"), 1, "cannot be read"),
         (("kit", "chess", "-o", "x.pdf"), 2, "invalid choice"),
@@ -213,23 +233,18 @@ def test_a_damaged_journal_is_said_at_the_start(tmp_path: Path) -> None:
     ],
 )
 def test_errors_are_one_line_and_have_their_status(
-    arguments: tuple[str, ...], status: int, words: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], status: int, words: str
 ) -> None:
-    """In this process; the next test has the status of a real one."""
-    try:
-        ended = main(arguments)
-    except SystemExit as left:
-        ended = left.code
-    said = capsys.readouterr().err
-    assert ended == status
-    assert words in said
-    assert "Traceback" not in said
+    run = command(*arguments)
+    assert run.returncode == status
+    assert words in run.stderr
+    assert "Traceback" not in run.stderr
     if status == 1:
-        assert said.count("\n") == 1
+        assert run.stderr.count("\n") == 1
 
 
 def test_a_process_without_a_command_says_what_it_wants() -> None:
-    run = command()
+    run = process()
     assert run.returncode == 2
     assert "required: COMMAND" in run.stderr
     assert "Traceback" not in run.stderr
@@ -238,7 +253,7 @@ def test_a_process_without_a_command_says_what_it_wants() -> None:
 def test_settings_that_are_wrong_name_the_place(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("[web]\nprot = 80\n")
-    run = command("play", "--settings", str(file))
+    run = process("play", "--settings", str(file))
     assert run.returncode == 1
     assert run.stderr == f"companion: {file}: Object contains unknown field `prot` in [web]\n"
 
@@ -292,7 +307,7 @@ def test_doctor_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
+    with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
         client.post("/api/seat/south/take", name="")
         until("orders", lambda: client.get("/api/view")["phase"] == "orders")
@@ -328,18 +343,15 @@ def test_selfplay_prints_a_whole_good_game() -> None:
         }  # fmt: skip
 
 
-def test_it_ends_whenever_it_is_told_also_with_open_streams(tmp_path: Path) -> None:
-    for number in (0, 3):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with running(folder, "--simulate", "--port", "0") as service:
-            streams = [
-                http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)
-            ]
-            for stream in streams[:number]:
-                stream.request("GET", "/live/table")
-                stream.getresponse().readline()
-            assert service.stop() == 0
-            assert "Traceback" not in service.log
-            for stream in streams:
-                stream.close()
+def test_it_ends_politely_with_open_streams(tmp_path: Path) -> None:
+    with running(tmp_path, "--simulate", "--port", "0") as service:
+        streams = [
+            http.client.HTTPConnection("127.0.0.1", service.port, timeout=10) for _ in range(3)
+        ]
+        for stream in streams:
+            stream.request("GET", "/live/table")
+            stream.getresponse().readline()
+        assert service.stop() == 0
+        assert "Traceback" not in service.log
+        for stream in streams:
+            stream.close()

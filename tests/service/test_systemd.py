@@ -210,7 +210,7 @@ def test_pages_that_do_not_answer_are_not_ready() -> None:
         socket.create_server(("127.0.0.1", 0)) as deaf,
         pytest.raises(SystemTrouble, match="do not answer"),
     ):
-        until_answered(deaf.getsockname()[1], "127.0.0.1", answer_s=0.05)
+        until_answered(WebSettings(host="127.0.0.1"), deaf.getsockname()[1], timeout_s=0.05)
 
 
 def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, ear: Ear) -> None:

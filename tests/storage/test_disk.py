@@ -24,7 +24,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import HistorySettings
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
-from companion.maintenance.housekeeping import QUIET_S, Housekeeping, KeptGames
+from companion.maintenance.housekeeping import QUIET_S, Housekeeping
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import Phase
@@ -185,9 +185,11 @@ def a_house(
         )
         with Housekeeping(
             played.table,
-            KeptGames(journal, history, album),
-            clock,
-            HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
+            journal,
+            history,
+            album,
+            clock=clock,
+            settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
             space=DiskSpace(journal.path, free),
         ) as house:
             yield played, house, album, history

@@ -41,7 +41,7 @@ def test_a_game_that_a_hub_dealt_is_listed_with_a_reason(tmp_path: Path) -> None
     with Journal(tmp_path / "journal.sqlite") as journal:
         entries = list(journal.entries(1))
         assert len(entries) == len(DEALT)
-        summary, _ = summary_of(entries, None, [])
+        summary = summary_of(entries, None, [])
         assert "A hub dealt the cards of this game" in unpacked(summary.trouble)
         with pytest.raises(Illegal, match="no hub does that any more"):
             journal.fold(1)

@@ -281,14 +281,6 @@ def test_a_damaged_end_is_cut_said_and_set_aside_and_the_game_goes_on(path: Path
     assert [row[0] for row in rows(damaged_files(path)[0])][-2:] == last[-2:]
 
 
-def test_inputs_that_are_gone_from_the_end_are_counted(path: Path) -> None:
-    made_journal(path)
-    last = [row[0] for row in rows(path) if row[1] == 3]
-    changed(path, f"DELETE FROM entries WHERE id >= {last[-2]}")
-    with Journal(path) as journal:
-        assert "The end of game 3 was damaged: 2 inputs are lost" in journal.notice
-
-
 def test_inputs_beyond_those_that_were_counted_are_no_loss_and_who_sat_where_has_no_number(
     path: Path,
 ) -> None:
@@ -421,17 +413,6 @@ def test_a_large_journal_with_a_bad_page_of_old_games_comes_up(
     assert len(damaged_files(path)) == 1
     with Journal(path) as journal:
         assert journal.notice == ""
-
-
-def test_an_input_that_became_a_text_does_not_keep_the_journal_closed(path: Path) -> None:
-    made_journal(path)
-    changed(
-        path,
-        "UPDATE entries SET link = CAST(x'ff00fe' AS TEXT) WHERE id = (SELECT MAX(id) - 1 FROM entries)",
-    )
-    with Journal(path) as journal:
-        assert journal.notice.startswith("The journal was damaged.")
-        assert all(journal.check(game) for game in (0, *journal.games()))
 
 
 def test_a_rescue_that_loses_who_sits_where_gives_no_number_away(path: Path) -> None:

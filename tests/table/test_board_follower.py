@@ -11,9 +11,9 @@ from table_tools import Played, both_seats, playing
 from companion.core.errors import Illegal, Stale
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
-from companion.core.ports import Cue, Reading, TurnLamp
+from companion.core.ports import Cue, Reading
 from companion.table.board_check import tops
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -489,8 +489,10 @@ def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Pl
     begin(played, seconds=180)
     alarms: list[tuple[float, str]] = []
     played.table.connect(
-        on_alarms=lambda due: alarms.__setitem__(
-            slice(None), [(a.at_s, a.signal.cue.value) for a in due]
+        TableListener(
+            on_alarms=lambda due: alarms.__setitem__(
+                slice(None), [(a.at_s, a.signal.cue.value) for a in due]
+            )
         )
     )
     start_s = played.clock.monotonic_s()
@@ -556,10 +558,3 @@ def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
     assert table.view().time.clocks == {}
     assert any(play.text == "c1-c2" for play in table.coaching.plays(SOUTH, table.view().moment))
     assert table.coaching.plays(NORTH, table.view().moment) == ()
-
-
-def test_the_lamp_of_the_seat_on_turn_is_on(played: Played) -> None:
-    begin(played)
-    lamps = lamps_of(live_of(played.table))
-    assert lamps[SOUTH].turn is TurnLamp.ON
-    assert lamps[NORTH].turn is TurnLamp.OFF

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import AFTER_S
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
@@ -328,12 +328,6 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
     assert played.cues == ["paused", "resumed"]
 
 
-def test_the_turn_lamp_is_the_side_on_turn(played: Played) -> None:
-    begin(played)
-    lamps = lamps_of(live_of(played.table))
-    assert (lamps[SOUTH].turn, lamps[NORTH].turn) == (TurnLamp.ON, TurnLamp.OFF)
-
-
 def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) -> None:
     begin(played, "full")
     with pytest.raises(Illegal, match="Only the seat whose turn it is"):
@@ -361,7 +355,7 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
 
 def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) -> None:
     told: list[tuple[Alarm, ...]] = []
-    played.table.connect(on_alarms=told.append)
+    played.table.connect(TableListener(on_alarms=told.append))
     begin(played)
     now_s = played.clock.monotonic_s()
     assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in told[-1]] == [
@@ -378,7 +372,7 @@ def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) 
 
 def test_short_turns_have_no_last_seconds(played: Played) -> None:
     told: list[tuple[Alarm, ...]] = []
-    played.table.connect(on_alarms=told.append)
+    played.table.connect(TableListener(on_alarms=told.append))
     begin(played, seconds=0.25)
     assert [alarm.signal.cue.value for alarm in told[-1]] == ["time_out"]
 
@@ -405,27 +399,6 @@ def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Pa
         assert left(again) == 109
         again.press(SOUTH, "ready")
         assert again.table.view().time.clock.paused == ""  # type: ignore[union-attr] # it has one
-
-
-def test_a_paused_game_comes_back_as_it_was(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        begin(played)
-        played.wait(1.5)
-        played.table.pause("host")
-    with playing(tmp_path) as again:
-        assert left_s(again) == 3.5
-
-
-def test_a_combat_comes_back_as_a_combat(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        begin(played)
-        act(played, "c")
-    with playing(tmp_path) as again:
-        assert again.table.view().sign.text == "Both: fan your cards face up"
-        act(again, ".")
-        assert left(again) == 109
 
 
 def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:

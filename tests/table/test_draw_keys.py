@@ -11,6 +11,7 @@ from setup_tools import Kept, kept
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, Signal, TurnLamp
 from companion.speech.announcer import Announcer
+from companion.table.listeners import TableListener
 from companion.table.seats.draw_keys import TOGETHER_S
 from companion.table.session import Phase
 from hardware.debounce import HOLD_S
@@ -26,10 +27,12 @@ class Pads:
         self.signals: list[Signal] = []
         self.lamps: dict[Seat, TurnLamp] = {}
         self.table.connect(
-            on_signal=self.signals.append,
-            on_lamps=lambda shown, _: self.lamps.update(
-                {seat: each.turn for seat, each in shown.items()}
-            ),
+            TableListener(
+                on_signal=self.signals.append,
+                on_lamps=lambda shown, _: self.lamps.update(
+                    {seat: each.turn for seat, each in shown.items()}
+                ),
+            )
         )
 
     def down(self, *buttons: str, after_s: float = 0.1) -> None:
@@ -117,18 +120,6 @@ def test_what_was_entered_stays_entered(pads: Pads, entered: tuple[str, ...]) ->
     assert pads.table.view().match.draw_offer is None, "the reveal ends the offer"
 
 
-def test_what_is_sealed_stays_sealed(pads: Pads) -> None:
-    for button in ("south_up", "south_a", "south_up", "south_ready"):
-        pads.place.finger(button)
-    receipt = pads.table.view().seats[SOUTH].receipt
-    assert receipt
-    pads.reach(SOUTH)
-    assert pads.table.view().match.draw_offer is SOUTH
-    assert pads.table.view().seats[SOUTH].receipt == receipt
-    assert pads.lamps[SOUTH] is TurnLamp.OFFERED
-    assert pads.cues.count(Cue.KEY_REFUSED) == 1, "the second of the two keys is not refused aloud"
-
-
 @pytest.mark.parametrize(
     ("first", "gap_s", "second"),
     [
@@ -178,21 +169,3 @@ def test_it_can_be_offered_while_hands_move_pieces(pads: Pads) -> None:
     )
     pads.reach(SOUTH)
     assert pads.table.view().phase is Phase.OVER
-
-
-def test_the_machine_refuses_and_it_is_heard(pads: Pads) -> None:
-    pads.table.abandon()
-    pads.table.free_seat(NORTH)
-    pads.table.machines.seat(NORTH, "Pip")
-    begin(pads.place, "outbuffered")
-    pads.reach(SOUTH)
-    assert pads.table.view().match.draw_offer is None
-    assert pads.table.view(SOUTH).seats[SOUTH].entered == 0
-    assert pads.cues[-1] is Cue.KEY_REFUSED
-
-
-def test_before_a_game_the_keys_offer_nothing(pads: Pads) -> None:
-    pads.table.abandon()
-    pads.table.new_game("outbuffered")
-    pads.reach(SOUTH)
-    assert pads.table.view().match.draw_offer is None

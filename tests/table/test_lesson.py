@@ -162,13 +162,6 @@ def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_gui
     assert not played.table.view(NORTH).own.examples
 
 
-def test_after_the_lesson_any_order_is_taken(played: Played) -> None:
-    begin(played, "outbuffered")
-    follow(played)
-    played.turn("SSS", "LLL")
-    assert played.table.view().phase is Phase.STAGES
-
-
 @pytest.mark.parametrize("name", ["scouts", "binmat"])
 def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(
     played: Played, name: str
@@ -266,17 +259,6 @@ def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played)
         seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS
     }
     assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
-
-
-def test_back_held_lets_the_guide_leave(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(NORTH, "up")
-        begin(played, "outbuffered")
-        played.press(SOUTH, "back")
-        assert played.table.view().guide is not None
-        played.press(SOUTH, "back", held=True)
-        assert played.table.view().guide is None
 
 
 def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         with pytest.raises(Illegal, match="no turn is taken back"):
             table.undo()
         assert not table.view().match.can_undo
-        assert table.coaching.of(Seat.SOUTH).about == ()
+        assert table.coaching.about(Seat.SOUTH) == ()
 
 
 def test_the_pads_of_the_other_seat_do_nothing_here(tmp_path: Path) -> None:

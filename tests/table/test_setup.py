@@ -17,6 +17,7 @@ from companion.core.ports import PadKey
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
+from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from web.routes.host import chosen_options
 
@@ -170,8 +171,10 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(
         place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
         seen: list[list[str | None]] = []
         place.table.connect(
-            on_lamps=lambda *_: seen.append(
-                [each.name for each in place.table.view().seats.values()]
+            TableListener(
+                on_lamps=lambda *_: seen.append(
+                    [each.name for each in place.table.view().seats.values()]
+                )
             )
         )
 

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 from companion.table.state import Draft
 
@@ -111,18 +111,6 @@ def test_an_order_is_said_to_its_owner_without_the_name(tmp_path: Path) -> None:
         both_seats(played)
         played.table.new_game("kahmate", {}, seed=1)
         assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
-
-
-def test_both_are_asked_to_lay_their_stacks_open(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        if played.table.view().time.clock:
-            played.table.resume("south")
-        played.table.act(played.table.view().moment, "c")
-        sign = played.table.view().sign
-        assert sign.text == "Both: fan your cards face up"
-        assert sign.seats == frozenset(SEATS)
 
 
 def test_who_wins_reads_it(tmp_path: Path) -> None:
@@ -319,7 +307,7 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
     kits: list[Kit | None] = []
-    played.table.connect(on_kit=kits.append)
+    played.table.connect(TableListener(on_kit=kits.append))
     played.begin()
     played.turn("UUS", "UUS")
     played.finish_stages()
@@ -361,14 +349,6 @@ def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
     played.turn("UUS", "UUS")
     with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
         played.table.take_back(SOUTH, played.table.view().moment)
-
-
-def test_a_draw_that_is_offered_is_said_before_anything_else(played: Played) -> None:
-    played.begin()
-    played.table.offer_draw(NORTH)
-    assert [played.table.view(viewer).sign.small for viewer in (SOUTH, None)] == [
-        "Lime offers a draw."
-    ] * 2
 
 
 def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:

@@ -17,7 +17,8 @@ from service import until
 from table_tools import Played, both_seats, playing
 from toy import Toy
 
-from companion.archive.replay import game_file, load_game, retell
+from companion.archive.game_files import read_game
+from companion.archive.replay import game_file, retell
 from companion.core.clock import FakeClock
 from companion.core.errors import (
     Ambiguous,
@@ -35,7 +36,7 @@ from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import Follower
-from companion.table.listeners import lamps_of
+from companion.table.listeners import TableListener, lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
@@ -479,7 +480,7 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
 def test_lamps_count_and_never_tell_which(played: Played) -> None:
     played.begin()
     lamps = []
-    played.table.connect(on_lamps=lambda shown, trouble: lamps.append(shown))
+    played.table.connect(TableListener(on_lamps=lambda shown, trouble: lamps.append(shown)))
     assert lamps[-1][Seat.SOUTH].turn is TurnLamp.PULSE
     played.press(Seat.SOUTH, "U", "S")
     assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2}
@@ -738,13 +739,13 @@ def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
             journal.fold(7)
     file = tmp_path / "game.json"
     file.write_bytes(msgspec.json.encode(kept))
-    told = list(retell(load_game(file)))
+    told = list(retell(read_game(file.read_bytes())))
     assert told[0] == "Turn 1: south URI  north III"
     assert told[-1] == "Purple brings lime’s flag home to a1."
     forged = file.read_text().replace("LDD", "LDU")
     file.write_text(forged)
     with pytest.raises(Malformed, match="the receipt of south does not match"):
-        list(retell(load_game(file)))
+        list(retell(read_game(file.read_bytes())))
 
 
 def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:

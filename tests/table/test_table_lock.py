@@ -15,6 +15,7 @@ from companion.core.errors import Stale
 from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, PadKey, Press, Reading, Signal
 from companion.storage.journal import Journal
+from companion.table.listeners import TableListener
 from companion.table.table import Table
 
 
@@ -55,6 +56,6 @@ def test_a_failing_listener_stops_no_device(
     def fail(_: Signal) -> None:
         raise RuntimeError("the listener is broken")
 
-    played.table.connect(on_signal=fail)
+    played.table.connect(TableListener(on_signal=fail))
     played.table.camera_is(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
     assert "an input failed, the rest goes on" in caplog.text

@@ -29,7 +29,7 @@ from companion.table.board_check import tops
 
 FEW = {
     "requests": 6, "events": 12, "twins": 8, "journals": 6, "history": 12, "backups": 4, "notation": 120,
-    "options": 25, "engine": 60, "settings": 30, "records": 25, "images": 4, "hub-requests": 15, "hub-tables": 15,
+    "options": 25, "records": 25, "hub-requests": 15, "hub-tables": 15,
     "pair-messages": 6,
 }  # fmt: skip
 """Examples of each target; `described` takes seconds to read the description and has its turn in `make fuzz`."""
@@ -51,7 +51,7 @@ def test_nothing_generated_does_harm(target: Target) -> None:
     assert set(result.tally) != {"FAILED"}
 
 
-def test_a_fault_is_found_made_small_and_told() -> None:
+def test_a_fault_is_found_and_told() -> None:
     """A probe that fails for long texts, and one that only logs an error."""
 
     def check(text: str) -> tuple[str, int]:
@@ -64,13 +64,12 @@ def test_a_fault_is_found_made_small_and_told() -> None:
     @contextmanager
     def opened(folder: Path, _: int):
         assert folder.is_dir()
-        yield Probe(st.text("aex", max_size=9), check, pure=True)
+        yield Probe(st.text("aex", max_size=9), check)
 
     result = run_batch(Target("toy", 1, 100, opened), 5, 200)
     found = sorted(failure.trouble.split(" at ")[0] for failure in result.failures)
     assert found[0] == "AssertionError"
     assert "KeyError" in found
-    assert "'e'" in {failure.case for failure in result.failures}, "as small as can be"
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """From pictures to layouts: rendered tables with a truth table, and what must never happen."""
 
 import math
-from collections import Counter
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import cv2
@@ -124,9 +122,7 @@ def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "condition", [name for name in CONDITIONS if name not in ("640 x 360", "motion", "low light")]
-)
+@pytest.mark.parametrize("condition", ["clean", "tilt 47", "defocus", "jpeg"])
 def test_small_squares_are_read_too(condition: str) -> None:
     scene = Seen(LARGE, LARGE_START, **CONDITIONS[condition])
     reading = scene.read(5)
@@ -157,46 +153,6 @@ def test_pieces_that_hide_the_far_corner_markers_do_no_harm(view: dict[str, floa
     assert np.abs(pose.to_plane(true.to_px(squares)) - squares[:, :2]).max() < 1.2, (
         "mm on the board"
     )
-
-
-def random_layout(kit: Kit, rng: Random) -> Layout:
-    squares = [square for square in kit.board.squares if square not in kit.board.holes]
-    rng.shuffle(squares)
-    return {square: (faces[0],) for square, faces in zip(squares, kit.pieces, strict=False)}
-
-
-def test_random_scenes_never_give_a_wrong_entry(capsys: pytest.CaptureFixture[str]) -> None:
-    rng, counts = Random(11), Counter[str]()
-    for number in range(10):
-        kit = rng.choice((SMALL, WALLS, LARGE))
-        layout = random_layout(kit, rng)
-        view = {
-            "tilt_deg": rng.uniform(0, 50),
-            "turn_deg": rng.choice((0.0, 180.0, rng.uniform(-40, 40))),
-            "focal_ratio": rng.uniform(0.65, 0.95),
-            "light": rng.choice((1.0, 0.5, 1.1)),
-            "defocus_px": rng.choice((0.0, 0.8, 1.5)),
-            "noise": rng.choice((1.0, 3.0)),
-            "jpeg_quality": rng.choice((None, 40)),
-            "glare": rng.choice((None, (rng.uniform(0, 150), rng.uniform(0, 200), 15.0))),
-            "seed": number,
-        }
-        scene = Seen(kit, layout, **view)
-        for hand in (None, rng.choice(list(layout)), rng.choice(kit.board.squares)):
-            scene.table.hold_hand(hand)
-            reading = scene.read()
-            assert_nothing_wrong(
-                reading, layout, f"scene {number} {kit.board.name} hand {hand} {view}"
-            )
-            if hand is None:
-                counts["pieces"] += len(layout)
-                counts["read"] += len(reading.seen)
-    recall = counts["read"] / counts["pieces"]
-    with capsys.disabled():
-        print(
-            f"\nrandom scenes: {counts['read']} of {counts['pieces']} pieces read ({recall:.1%}), none wrong"
-        )
-    assert recall >= 0.95
 
 
 # ---- hands, glare, shadows, edges --------------------------------------------------------------------------------

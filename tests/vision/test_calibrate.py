@@ -198,9 +198,7 @@ def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
     assert "print it at 100 %, on matt paper, and glue it flat" in capsys.readouterr().out
     assert main(["calibrate", "--print", str(tmp_path / "no" / "page.pdf")]) == 1
-    assert (
-        "cannot be written: No such file or directory. Choose a folder" in capsys.readouterr().err
-    )
+    assert "cannot be written: No such file or directory" in capsys.readouterr().err
 
 
 def test_the_camera_is_measured_live_and_its_lens_kept(

@@ -177,9 +177,3 @@ def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable
     assert "X" in told, "nothing but the edge of the second card is seen"
     table.set_up({C1: ("4^", "9^", "9#")})
     assert read(table).fans[C1] == ("4^", "9^", "9#")
-
-
-@pytest.mark.parametrize("marks", [("X",), ("4^",)])
-def test_a_card_told_in_an_empty_zone_is_wrong(marks: tuple[str, ...]) -> None:
-    reading = Reading({}, frozenset(), game=KIT.game, fans={C1: marks})
-    assert wrong_zones(reading, {}, KIT.board.squares) == [C1]

@@ -179,21 +179,6 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def test_a_camera_that_another_program_uses_is_named_and_costs_no_descriptor(pi: PiHost) -> None:
-    pi.busy.add(IMX708)
-    before = open_descriptors()
-    for _ in range(1000):
-        with pytest.raises(
-            CameraError,
-            match="cannot be opened: it is in use by another program: close that one, check the ribbon",
-        ):
-            opened()
-    assert open_descriptors() == before
-    pi.busy.clear()
-    opened().close()
-    assert open_descriptors() == before
-
-
 def test_the_first_cause_of_a_failed_opening_is_told(pi: PiHost) -> None:
     pi.refuses = RuntimeError("Initialization failed.")
     pi.refuses.__cause__ = RuntimeError("no tuning file for ov9999")
@@ -288,17 +273,6 @@ def test_too_little_memory_for_any_mode_is_told_with_its_remedy(pi: PiHost) -> N
 
 
 # ---- an event loop that has ended -------------------------------------------------------------------------------
-
-
-def test_a_camera_whose_event_loop_has_ended_is_closed_and_opened_anew(pi: PiHost) -> None:
-    camera = opened()
-    camera.frame()
-    pi.opened[0].end_loop()
-    with pytest.raises(CameraError, match="has stopped sending pictures"):
-        camera.frame()
-    camera.close()
-    with opened() as camera:
-        assert camera.frame() is not None
 
 
 def test_a_camera_that_does_not_close_is_given_up_and_opened_anew(pi: PiHost) -> None:

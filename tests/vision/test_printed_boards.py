@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from companion.core.kit import Kit, Layout
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
@@ -18,19 +17,6 @@ LIGHTS: dict[str, dict[str, Any]] = {
     "uneven": {"gradient": 0.45, "cast_bgr": (0.7, 0.9, 1.1), "turn_deg": 180.0},
 }
 CARDS_A_ZONE = 6
-
-
-def all_pieces(kit: Kit) -> Layout:
-    """Every piece on a square of its own; of a deck a fan in every zone."""
-    if kit.deck:
-        names = [card.name for card in kit.deck.cards]
-        return {
-            zone: tuple(names[number * CARDS_A_ZONE : (number + 1) * CARDS_A_ZONE])
-            for number, zone in enumerate(kit.board.squares)
-        }
-    free = [square for square in kit.board.squares if square not in kit.board.holes]
-    single = [faces[:1] for faces in kit.pieces if kit.face(faces[0]).size == (1, 1)]
-    return dict(zip(free[:: len(free) // len(single)], single, strict=False))
 
 
 @pytest.mark.parametrize("light", LIGHTS)
@@ -50,19 +36,6 @@ def test_a_bare_board_is_bare(game: str, light: str) -> None:
         (),
     )
     assert reading.unknown == frozenset()
-
-
-@pytest.mark.parametrize("light", LIGHTS)
-@pytest.mark.parametrize("game", KITS)
-def test_every_piece_is_read_on_its_printed_board(game: str, light: str) -> None:
-    kit = KITS[game]
-    layout = all_pieces(kit)
-    table = printed_table(kit, replace(default_view(kit), **LIGHTS[light]))
-    table.set_up(layout)
-    reading = board_reader(KITS).read_picture(table.render_luma())
-    told = reading.fans if kit.deck else {square: (face,) for square, face in reading.seen.items()}
-    assert dict(told) == layout
-    assert reading.strangers == ()
 
 
 def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:

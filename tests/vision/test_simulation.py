@@ -16,7 +16,7 @@ from companion.core.ports import WorldPiece
 from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
-from vision.detection.markers import MarkerFinder, dictionary_of, marker_modules
+from vision.detection.markers import MarkerFinder, dictionary_of
 from vision.pose.pose import corner_points_mm
 from vision.simulation.objects import draw_hand, fill_outline
 from vision.simulation.render import camera_pose, lit
@@ -280,20 +280,6 @@ def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     assert 3.5 < change.std() < 5
 
 
-@pytest.mark.parametrize(
-    ("view", "darker"),
-    [(View(noise=0, light=0.5), True), (View(noise=0, glare=(75.0, 98.0, 20.0)), False)],
-)
-def test_light_changes_the_middle_of_the_board(
-    table: SimulatedTable, view: View, darker: bool
-) -> None:
-    x, y = (int(v) for v in table.square_px(B2))
-    before = int(table.render_luma()[y - 20, x])
-    table.look(view)
-    after = int(table.render_luma()[y - 20, x])
-    assert (after < before - 50) if darker else (after == 255)
-
-
 def test_a_closed_camera_refuses_frames() -> None:
     camera = RenderedCamera(printed_table(KIT), FakeClock(3.0))
     frame = camera.frame()
@@ -325,10 +311,3 @@ def test_threads_may_move_and_look_at_the_same_time() -> None:
         thread.join(30)
     assert errors == []
     assert sorted(p.id for p in table.pieces()) == [0, 1, 2, 3]
-
-
-def test_marker_prints_have_a_black_rim() -> None:
-    print_ = marker_modules(20)
-    assert print_.shape == (7, 7)
-    assert not print_[[0, -1]].any()
-    assert not print_[:, [0, -1]].any()

@@ -19,8 +19,8 @@ from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder, best_guess, marker_modules
 from vision.pose.lens_tuner import LensTuner
-from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import corner_points_mm, flat
+from vision.pose.optics import LENSES
+from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.table import RenderedCamera
@@ -164,13 +164,3 @@ def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
     noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
     tuner = tuner.taught(points, pose.to_px(points) + noise, pose)
     assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)
-
-
-def test_rays_and_projections_are_inverse() -> None:
-    pose = camera_pose(SMALL, View(tilt_deg=50.0, turn_deg=70.0, k1=-0.07))
-    points = np.array([[0.0, 0.0], [147.0, 196.0], [70.0, -30.0]])
-    for height in (0.0, 10.0):
-        assert np.allclose(
-            pose.to_plane(pose.to_px(flat(points, height)), height), points, atol=0.05
-        )
-    assert pose.lens == Lens(0.80, -0.07)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
-from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
+from web_fixtures import Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -16,7 +15,6 @@ from companion.games import GAMES
 from companion.games.screen import CardChoice, CardUi, ChoiceKey
 from companion.table.session import Phase
 from web.rendering import cards
-from web.server.sse import message
 
 PUBLIC = ("/", "/?screen", "/watch", "/api/view")
 
@@ -295,45 +293,6 @@ def test_the_hosts_rows_can_choose_every_way_to_begin(game: str) -> None:
     rows = {row.name: [value for _, value in row.choices] for row in GAMES[game].option_rows}
     for preset in GAMES[game].presets:
         assert all(value in rows[name] for name, value in preset.options.items())
-
-
-# ---- every page --------------------------------------------------------------------------------------------------------
-
-
-def _every_state(place: Place) -> Iterator[tuple[str, str]]:
-    seats = {seat: place.sit(seat) for seat in ("south", "north")}
-    paths = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host", "/rules/binmat")
-    both = seats["south"]
-    both.post("/host", data={"key": HOST_KEY})
-    held = place.cookie(seats["north"], "seat_north")
-    assert held
-    both.set_cookie(held.key, held.value)
-    for way, actions in (
-        ("referee", (".", "c2", "5& 3% 4% a% 2& *& >+ @# / 4^u 2#u a&u", None, None, None)),
-        ("full", ("d3", "d0", "d4", "--")),
-    ):
-        place.to_clock(way)
-        for action in (None, *actions):
-            if place.table.view().phase is Phase.STAGES:
-                view = place.table.view()
-                place.table.confirm("host", view.moment, view.turn.stage, force=True)
-            elif action:
-                view = place.table.view()
-                (seat,) = (seat for seat in Seat if view.seats[seat].awaited)
-                place.table.hand_in(seat, view.moment, action)
-            for path in paths:
-                yield f"{way} {action} {path}", page_of(both, path)
-        place.table.abandon()
-        for path in paths:
-            yield f"{way} over {path}", page_of(both, path)
-
-
-def test_no_page_of_cards_needs_inline_code_and_all_are_small(place: Place) -> None:
-    for where, page in _every_state(place):
-        assert "<!doctype html>" in page, where
-        assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), where
-        assert len(page.encode()) < 60_000, where
-        assert len(message(page)) < 60_000, where
 
 
 def test_the_rules_show_suits_and_cards(place: Place) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,14 +21,12 @@ from companion.table.session import Phase
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words
 from web.rendering.pieces import is_big, picture
-from web.server.sse import message
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
 PLACINGS = {
     Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1",
     Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
 }
-PATHS = ("/", "/?screen", "/watch", "/seat/south", "/seat/north", "/host")
 
 
 def kit_of(game: str) -> Kit:
@@ -222,10 +220,10 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(
 ) -> None:
     svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
     _, _, width, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
-    names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"( class="last")?>(\w+)</text>', svg)
-    assert all(0 < float(x) < width and 0 < float(y) < height for x, y, _, _ in names), "inside"
-    beside = sorted((float(y), name) for _, y, last, name in names if not last)
-    below = sorted((float(x), name) for x, _, last, name in names if last)
+    names = re.findall(r'<text( class="last")? x="([\d.]+)" y="([\d.]+)">(\w+)</text>', svg)
+    assert all(0 < float(x) < width and 0 < float(y) < height for _, x, y, _ in names), "inside"
+    beside = sorted((float(y), name) for last, _, y, name in names if not last)
+    below = sorted((float(x), name) for last, x, _, name in names if last)
     assert " ".join(name for _, name in beside) == left
     assert " ".join(name for _, name in below) == bottom
     assert f'data-grid="8 10 100 {quarters}"' in svg
@@ -402,59 +400,6 @@ def test_the_own_sheet_comes_back_as_text_when_its_owner_looks(place: Place) -> 
 
 
 # ---- pages -------------------------------------------------------------------------------------------------------------
-
-
-def _states(place: Place) -> Iterator[str]:
-    """Every state that a page of a game of pieces has; answers its name."""
-    start(place, "scouts")
-    yield "placing in turns"
-    place.table.abandon()
-    to_scouts(place)
-    yield "plays"
-    place.table.pause("host")
-    yield "paused"
-    place.table.resume("host")
-    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "B@d5")
-    yield "a boulder to be laid"
-    place.table.abandon()
-    yield "over"
-    start(place, "arena")
-    yield "sheets"
-    both(place, {Seat.SOUTH: "1:N 2:aE 3:X"})
-    yield "one sheet sealed"
-    both(place, {Seat.NORTH: "1:N 2:D 3:aS"})
-    while place.table.view().phase is Phase.STAGES:
-        view = place.table.view()
-        yield f"stage {view.turn.title}"
-        place.table.confirm("host", view.moment, view.turn.stage, force=True)
-    place.table.abandon()
-    start(place, "kahmate")
-    yield "placing"
-    place.table.abandon()
-    to_duel(place)
-    yield "face-off"
-    both(place, {Seat.SOUTH: "6"})
-    yield "face-off, one card in"
-    both(place, {Seat.NORTH: "1"})
-    yield "sums"
-
-
-def test_no_page_of_pieces_needs_inline_code_and_all_are_small(place: Place) -> None:
-    seats = {seat: place.sit(seat) for seat in ("south", "north")}
-    seats["south"].post("/host", data={"key": HOST_KEY})
-    names = []
-    for name in _states(place):
-        names.append(name)
-        for path in PATHS:
-            page = page_of(seats["north" if "north" in path else "south"], path)
-            assert "<!doctype html>" in page, (name, path)
-            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", page), (
-                name,
-                path,
-            )
-            assert len(page.encode()) < 60_000, (name, path)
-            assert len(message(page)) < 60_000, (name, path)
-    assert len(names) > 14
 
 
 def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> None:

@@ -176,7 +176,7 @@ def test_a_notice_has_the_drawing_of_its_kind(place: Place) -> None:
         (REMATCH_THERE, "bell"),
         ("The other table is silent.", "noentry"),
     ):
-        place.table.remote.line_is(sentence)
+        place.table.notice("remote", sentence)
         place.table.step()
         for path in ("/", "/watch"):
             (shown,) = re.findall(r'<p class="notice">.*?href="#(\w+)".*?</p>', page(place, path))

@@ -18,6 +18,7 @@ from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
 from web.hub.host import HubHost, HubHostPages, JoinDoor
+from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
@@ -55,6 +56,7 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
         "guard": guard,
         "now_s": room.now_s,
         "join_code": None,
+        "key_page": "hub_key.html",
         "door": door,
     }
     app.extensions["paragraph"] = lambda _: None
@@ -69,30 +71,27 @@ def create_hub_app(room: Room, league: League, host: HubHost, clock: Clock, site
     error_pages.register(app)
     names = Names((*site.settings.names, site.settings.host))
     watch_requests(app, room.now_s, lambda: site.language, guard, names=names, join_urls=site.urls)
-    watch = SpectatorPages(room, streams)
-    tournaments = TournamentPages(room, streams, league, guard)
+    hub = HubContext(room, league, clock, guard, streams, site.urls)
+    tournaments = TournamentPages(hub)
     for pages in (
         StaticFiles(),
-        HubDoors(room),
-        WallPages(room, streams, door, guard, urls=site.urls, watch=watch, league=league),
-        HubHostPages(room, streams, host, door, guard),
-        watch,
-        CardPages(room, league, clock),
-        StandingsPages(room, league, guard),
+        HubDoors(hub),
+        WallPages(hub, door),
+        HubHostPages(hub, host, door),
+        SpectatorPages(room, streams),
+        CardPages(hub),
+        StandingsPages(hub),
         tournaments,
-        DirectorPages(room, league, guard, tournaments),
+        DirectorPages(hub, tournaments),
     ):
         add_routes(app, pages)
     return app
 
 
-class HubDoors:
+class HubDoors(HubGroup):
     """What programs and watchdogs ask of a hub."""
 
     name = "pages"
-
-    def __init__(self, room: Room) -> None:
-        self._room = room
 
     @get("/clock")
     def clock(self) -> Response:

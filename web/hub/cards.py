@@ -7,15 +7,13 @@ from typing import Any
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.games import GAMES
-from companion.league.league import League
 from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
-from web.hub.room import Room
+from web.hub.pages import HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
@@ -37,17 +35,16 @@ class ShownCard(Body, frozen=True):
     table: Text
 
 
-class CardPages:
+class CardPages(HubGroup):
     """The routes under `/card`, and `/api/hub/card` for tables."""
 
     name = "cards"
 
-    def __init__(self, room: Room, league: League, clock: Clock) -> None:
-        self._room = room
-        self._league = league
-        self._guesses = Guesses(EACH, clock.monotonic_s)
-        self._makes = Buckets(MAKES, clock.monotonic_s)
-        self._makes_all = Buckets(MAKES_ALL, clock.monotonic_s)
+    def __init__(self, hub: HubContext) -> None:
+        super().__init__(hub)
+        self._guesses = Guesses(EACH, hub.clock.monotonic_s)
+        self._makes = Buckets(MAKES, hub.clock.monotonic_s)
+        self._makes_all = Buckets(MAKES_ALL, hub.clock.monotonic_s)
 
     # ---- pages ----
 
@@ -66,9 +63,9 @@ class CardPages:
             league=self._league,
             games=GAMES,
             tournaments=[
-                (each, each.entrant_of(person.number))
-                for each in self._league.tournaments.all()
-                if not each.is_over
+                (tournament, tournament.entrant_of(person.number))
+                for tournament in self._league.tournaments.all()
+                if not tournament.is_over
             ],
             place=self._place(person),
         )
@@ -84,34 +81,23 @@ class CardPages:
         """Open a card by its code."""
         return self._open(request.form.get("code", "")[:64])
 
-    @form("/card/make")
+    @form("/card/make", page="page")
     def make(self) -> Any:
         """Make a card for whoever asks."""
         address = address_group(request.remote_addr or "")
-        try:
-            if not (self._makes.take(address) and self._makes_all.take(SHARED)):
-                raise Stale(
-                    say(
-                        "Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one"
-                    )
+        if not (self._makes.take(address) and self._makes_all.take(SHARED)):
+            raise Stale(
+                say(
+                    "Too many cards have been made from here: wait a few minutes, or ask the hub’s owner for one"
                 )
-            person = self._league.cards.make(
-                request.form.get("name", "")[:200], "shown" in request.form
             )
-        except CompanionError as error:
-            return self.page(error.message, status_of(error))
-        return self._give_card(person)
+        name, is_shown = self._name_and_shown()
+        return self._give_card(self._league.cards.make(name, is_shown))
 
-    @form("/card/change")
+    @form("/card/change", page="page")
     def change(self) -> Any:
         """Change the name on the card, and whether others see it."""
-        person = self._require_card()
-        try:
-            self._league.cards.change(
-                person.number, request.form.get("name", "")[:200], "shown" in request.form
-            )
-        except CompanionError as error:
-            return self.page(error.message, status_of(error))
+        self._league.cards.change(self._require_card().number, *self._name_and_shown())
         return redirect("/card", 303)
 
     @form("/card/close")
@@ -125,16 +111,11 @@ class CardPages:
         self._league.cards.forget(self._require_card().number)
         return self._take_card()
 
-    @form("/card/enter")
+    @form("/card/enter", page="page")
     def enter(self) -> Any:
         """Enter a tournament."""
-        person = self._require_card()
-        try:
-            self._league.tournaments.enter(
-                request.form.get("tournament", 0, int), [person.number], who="player"
-            )
-        except CompanionError as error:
-            return self.page(error.message, status_of(error))
+        number = request.form.get("tournament", 0, int)
+        self._league.tournaments.enter(number, [self._require_card().number], who="player")
         return redirect("/card", 303)
 
     # ---- tables ----
@@ -151,33 +132,30 @@ class CardPages:
 
     # ---- inside ----
 
+    def _name_and_shown(self) -> tuple[str, bool]:
+        """Return the name of the form, and whether others are to see it."""
+        return request.form.get("name", "")[:200], "shown" in request.form
+
     def _open(self, code: str) -> Any:
         try:
             person = self._card_of(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
-        return (
-            self._give_card(person)
-            if person
-            else self.page(say("No player’s card has this code"), 403)
-        )
+        if person is None:
+            return self.page(say("No player’s card has this code"), 403)
+        return self._give_card(person)
 
     def _card_of(self, code: str) -> Person | None:
         """Return whose card this is.
 
         Raises `Illegal` after too many wrong codes from one address.
         """
-        persons: list[Person] = []
-
-        def is_right() -> bool:
-            persons.extend(person for person in (self._league.cards.by_code(code),) if person)
-            return bool(persons)
-
-        if self._guesses.check(request.remote_addr or "", is_right) is None:
+        person = self._league.cards.by_code(code)
+        if self._guesses.check(request.remote_addr or "", lambda: person is not None) is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Too many wrong codes: wait a minute, then look at the card")
             )
-        return persons[0] if persons else None
+        return person
 
     def _own_card(self) -> Person | None:
         code = request.cookies.get(COOKIE, "")
@@ -206,27 +184,24 @@ class CardPages:
 
     def _place(self, person: Person) -> dict[str, Any] | None:
         """Return where somebody plays in the round that is on, or None."""
-        for each in self._league.tournaments.all():
-            if (
-                each.is_over
-                or each.round is None
-                or (entrant := each.entrant_of(person.number)) is None
-            ):
+        for tournament in self._league.tournaments.all():
+            entrant = tournament.entrant_of(person.number)
+            if tournament.is_over or tournament.round is None or entrant is None:
                 continue
-            for match in each.round.matches:
+            for match in tournament.round.matches:
                 for board in match.boards:
                     if person.number in (board.south, board.north):
-                        return self._board(each, board, person.number)
+                        return self._board(tournament, board, person.number)
                 if match.north is None and match.south == entrant.number:
-                    return {"tournament": each, "bye": match}
+                    return {"tournament": tournament, "bye": match}
         return None
 
     def _board(self, tournament: Tournament, board: Any, number: int) -> dict[str, Any]:
         other = board.north if board.south == number else board.south
-        table = next((each for each in self._room.tables() if each.id == board.table), None)
+        numbers = {table.id: table.number for table in self._room.tables()}
         return {
             "tournament": tournament,
-            "table": table.number if table else None,
+            "table": numbers.get(board.table),
             "is_south": board.south == number,
             "other": self._league.cards.person(other),
             "verdict": board.verdict,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Response, jsonify, make_response, redirect, render_template, request
@@ -14,15 +15,14 @@ from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import director
 from companion.league.director import Place
-from companion.league.league import League
 from companion.league.people import player_name
+from companion.league.standings import half_words
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
-from web.hub.room import Room
+from web.hub.pages import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.api.body import Body, Long, Text
-from web.routes.route import form, get, host_only, post
-from web.security.auth import Auth
+from web.routes.route import form, get, host_only, host_page, post
 from web.templating.phrases import whole_number
 
 DONE_WORDS = {
@@ -48,15 +48,13 @@ class Wish(Body, frozen=True):
     given: Annotated[dict[Text, Long], Meta(max_length=12)]
 
 
-class DirectorPages:
+class DirectorPages(HubGroup):
     """The routes under `/host/tournament`, and the same under `/api/hub/tournament`."""
 
     name = "director"
 
-    def __init__(self, room: Room, league: League, guard: Auth, pages: TournamentPages) -> None:
-        self._room = room
-        self._league = league
-        self._guard = guard
+    def __init__(self, hub: HubContext, pages: TournamentPages) -> None:
+        super().__init__(hub)
         self._pages = pages
 
     # ---- pages ----
@@ -70,11 +68,9 @@ class DirectorPages:
             return self._pages.all(error.message, status_of(error))
         return redirect(f"/host/tournament/{made.id}", 303)
 
-    @get("/host/tournament/<int:number>")
+    @get("/host/tournament/<int:number>", guard=host_page)
     def page(self, number: int, error: str = "", status: int = 200) -> Any:
         """Show the director's page."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         tournament = self._pages.known(number)
         page = render_template(
             "hub_director.html",
@@ -84,24 +80,22 @@ class DirectorPages:
             done=DONE_WORDS,
             verdicts=VERDICT_WORDS,
             people=[
-                p
-                for p in self._league.cards.people()
-                if not p.is_forgotten and tournament.entrant_of(p.number) is None
+                person
+                for person in self._league.cards.people()
+                if not person.is_forgotten and tournament.entrant_of(person.number) is None
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
+            halves=half_words,
             System=System,
             error=error,
         )
         return make_response(page, status)
 
-    @form("/host/tournament/<int:number>", guard=host_only)
+    @form("/host/tournament/<int:number>", guard=host_only, page="page")
     def act(self, number: int) -> Any:
         """Do what one of the page's forms asks."""
-        try:
-            self._act(number, request.form)
-        except CompanionError as error:
-            return self.page(number, error.message, status_of(error))
+        self._act(number, request.form)
         return redirect(f"/host/tournament/{number}", 303)
 
     # ---- programs ----
@@ -121,14 +115,12 @@ class DirectorPages:
 
     def _make(self, given: Mapping[str, str]) -> Tournament:
         game, _, way = given.get("game", "").partition("/")
-        known, preset = GAMES.get(game), whole_number(way)
-        if known is None:
+        if game not in GAMES:
             raise NotFound
-        options = (
-            known.presets[preset].options
-            if preset is not None and preset < len(known.presets)
-            else {}
-        )
+        presets, preset = GAMES[game].presets, whole_number(way)
+        options: Mapping[str, Any] = {}
+        if preset is not None and preset < len(presets):
+            options = presets[preset].options
         return self._league.tournaments.new(
             given.get("name", "")[:200],
             _one_of(System, given.get("system", "")),
@@ -141,44 +133,30 @@ class DirectorPages:
 
     def _act(self, number: int, given: Mapping[str, str]) -> None:
         self._pages.known(number)
-        tournaments, what, entrant = (
-            self._league.tournaments,
-            given.get("do", ""),
-            _number(given, "entrant", 0),
-        )
+        tournaments, what = self._league.tournaments, given.get("do", "")
+        entrant, place_text = _number(given, "entrant", 0), given.get("place", "")
         match what:
             case "enter":
                 self._enter(number, given.get("people", "")[:2000], given.get("team", "")[:200])
             case "withdraw":
-                tournaments.direct(
-                    number, what, lambda t: director.withdraw(t, entrant), entrant=entrant
-                )
+                act = partial(director.withdraw, number=entrant)
+                tournaments.direct(number, what, act, entrant=entrant)
             case "rest" | "no_rest":
-                tournaments.direct(
-                    number,
-                    what,
-                    lambda t: director.rest(t, entrant, what == "rest"),
-                    entrant=entrant,
-                )
+                act = partial(director.rest, number=entrant, is_resting=what == "rest")
+                tournaments.direct(number, what, act, entrant=entrant)
             case "pair":
                 tournaments.pair_round(number)
             case "unpair":
                 tournaments.direct(number, what, director.unpair_round)
             case "decide":
-                place, said = _place(given.get("place", "")), given.get("verdict", "")
-                verdict = _one_of(BoardEnd, said) if said else None
-                tournaments.direct(
-                    number, what, lambda t: director.decide(t, place, verdict), place=place
-                )
+                place, end = _place(place_text), given.get("verdict", "")
+                verdict = _one_of(BoardEnd, end) if end else None
+                act = partial(director.decide, place=place, verdict=verdict)
+                tournaments.direct(number, what, act, place=place)
             case "move":
-                place = _place(given.get("place", ""))
-                wanted = self._room.table(_number(given, "table", 0))
-                tournaments.direct(
-                    number,
-                    what,
-                    lambda t: director.move(t, place, wanted.id if wanted else ""),
-                    place=place,
-                )
+                place, table = _place(place_text), self._room.table(_number(given, "table", 0))
+                act = partial(director.move, place=place, table=table.id if table else "")
+                tournaments.direct(number, what, act, place=place)
             case "end":
                 tournaments.direct(number, what, director.end)
             case _:
@@ -189,10 +167,8 @@ class DirectorPages:
 
         Nobody gets a card for an entry that is refused.
         """
-        lines, cards = (
-            [line.strip() for line in typed.splitlines() if line.strip()],
-            self._league.cards,
-        )
+        cards = self._league.cards
+        lines = [line.strip() for line in typed.splitlines() if line.strip()]
         numbers = {
             line: whole_number(line[1:]) or 0
             for line in lines

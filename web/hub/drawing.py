@@ -5,7 +5,7 @@ A table may be of another version or worse: what this program does not know is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -88,8 +88,8 @@ def _board(encode_public: bytes, is_small: bool, _language: str) -> Markup:
             return lanes_sign(kit)
         if kit.deck:
             lanes = [
-                Lane(each.name, each.north, each.deck, each.south, each.discard)
-                for each in view.lanes
+                Lane(lane.name, lane.north, lane.deck, lane.south, lane.discard)
+                for lane in view.lanes
             ]
             return lanes_picture(kit, lanes) if lanes else Markup()
         layout, target = _layout(kit, view.layout), _layout(kit, view.target)
@@ -100,26 +100,23 @@ def _board(encode_public: bytes, is_small: bool, _language: str) -> Markup:
 
 def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     """Return the part of a layout that this kit can show."""
-    known = {face.name for face in kit.faces}
-    squares = set(kit.board.squares)
-    parsed = {Square.parse(text): faces for text, faces in layout.items()}
-    return {
-        square: tuple(f for f in faces if f in known)
-        for square, faces in parsed.items()
-        if square in squares
-    }
+    faces_of_kit = {face.name for face in kit.faces}
+    known = {}
+    for text, faces in layout.items():
+        square = Square.parse(text)
+        if square in kit.board.squares:
+            known[square] = tuple(face for face in faces if face in faces_of_kit)
+    return known
 
 
-def _moves(kit: Kit, view: PublicView) -> list[HandMove]:
-    known = {face.name for face in kit.faces}
-    squares = set(kit.board.squares)
-    moves = []
+def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
+    """Yield the moves that this kit can show."""
+    faces_of_kit = {face.name for face in kit.faces}
     for move in view.moves:
         origin = Square.parse(move.origin) if move.origin else None
         target = Square.parse(move.target) if move.target else None
-        if set(move.faces) <= known and {origin, target} - {None} <= squares:
-            moves.append(HandMove(move.faces, origin, target, turned=move.turned))
-    return moves
+        if faces_of_kit.issuperset(move.faces) and {origin, target} <= {None, *kit.board.squares}:
+            yield HandMove(move.faces, origin, target, turned=move.turned)
 
 
 def side_of(view: PublicView, seat: Seat) -> Side:
@@ -133,22 +130,22 @@ def seats_of(shown: Shown, names: Mapping[Seat, str], delay_s: float) -> tuple[S
     view = shown.record.view
     seats = []
     for seat in SEATS:
-        told, side = view.seats.get(seat), side_of(view, seat)
-        clock = (told.clock if told else None) or (
-            view.clock if told and told.awaited and view.clock else None
-        )
+        public, clock = view.seats.get(seat), None
+        if public:
+            clock = public.clock or (view.clock if public.awaited else None)
         result = ""
         if view.phase is Phase.OVER and view.result:
-            result = "½" if len(view.winners) != 1 else "1" if seat in view.winners else "0"
+            won, lost = ("1", "0") if len(view.winners) == 1 else ("½", "½")
+            result = won if seat in view.winners else lost
         seats.append(
             ShownSeat(
                 seat,
-                side,
+                side_of(view, seat),
                 names.get(seat, ""),
-                bool(told and told.awaited),
-                bool(told and told.sealed),
-                result,
-                clock_of(clock, shown, delay_s) if clock else Markup(),
+                awaited=bool(public and public.awaited),
+                sealed=bool(public and public.sealed),
+                result=result,
+                clock=clock_of(clock, shown, delay_s) if clock else Markup(),
             )
         )
     return tuple(seats)

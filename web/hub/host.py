@@ -8,23 +8,23 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from flask import Response, jsonify, make_response, redirect, render_template, request
+from flask import Response, jsonify, render_template, request
 from msgspec import Meta
 from werkzeug.exceptions import NotFound
 
 from companion import __version__
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Malformed
+from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, Room
+from web.hub.pages import HubContext, HubGroup
+from web.hub.room import MAX_DELAY_S
 from web.routes.api.body import Body, Text
-from web.routes.route import form, get, host_only, post
-from web.security.auth import Auth
+from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.join_code import EACH, LENGTH
 from web.security.rate_limit import Guesses
-from web.server.sse import Audience, Streams
+from web.server.sse import Audience
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 
@@ -165,27 +165,21 @@ class JoinDoor:
         return joined
 
 
-class HubHostPages:
+class HubHostPages(HubGroup):
     """The host's page of the hub, and the doors under `/api/hub`."""
 
     name = "host"
 
-    def __init__(
-        self, room: Room, streams: Streams, host: HubHost, door: JoinDoor, guard: Auth
-    ) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext, host: HubHost, door: JoinDoor) -> None:
+        super().__init__(hub)
         self._host = host
         self._door = door
-        self._guard = guard
 
     # ---- pages ----
 
-    @get("/host")
+    @get("/host", guard=host_page)
     def page(self) -> Any:
         """Show every table, with what can be done about it."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         return render_template(
             "hub_host.html",
             fragment=self._draw(),
@@ -195,20 +189,12 @@ class HubHostPages:
         )
 
     @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Any:
+    def enter_key(self) -> Response:
         """Let this browser be the hub's owner."""
-        try:
-            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            error = say(
-                "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
-            )
-        except Illegal as refusal:
-            fits, error = False, refusal.message
-        if not fits:
-            return make_response(render_template("hub_key.html", error=error), 403)
-        answer = make_response(redirect("/host", 303))
-        self._guard.host_cookie(answer)
-        return answer
+        wrong = say(
+            "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
+        )
+        return enter_key("/host", wrong)
 
     @get("/live/host", guard=host_only)
     def live(self) -> Response:
@@ -216,15 +202,14 @@ class HubHostPages:
         return self._streams.follow(self._room, self._draw, Audience.SEAT)
 
     def _draw(self) -> str:
-        now_s = self._room.now_s()
-        tables = [
-            (table, table.needs(now_s), table.is_lost(now_s)) for table in self._room.tables()
-        ]
-        waiting = [str(table.number) for table, *_ in tables if table.asked]
-        html = render_template(
-            "_hub_host.html", tables=tables, waiting=waiting, code=self._door.code, version=__version__,
-        )  # fmt: skip
-        return html
+        now_s, tables = self._room.now_s(), self._room.tables()
+        return render_template(
+            "_hub_host.html",
+            tables=[(table, table.needs(now_s), table.is_lost(now_s)) for table in tables],
+            waiting=[str(table.number) for table in tables if table.asked],
+            code=self._door.code,
+            version=__version__,
+        )
 
     # ---- doors ----
 
@@ -232,12 +217,7 @@ class HubHostPages:
     def join(self, body: Join) -> Response:
         """Join a table to the hub by the code."""
         joined = self._door.join(body, request.remote_addr or "")
-        return jsonify(
-            table=joined.table,
-            number=joined.number,
-            servers=joined.servers,
-            room=str(self._room.title),
-        )
+        return jsonify(**joined._asdict(), room=str(self._room.title))
 
     @post("/api/hub/remove", body=Numbered, guard=host_only)
     def remove(self, body: Numbered) -> None:

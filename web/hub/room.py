@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -103,11 +103,10 @@ class RoomTable:
 
 
 class Notifier:
-    """A version that pages follow. Any thread may wait. Calls of `when_changed` must be quick."""
+    """A version that pages follow. Any thread may wait."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._calls: list[Callable[[], None]] = []
         self._version = 0
 
     @property
@@ -121,37 +120,32 @@ class Notifier:
             self._changed.wait_for(lambda: self._version != version, timeout_s)
         return self._version
 
-    def when_changed(self, call: Callable[[], None]) -> None:
-        """Call this after every change."""
-        self._calls.append(call)
-
     def change(self) -> None:
         """Count a change and wake whoever waits."""
         with self._changed:
             self._version += 1
             self._changed.notify_all()
-        for call in self._calls:
-            call()
 
 
-class Waiting(NamedTuple):
+@dataclass(frozen=True)
+class _Packed:
     """A record as it was sent, which takes a tenth of the memory."""
 
     content: bytes
     came_s: float
     age_s: float
 
+    def unpack(self) -> Shown:
+        """Return the record to be shown."""
+        return Shown(read_record(self.content), self.came_s, self.age_s)
 
-def _pack(shown: Shown) -> Waiting:
-    return Waiting(encode_public(shown.record), shown.came_s, shown.age_s)
 
-
-def _unpack(packed: Waiting) -> Shown:
-    return Shown(read_record(packed.content), packed.came_s, packed.age_s)
+def _pack(shown: Shown) -> _Packed:
+    return _Packed(encode_public(shown.record), shown.came_s, shown.age_s)
 
 
 class Delayed(Notifier):
-    """A table as spectators may see it by now. `waiting` are the records that are too young.
+    """A table as spectators may see it by now. Records that are too young wait.
 
     The last ones are kept, so that a spectator who is late sees each of them.
     """
@@ -159,56 +153,47 @@ class Delayed(Notifier):
     def __init__(self) -> None:
         super().__init__()
         self.shown: Shown | None = None
-        self.waiting: deque[Waiting] = deque()
+        self._waiting: deque[_Packed] = deque()
         self._waiting_bytes = 0
-        self._recent: deque[tuple[int, Waiting]] = deque(maxlen=MAX_RECENT)
-        """The last records as they were sent, for spectators who are late."""
+        self._recent: deque[tuple[int, _Packed]] = deque(maxlen=MAX_RECENT)
+        """The last records by their versions."""
 
-    def take(self, shown: Shown, delay_s: float) -> None:
-        """Show a record at once, or keep it until it is old enough."""
-        if not self.waiting and shown.age_s >= delay_s:
-            self._show(shown)
-            return
-        waiting = _pack(shown)
-        self.waiting.append(waiting)
-        self._waiting_bytes += len(waiting.content)
+    def take(self, shown: Shown, now_s: float, delay_s: float) -> None:
+        """Take a record, and show what is old enough by now."""
+        packed = _pack(shown)
+        self._waiting.append(packed)
+        self._waiting_bytes += len(packed.content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._pop()
+        self.step(now_s, delay_s)
 
     def step(self, now_s: float, delay_s: float) -> None:
         """Show what is old enough by now."""
-        while self.waiting and self.waiting[0].came_s - self.waiting[0].age_s + delay_s <= now_s:
-            first = self._pop()
-            self._show(_unpack(first))
+        while self._waiting and self._waiting[0].came_s - self._waiting[0].age_s + delay_s <= now_s:
+            packed = self._pop()
+            self.shown = packed.unpack()
+            self._recent.append((self.version + 1, packed))
+            self.change()
 
-    def _pop(self) -> Waiting:
+    def _pop(self) -> _Packed:
         """Take the oldest record that waits."""
-        first = self.waiting.popleft()
-        self._waiting_bytes -= len(first.content)
-        return first
-
-    def _show(self, shown: Shown) -> None:
-        self.shown = shown
-        self._recent.append((self.version + 1, _pack(shown)))
-        self.change()
+        oldest = self._waiting.popleft()
+        self._waiting_bytes -= len(oldest.content)
+        return oldest
 
     def since(self, version: int) -> list[tuple[int, Shown | None]]:
         """Return what was shown after this version, the oldest first.
 
         From -1 on it is the newest alone.
         """
-        newest = (self.version, self.shown)
-        if version == newest[0]:
+        newest, shown = self.version, self.shown
+        if version == newest:
             return []
         recent = tuple(self._recent) if version >= 0 else ()
-        later = [
-            (number, _unpack(packed)) for number, packed in recent if version < number < newest[0]
+        between = [
+            (number, packed.unpack()) for number, packed in recent if version < number < newest
         ]
-        return [*later, newest]
-
-    def due_s(self, delay_s: float) -> float | None:
-        """Return when there is something to show next."""
-        return self.waiting[0].came_s - self.waiting[0].age_s + delay_s if self.waiting else None
+        return [*between, (newest, shown)]
 
 
 class Room(Notifier):
@@ -227,7 +212,6 @@ class Room(Notifier):
         self._clock = clock
         self._lock = threading.Lock()
         self._tables: dict[str, RoomTable] = {}
-        self._numbers: dict[int, str] = {}
         self._delayed: dict[str, Delayed] = {}
         self._lost: frozenset[str] = frozenset()
         self._is_stale = False
@@ -251,25 +235,23 @@ class Room(Notifier):
     def tables(self) -> tuple[RoomTable, ...]:
         """Return all tables by their numbers."""
         with self._lock:
-            return tuple(sorted(self._tables.values(), key=lambda each: each.number))
+            return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
         """Return the tables where a game may begin, those at which nobody plays first."""
         now_s = self.now_s()
-        there = [
-            t for t in self.tables() if t.state and not (t.is_lost(now_s) or t.closed or t.shut)
+        usable = [
+            table
+            for table in self.tables()
+            if table.state and not (table.is_lost(now_s) or table.closed or table.shut)
         ]
-        return [
-            t.id
-            for t in sorted(
-                there, key=lambda t: (t.phase not in (Phase.LOBBY, Phase.OVER), t.number)
-            )
-        ]
+        usable.sort(key=lambda table: table.phase not in (Phase.LOBBY, Phase.OVER))
+        return [table.id for table in usable]
 
     def table(self, number: int) -> RoomTable | None:
         """Return the table of that number."""
-        table_there = self._tables.get(self._numbers.get(number, ""))
-        return table_there if table_there and table_there.number == number else None
+        with self._lock:
+            return next((table for table in self._tables.values() if table.number == number), None)
 
     def delayed(self, table: str) -> Delayed | None:
         """Return what spectators of a table follow."""
@@ -280,29 +262,25 @@ class Room(Notifier):
     def put(self, table: RoomTable) -> None:
         """Add a table, or change what is registered of it."""
         with self._lock:
-            known = self._tables.get(table.id)
-            fresh = table
-            if known:
-                fresh = replace(
-                    known,
-                    number=table.number,
-                    name=table.name,
-                    shut=table.shut,
-                    closed=table.closed,
-                    waits=table.waits,
-                )
-            self._tables[table.id] = fresh
-            self._numbers[table.number] = table.id
             self._delayed.setdefault(table.id, Delayed())
+            known = self._tables.setdefault(table.id, table)
+            self._tables[table.id] = replace(
+                known,
+                number=table.number,
+                name=table.name,
+                shut=table.shut,
+                closed=table.closed,
+                waits=table.waits,
+            )
         self._touch()
 
     def remove(self, table: str) -> None:
         """Remove a table."""
         with self._lock:
             self._tables.pop(table, None)
-            gone = self._delayed.pop(table, None)
-        if gone:
-            gone.change()
+            removed = self._delayed.pop(table, None)
+        if removed:
+            removed.change()
         self._touch()
 
     def record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
@@ -318,67 +296,44 @@ class Room(Notifier):
                 return  # it is there already
             self._tables[table] = replace(known, shown=shown, heard_s=now_s, refused="")
             delayed = self._delayed[table]
-        delayed.take(shown, self.delay_s)
-        delayed.step(now_s, self.delay_s)
+        delayed.take(shown, now_s, self.delay_s)
         self._touch()
 
     def state(self, table: str, state: PublicState) -> None:
         """Take the state of a table."""
+        now_s = self.now_s()
         with self._lock:
             known = self._tables.get(table)
             if known is None:
                 return
-            is_new = known.state is None or _without_time(known.state) != _without_time(state)
-            was_lost = known.is_lost(self.now_s())
-            self._tables[table] = replace(
-                known,
-                state=state,
-                heard_s=self.now_s(),
-                clock_off_s=state.at - self._clock.wall_s(),
-            )
-        if is_new or was_lost:
+            off_s = state.at - self._clock.wall_s()
+            self._tables[table] = replace(known, state=state, heard_s=now_s, clock_off_s=off_s)
+        if known.is_lost(now_s) or _without_time(known.state) != _without_time(state):
             self._touch()
 
     def contested(self, pairs: Mapping[str, str]) -> None:
         """Mark the tables that disagree with others about how their games ended, and no other."""
+        numbers = {table.id: table.number for table in self.tables()}
+        for table in numbers:
+            self.update(table, contests=numbers.get(pairs.get(table, ""), 0))
+
+    def update(self, table: str, **changes: Any) -> None:
+        """Change what is known of a table, if it is there."""
         with self._lock:
-            for table in self._tables.values():
-                other = self._tables.get(pairs.get(table.id, ""))
-                number = other.number if other else 0
-                if number != table.contests:
-                    self._tables[table.id] = replace(table, contests=number)
-                    self._is_stale = True
+            known = self._tables.get(table)
+            if known is None or known == replace(known, **changes):
+                return
+            self._tables[table] = replace(known, **changes)
+        self._touch()
 
     def share(self, table: str, is_shared: bool) -> None:
         """Mark a table as which two machines are connected, or one again."""
-        with self._lock:
-            if table in self._tables:
-                self._tables[table] = replace(self._tables[table], is_shared=is_shared)
-        self._touch()
-
-    def ask(self, table: str) -> None:
-        """Mark a table as one that is asked to take settings."""
-        with self._lock:
-            if table in self._tables:
-                self._tables[table] = replace(self._tables[table], asked=True, answer="")
-        self._touch()
-
-    def answered(self, table: str, answer: Any) -> None:
-        """Take a table's answer to the settings it was asked to take."""
-        with self._lock:
-            if table in self._tables:
-                self._tables[table] = replace(self._tables[table], asked=False, answer=answer)
-        self._touch()
+        self.update(table, is_shared=is_shared)
 
     def refuse_unread(self, table: str) -> None:
         """Mark a table of which something cannot be read."""
         why = say("It sends what this hub cannot read: give both the same version.")
-        with self._lock:
-            known = self._tables.get(table)
-            if known is None or known.refused == why:
-                return
-            self._tables[table] = replace(known, refused=why)
-        self._touch()
+        self.update(table, refused=why)
 
     def is_in_trouble(self, trouble: str) -> None:
         """Say what is wrong with the hub itself. Empty: nothing."""
@@ -396,28 +351,25 @@ class Room(Notifier):
         now_s = self.now_s()
         for delayed in tuple(self._delayed.values()):
             delayed.step(now_s, self.delay_s)
-        lost = frozenset(each.id for each in self.tables() if each.is_lost(now_s))
+        lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
         if lost != self._lost:
             self._lost = lost
             self._is_stale = True
-        if self._is_stale and now_s - self._drawn_s >= WALL_S:
-            self._draw(now_s)
+        self._draw_if_stale()
 
     def _touch(self) -> None:
+        self._is_stale = True
+        self._draw_if_stale()
+
+    def _draw_if_stale(self) -> None:
         now_s = self.now_s()
-        if now_s - self._drawn_s >= WALL_S:
-            self._draw(now_s)
-        else:
-            self._is_stale = True
-
-    def _draw(self, now_s: float) -> None:
-        self._is_stale, self._drawn_s = False, now_s
-        self.change()
+        if self._is_stale and now_s - self._drawn_s >= WALL_S:
+            self._is_stale, self._drawn_s = False, now_s
+            self.change()
 
 
-def _without_time(state: PublicState) -> PublicState:
-    """Return the state without its time."""
-    return msgspec.structs.replace(state, at=0.0)
+def _without_time(state: PublicState | None) -> PublicState | None:
+    return msgspec.structs.replace(state, at=0.0) if state else None
 
 
 def late_words(delay_s: float) -> str:

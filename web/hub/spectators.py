@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from flask import Response, copy_current_request_context, redirect, render_template, request
+from flask import Response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import spoken
@@ -65,7 +65,7 @@ class SpectatorPages:
         """Stream such a page."""
         table = self._table(number)
         followed = self._room.delayed(table.id) or Delayed()
-        draw, root = copy_current_request_context(self._fragment), request.script_root
+        root = request.script_root
         known = -1
 
         def messages_of(version: int, shown: Shown | None) -> str:
@@ -73,7 +73,7 @@ class SpectatorPages:
             if now is None or now.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
             drawing = self._recall(page, now, version, root)
-            return message(drawing or draw(page, now, version, shown))
+            return message(drawing or self._fragment(page, now, version, shown))
 
         def news() -> str:
             nonlocal known

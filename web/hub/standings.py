@@ -9,32 +9,23 @@ from typing import Any
 from flask import Response, jsonify, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.league.league import League
 from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
-from web.error_pages import status_of
-from web.hub.room import Room
-from web.routes.route import form, get, host_only
-from web.security.auth import Auth
+from web.hub.pages import HubGroup
+from web.routes.route import form, get, host_only, host_page
 
 MAX_RESULTS = 100
 EXPORTED = 1_000_000
 
 
-class StandingsPages:
+class StandingsPages(HubGroup):
     """The routes under `/standings` and `/results`, `/host/people` and `/host/cards`."""
 
     name = "standings"
-
-    def __init__(self, room: Room, league: League, guard: Auth) -> None:
-        self._room = room
-        self._league = league
-        self._guard = guard
 
     @get("/standings")
     def page(self) -> str:
@@ -67,9 +58,19 @@ class StandingsPages:
         numbers = {table.id: table.number for table in self._room.tables()}
         rows = [self._result(kept, numbers) for kept in self._league.results.last(EXPORTED)]
         columns = (
-            "ended_s", "game", "south", "south_name", "north", "north_name", "winner", "counts", "table", "key",
-            "entry", "mark",
-        )  # fmt: skip
+            "ended_s",
+            "game",
+            "south",
+            "south_name",
+            "north",
+            "north_name",
+            "winner",
+            "counts",
+            "table",
+            "key",
+            "entry",
+            "mark",
+        )
         return _file(form, "results", columns, rows)
 
     @get("/host/cards.<any(csv, json):form>", guard=host_only)
@@ -87,11 +88,9 @@ class StandingsPages:
         ]
         return _file(form, "cards", ("player", "name", "shown", "code"), rows)
 
-    @get("/host/people")
+    @get("/host/people", guard=host_page)
     def people(self, error: str = "", status: int = 200) -> Any:
         """Show everybody with a card, the last results and the seasons, for the hub's owner."""
-        if not self._guard.is_host(request):
-            return make_response(render_template("hub_key.html", error=""), 403)
         page = render_template(
             "hub_people.html",
             league=self._league,
@@ -103,33 +102,29 @@ class StandingsPages:
         )
         return make_response(page, status)
 
-    @form("/host/people", guard=host_only)
+    @form("/host/people", guard=host_only, page="people")
     def change(self) -> Any:
         """Do what one of the page's forms asks."""
         form, league = request.form, self._league
-        try:
-            match form.get("do"):
-                case "make":
-                    league.cards.make(form.get("name", "")[:200], "shown" in form)
-                case "forget":
-                    league.cards.forget(form.get("number", 0, int))
-                case "void" | "count":
-                    league.results.set_void(form.get("key", "")[:80], form["do"] == "void")
-                case "decide":
-                    winner = form.get("winner", "")
-                    if winner not in ("", *SEATS):
-                        raise NotFound
-                    league.results.decide(
-                        form.get("key", "")[:80], Seat(winner) if winner else None
-                    )
-                case "season":
-                    league.ladders.new_season(form.get("name", "")[:200])
-                case "machines":
-                    league.ladders.count_machines("machines" in form)
-                case _:
+        name, key = form.get("name", "")[:200], form.get("key", "")[:80]
+        match form.get("do"):
+            case "make":
+                league.cards.make(name, "shown" in form)
+            case "forget":
+                league.cards.forget(form.get("number", 0, int))
+            case "void" | "count":
+                league.results.set_void(key, form["do"] == "void")
+            case "decide":
+                winner = form.get("winner", "")
+                if winner not in ("", *SEATS):
                     raise NotFound
-        except CompanionError as error:
-            return self.people(error.message, status_of(error))
+                league.results.decide(key, Seat(winner) if winner else None)
+            case "season":
+                league.ladders.new_season(name)
+            case "machines":
+                league.ladders.count_machines("machines" in form)
+            case _:
+                raise NotFound
         return redirect("/host/people", 303)
 
     def _game_and_season(self) -> tuple[str, int]:
@@ -150,26 +145,37 @@ class StandingsPages:
 
     def _plain(self, place: int, row: Strength) -> dict[str, Any]:
         return {
-            "place": place, "player": row.person, "name": self._name(row.person), "rating": round(row.rating),
-            "deviation": round(row.deviation), "won": row.won, "drawn": row.drawn, "lost": row.lost,
-        }  # fmt: skip
+            "place": place,
+            "player": row.person,
+            "name": self._name(row.person),
+            "rating": round(row.rating),
+            "deviation": round(row.deviation),
+            "won": row.won,
+            "drawn": row.drawn,
+            "lost": row.lost,
+        }
 
     def _result(self, kept: KeptResult, numbers: dict[str, int]) -> dict[str, Any]:
         result = kept.result
         return {
-            "ended_s": round(result.ended_s), "game": result.game,
-            "south": kept.south, "south_name": self._name(kept.south),
-            "north": kept.north, "north_name": self._name(kept.north), "winner": result.winner and str(result.winner),
-            "counts": not kept.is_void, "table": numbers.get(result.table), "key": result.key, "entry": result.entry,
+            "ended_s": round(result.ended_s),
+            "game": result.game,
+            "south": kept.south,
+            "south_name": self._name(kept.south),
+            "north": kept.north,
+            "north_name": self._name(kept.north),
+            "winner": result.winner and str(result.winner),
+            "counts": not kept.is_void,
+            "table": numbers.get(result.table),
+            "key": result.key,
+            "entry": result.entry,
             "mark": result.mark,
-        }  # fmt: skip
+        }
 
     def _name(self, number: int | None) -> str:
-        return (
-            ""
-            if number is None
-            else translate(shown_name(self._league.cards.person(number), number), "en")
-        )
+        if number is None:
+            return ""
+        return translate(shown_name(self._league.cards.person(number), number), "en")
 
 
 def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Response:
@@ -188,8 +194,6 @@ def _file(form: str, name: str, columns: tuple[str, ...], rows: list[dict[str, A
 
 def _cell(value: Any) -> Any:
     """Return a value that no spreadsheet takes for a formula."""
-    return (
-        f"'{value}"
-        if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-        else value
-    )
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value

@@ -13,12 +13,11 @@ from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
-from companion.league.tournament import BoardEnd, Match, System, Tournament
+from companion.league.tournament import BoardEnd, System, Tournament
 from web.hub.drawing import sentence
+from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room
 from web.routes.route import get
-from web.security.auth import Auth
-from web.server.sse import Streams
 
 SYSTEM_WORDS = {
     System.SWISS: say("Swiss"),
@@ -48,7 +47,7 @@ class TournamentWords:
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return a team by its name, or by its people."""
-        entry = next((each for each in tournament.entrants if each.number == number), None)
+        entry = next((e for e in tournament.entrants if e.number == number), None)
         if entry is None:
             return say("Entry {number}", number=number)
         if entry.team:
@@ -67,22 +66,15 @@ class TournamentWords:
         """Return why a table's result was refused, from the log."""
         return sentence(msgspec.json.decode(told))
 
-    def bye(self, match: Match) -> str:
-        """Return what a bye gave."""
-        return half_words(match.halves)
 
-
-class TournamentPages:
+class TournamentPages(HubGroup):
     """The routes under `/tournament`. The director is answered by `all` and `plain` as well."""
 
     name = "tournaments"
 
-    def __init__(self, room: Room, streams: Streams, league: League, guard: Auth) -> None:
-        self._room = room
-        self._streams = streams
-        self._league = league
-        self._guard = guard
-        self.words = TournamentWords(league, room)
+    def __init__(self, hub: HubContext) -> None:
+        super().__init__(hub)
+        self.words = TournamentWords(hub.league, hub.room)
 
     # ---- for everybody ----
 
@@ -102,9 +94,9 @@ class TournamentPages:
     @get("/tournament/<int:number>")
     def page(self, number: int) -> Any:
         """Show pairings and standings, of an earlier round if it is asked for."""
-        shown = request.args.get("round", 0, int)
-        fragment = self._draw(number, shown)
-        live = f"/live/tournament/{number}" + (f"?round={shown}" if shown else "")
+        wanted = request.args.get("round", 0, int)
+        fragment = self._draw(number, wanted)
+        live = f"/live/tournament/{number}" + (f"?round={wanted}" if wanted else "")
         return render_template(
             "hub_tournament.html", fragment=fragment, live=live, tournament=self.known(number)
         )
@@ -112,37 +104,42 @@ class TournamentPages:
     @get("/live/tournament/<int:number>")
     def live(self, number: int) -> Response:
         """Stream such a page."""
-        shown = request.args.get("round", 0, int)
+        wanted = request.args.get("round", 0, int)
         self.known(number)
-        return self._streams.follow(self._room, lambda: self._draw(number, shown))
+        return self._streams.follow(self._room, lambda: self._draw(number, wanted))
 
     @get("/tournaments.json")
     def all_plain(self) -> Response:
         """Return all tournaments, the newest first, for programs."""
-        return jsonify([self._tournament_json(each) for each in self._league.tournaments.all()])
+        return jsonify([self._tournament_json(t) for t in self._league.tournaments.all()])
 
     @get("/tournament/<int:number>.json")
     def plain(self, number: int) -> Response:
         """Return entries, pairings and standings for programs, of any round asked for."""
         tournament = self.known(number)
-        rounds, shown = len(tournament.rounds), request.args.get("round", 0, int)
-        shown = shown if 1 <= shown <= rounds else rounds
+        number_of_round = _round_number(tournament, request.args.get("round", 0, int))
         entries = [
             {
-                "entry": e.number,
-                "name": self._english(tournament, e.number),
-                "people": e.people,
-                "withdrawn": e.until > 0,
+                "entry": entrant.number,
+                "name": self._english(tournament, entrant.number),
+                "people": entrant.people,
+                "withdrawn": entrant.until > 0,
             }
-            for e in tournament.entrants
+            for entrant in tournament.entrants
         ]
         rows = [
-            {"place": row.place, "entry": row.entrant, "name": self._english(tournament, row.entrant),
-             "points": row.halves / 2, "boards": row.boards / 2, "buchholz": row.buchholz / 2,
-             "sonneborn": row.sonneborn / 4}
-            for row in standings(tournament, shown)
-        ]  # fmt: skip
-        paired = self._round_json(tournament, shown - 1) if shown else None
+            {
+                "place": row.place,
+                "entry": row.entrant,
+                "name": self._english(tournament, row.entrant),
+                "points": row.halves / 2,
+                "boards": row.boards / 2,
+                "buchholz": row.buchholz / 2,
+                "sonneborn": row.sonneborn / 4,
+            }
+            for row in standings(tournament, number_of_round)
+        ]
+        paired = self._round_json(tournament, number_of_round) if number_of_round else None
         return jsonify(
             self._tournament_json(tournament)
             | {"entries": entries, "round": paired, "standings": rows}
@@ -150,45 +147,56 @@ class TournamentPages:
 
     def _tournament_json(self, tournament: Tournament) -> dict[str, Any]:
         return {
-            "tournament": tournament.id, "name": tournament.name, "system": tournament.system, "game": tournament.game,
-            "options": tournament.options, "rounds": tournament.rounds_wanted, "minutes": tournament.minutes,
-            "team_size": tournament.team_size, "paired": len(tournament.rounds), "over": tournament.is_over,
-        }  # fmt: skip
+            "tournament": tournament.id,
+            "name": tournament.name,
+            "system": tournament.system,
+            "game": tournament.game,
+            "options": tournament.options,
+            "rounds": tournament.rounds_wanted,
+            "minutes": tournament.minutes,
+            "team_size": tournament.team_size,
+            "paired": len(tournament.rounds),
+            "over": tournament.is_over,
+        }
 
-    def _round_json(self, tournament: Tournament, at: int) -> dict[str, Any]:
-        paired = tournament.rounds[at]
-        boards = [
-            {"board": f"{at + 1}.{m + 1}.{b + 1}", "table": self.words.table(board.table) or None,
-             "south": translate(self.words.person(board.south), "en"),
-             "north": translate(self.words.person(board.north), "en"), "verdict": board.verdict}
-            for m, match in enumerate(paired.matches) for b, board in enumerate(match.boards)
-        ]  # fmt: skip
-        byes = [
-            {"entry": match.south, "name": self._english(tournament, match.south), "points": match.halves / 2}
-            for match in paired.matches if match.north is None
-        ]  # fmt: skip
-        return {"number": at + 1, "ends_s": paired.ends_s or None, "boards": boards, "byes": byes}
+    def _round_json(self, tournament: Tournament, number: int) -> dict[str, Any]:
+        round_ = tournament.rounds[number - 1]
+        boards, byes = [], []
+        for match_number, match in enumerate(round_.matches, start=1):
+            if match.north is None:
+                name = self._english(tournament, match.south)
+                byes.append({"entry": match.south, "name": name, "points": match.halves / 2})
+            for board_number, board in enumerate(match.boards, start=1):
+                boards.append(
+                    {
+                        "board": f"{number}.{match_number}.{board_number}",
+                        "table": self.words.table(board.table) or None,
+                        "south": translate(self.words.person(board.south), "en"),
+                        "north": translate(self.words.person(board.north), "en"),
+                        "verdict": board.verdict,
+                    }
+                )
+        return {"number": number, "ends_s": round_.ends_s or None, "boards": boards, "byes": byes}
 
     def _english(self, tournament: Tournament, entrant: int) -> str:
         return translate(self.words.entrant(tournament, entrant), "en")
 
-    def _draw(self, number: int, shown: int) -> str:
+    def _draw(self, number: int, wanted: int) -> str:
         tournament = self.known(number)
-        rounds = len(tournament.rounds)
-        shown = shown if 1 <= shown <= rounds else rounds
-        html = render_template(
+        wanted = _round_number(tournament, wanted)
+        round_ = tournament.rounds[wanted - 1] if wanted else None
+        return render_template(
             "_hub_tournament.html",
             t=tournament,
-            shown=tournament.rounds[shown - 1] if shown else None,
-            rows=standings(tournament, shown),
+            shown=round_,
+            rows=standings(tournament, wanted),
             w=self.words,
             halves=half_words,
             quarters=quarter_words,
             system=SYSTEM_WORDS[tournament.system],
-            due_s=self._room.due_s(tournament.rounds[shown - 1].ends_s) if shown else None,
+            due_s=self._room.due_s(round_.ends_s) if round_ else None,
             System=System,
         )
-        return html
 
     def known(self, number: int) -> Tournament:
         """Return the tournament of that number. Raises `NotFound`."""
@@ -196,3 +204,9 @@ class TournamentPages:
         if tournament is None:
             raise NotFound
         return tournament
+
+
+def _round_number(tournament: Tournament, wanted: int) -> int:
+    """Return the number of a round if there is one, else of the last one. 0: none is paired."""
+    rounds = len(tournament.rounds)
+    return wanted if 1 <= wanted <= rounds else rounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flask import Response, render_template, request
@@ -11,19 +11,18 @@ from flask import Response, render_template, request
 from companion.core.i18n import say, say_n, spoken
 from companion.core.kit import Seat
 from companion.league.director import board_at
-from companion.league.league import League
 from companion.league.standings import standings
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
+from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room, RoomTable, Shown, late_words
-from web.hub.spectators import SpectatorPages
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
-from web.security.auth import Auth, is_own_screen
-from web.server.sse import Audience, Streams
+from web.security.auth import is_own_screen
+from web.server.sse import Audience
 
 
 @dataclass(frozen=True)
@@ -37,30 +36,15 @@ class Tile:
     seats: tuple[ShownSeat, ...]
 
 
-class WallPages:
+class WallPages(HubGroup):
     """The wall and its stream."""
 
     name = "wall"
 
-    def __init__(
-        self,
-        room: Room,
-        streams: Streams,
-        door: JoinDoor,
-        guard: Auth,
-        *,
-        urls: Callable[[], tuple[str, ...]],
-        watch: SpectatorPages,
-        league: League,
-    ) -> None:
-        self._room = room
-        self._streams = streams
+    def __init__(self, hub: HubContext, door: JoinDoor) -> None:
+        super().__init__(hub)
         self._door = door
-        self._guard = guard
-        self._urls = urls
-        self._watch = watch
-        self._league = league
-        self._words = TournamentWords(league, room)
+        self._words = TournamentWords(hub.league, hub.room)
         self._drawn: dict[tuple[bool, str, str], tuple[int, str]] = {}
         self._drawing = threading.Lock()
 
@@ -82,8 +66,8 @@ class WallPages:
         key = (own, spoken(), request.script_root)
         self._door.step()
         with self._drawing:
-            version, fragment = self._drawn.get(key, (-1, None))
-            if fragment is None or version != self._room.version:
+            version, fragment = self._drawn.get(key, (-1, ""))
+            if version != self._room.version:
                 version = self._room.version
                 fragment = self._draw(own)
                 self._drawn[key] = (version, fragment)
@@ -102,25 +86,23 @@ class WallPages:
 
     def _draw(self, own: bool) -> str:
         room, now_s = self._room, self._room.now_s()
-        tables, on = room.tables(), self._league.tournaments.current
-        html = render_template(
+        tables, tournament = room.tables(), self._league.tournaments.current
+        round_ = tournament.round if tournament else None
+        return render_template(
             "_hub_wall.html",
             tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
-            on=on,
-            due_s=room.due_s(on.round.ends_s)
-            if on and on.round and not on.round.is_decided
-            else None,
-            standings=standings(on)[:MAX_STANDINGS] if on and on.rounds else (),
+            on=tournament,
+            due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
+            standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
             w=self._words,
             calls=calls_of(tables, now_s),
             most_calls=MAX_CALLS,
             sign=sign_of(room, tables, now_s),
-            urls=self._urls(),
+            urls=self._hub.urls(),
             code=self._door.code if own else "",
-            watching=self._watch.watching,
+            watching=self._streams.open,
             late=late_words(room.delay_s),
         )
-        return html
 
 
 MAX_CALLS = 4
@@ -133,51 +115,57 @@ WAITING = Shown(PublicRecord(0, "", 0, "", 0, 0.0, PublicView(Phase.LOBBY)), 0.0
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     """Return a table as the wall shows it. `paired` are the names of whom a round wants there."""
-    state, shown = table.state, table.shown
-    names = {**(state.names if state else {}), **paired}
-    known = shown or (WAITING if paired else None)
-    seats = seats_of(known, names, 0.0) if known else ()
+    names = {**(table.state.names if table.state else {}), **paired}
+    shown = table.shown or (WAITING if paired else None)
+    seats = seats_of(shown, names, 0.0) if shown else ()
+    return Tile(table, *_state_of(table, now_s, bool(paired)), seats)
+
+
+def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> tuple[str, str, str]:
+    """Return how a table is in two words, a drawing beside them, and its kind for the style."""
+    call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
-        return Tile(table, say("Not connected"), "noentry", "lost", seats)
-    if state and state.call is Call.CALLED:
-        return Tile(table, say("Calls"), "bell", "call", seats)
-    if state and state.call is Call.COMING:
-        return Tile(table, say("Somebody is coming"), "bell", "coming", seats)
+        return say("Not connected"), "noentry", "lost"
+    if call is Call.CALLED:
+        return say("Calls"), "bell", "call"
+    if call is Call.COMING:
+        return say("Somebody is coming"), "bell", "coming"
     if table.closed and table.phase in (Phase.LOBBY, Phase.OVER):
-        return Tile(table, say("Closed"), "noentry", "shut", seats)
-    if shown is None or table.phase is Phase.LOBBY:
-        return (
-            Tile(table, "", "", "on", seats)
-            if paired
-            else Tile(table, say("Free"), "", "free", seats)
-        )
-    view = shown.record.view
-    if view.phase is Phase.OVER and not paired:
-        return Tile(table, say("Finished"), "tick", "done", seats)
+        return say("Closed"), "noentry", "shut"
+    if table.shown is None or table.phase is Phase.LOBBY:
+        return ("", "", "on") if is_paired else (say("Free"), "", "free")
+    if table.phase is Phase.OVER and not is_paired:
+        return say("Finished"), "tick", "done"
+    view = table.shown.record.view
     drawing = "noentry" if table.needs(now_s) else ""
     if view.paused:
-        return Tile(table, say("Paused"), drawing, "paused", seats)
+        return say("Paused"), drawing, "paused"
     if view.phase is Phase.SETUP or not view.turn:
-        return Tile(table, say("Set-up"), drawing, "on", seats)
-    return Tile(table, say("Turn {turn}", turn=view.turn), drawing, "on", seats)
+        return say("Set-up"), drawing, "on"
+    return say("Turn {turn}", turn=view.turn), drawing, "on"
 
 
 def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
     """Return the tables that need somebody and what for, those whose people have called first."""
-    needy = [(table, what) for table in tables if (what := table.needs(now_s))]
-    return sorted(needy, key=lambda one: not (one[0].state and one[0].state.call is Call.CALLED))
+    calling = _calling(tables)
+    in_order = [*calling, *(table for table in tables if table not in calling)]
+    needs = [(table, table.needs(now_s)) for table in in_order]
+    return [(table, need) for table, need in needs if need]
+
+
+def _calling(tables: tuple[RoomTable, ...]) -> list[RoomTable]:
+    return [table for table in tables if table.state and table.state.call is Call.CALLED]
 
 
 def sign_of(room: Room, tables: tuple[RoomTable, ...], now_s: float) -> tuple[str, bool]:
     """Return the line at the foot of the wall, and whether somebody is awaited."""
     if room.trouble:
         return room.trouble, True
-    calling = [table for table in tables if table.state and table.state.call is Call.CALLED]
+    calling = _calling(tables)
     if calling:
         return say("Table {number} is calling", number=calling[0].number), True
-    for table in tables:
-        if what := table.needs(now_s):
-            return say("Table {number}: {what}", number=table.number, what=what), True
+    for table, need in calls_of(tables, now_s):
+        return say("Table {number}: {what}", number=table.number, what=need), True
     if not tables:
         return say("No table has joined yet"), False
     free = [table for table in tables if table.phase is Phase.LOBBY and not table.closed]

@@ -1,36 +1,36 @@
 """The board as SVG: where the pieces are, where hands move them, what bounced, what is wrong, what nobody sees.
 
-Units: a square is 100 wide; x to the right, y down. A picture is turned clockwise by `quarters` of a full turn:
-0 puts South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and labels stay upright.
-Colours come from the style sheet through classes; no style attribute is written.
+Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. A picture is turned clockwise
+by `quarters` of a full turn: 0 puts South below, 1 at the left (file a above), 2 above, 3 at the right. Pieces and
+labels stay upright. Colours come from the style sheet through classes; no style attribute is written.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from companion.core.grid import Square
-from companion.core.i18n import translate
-from companion.core.kit import SEATS, Board, Kit, Seat
-from companion.games.base import Event
+from companion.core.kit import SEATS, Kit, Seat
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import PastStage, TableView
 from web.rendering.board_picture import BoardPicture, beats_of, board_words, scene_of
-from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack, use
+from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
+from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
-Point = tuple[float, float]
-
+_SQUARE = 100 + 100j
 _MARGIN = 3.0
 """Room for half a line round separate tiles. Bounce bars and arrows may reach beyond the picture."""
 _GOAL = 36.0
 """Depth of the goals."""
 _FRAME = 6.0
-_LABEL_X, _LABEL_TOP, _LABEL_BOTTOM = 43.0, 24.0, 43.0
-"""Distances of labels from the middle of a square: beside, above and below it."""
+_BEYOND = 22.0
+"""Distance from the board's edge of where an arrow ends that leads off it."""
 
 
 def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
@@ -40,44 +40,39 @@ def board_svg(scene: BoardPicture, quarters: int = 0) -> Markup:
     (below the pieces) and `plan` (above them). Scripts draw on no board that lies on its side.
     """
     sketch = _Sketch(scene, quarters)
-    grid = f"{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"
-    words = escape(translate(board_words(sketch.scene)))
-    meant = f' role="img" aria-label="{words}" data-grid="{grid}"'
-    if quarters % 2:
-        # Its own size, larger than any screen: style sheets shrink it into its place, as they do a photograph.
-        _, _, width, height = sketch.box()
-        return _whole(
-            sketch, sketch.box(), f'{meant} width="{4 * width:g}" height="{4 * height:g}"'
-        )
-    return _whole(sketch, sketch.box(), meant, '<g id="under"></g>', '<g id="plan"></g>')
+    grid = f' data-grid="{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"'
+    if quarters % 2 == 0:
+        return sketch.svg(grid, '<g id="under"></g>', '<g id="plan"></g>')
+    # Its own size, larger than any screen: style sheets shrink it into its place, as they do a photograph.
+    _, size = sketch.view_box()
+    return sketch.svg(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
 
 def past_board(kit: Kit, stage: PastStage, quarters: int = 0) -> Markup:
     """Return a stage of the last turn: where pieces have gone, what bounced and who was hit. Scripts draw nothing on
     it."""
-    went = [(event.square, event.to) for event in stage.events if event.kind is CommonEvent.MOVE]
-    ways = tuple((Square.parse(one), Square.parse(other)) for one, other in went if one and other)
-    sketch = _Sketch(
-        BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways),
-        quarters,
+    ways = tuple(
+        (Square.parse(event.square), Square.parse(event.to))
+        for event in stage.events
+        if event.kind is CommonEvent.MOVE and event.square and event.to
     )
-    words = escape(translate(board_words(sketch.scene)))
-    return _whole(sketch, sketch.box(), f' role="img" aria-label="{words}"')
+    scene = BoardPicture(kit, stage.layout, events=stage.events, badges=stage.badges, ways=ways)
+    return _Sketch(scene, quarters).svg()
 
 
-def _whole(
-    sketch: _Sketch,
-    box: tuple[float, float, float, float],
-    meant: str,
-    under: str = "",
-    plan: str = "",
-) -> Markup:
-    view_box = " ".join(f"{number:g}" for number in box)
-    return Markup(
-        f'<svg class="board" viewBox="{view_box}"{meant}>'
-        f"{sketch.ground()}{under}{sketch.stances()}{sketch.shots()}{sketch.followers()}"
-        f"{sketch.blows()}{sketch.pieces()}{sketch.hands()}{sketch.bounces()}{plan}</svg>"
-    )
+class _Strike(NamedTuple):
+    """A shot or blow from one square at another, and the beat in which it comes."""
+
+    origin: Square
+    target: Square
+    beat: int
+    is_hit: bool
+
+    @property
+    def is_near(self) -> bool:
+        """Return whether the squares share an edge."""
+        files, ranks = self.origin.file - self.target.file, self.origin.rank - self.target.rank
+        return abs(files) + abs(ranks) == 1
 
 
 class _Sketch:
@@ -85,311 +80,293 @@ class _Sketch:
 
     def __init__(self, scene: BoardPicture, quarters: int) -> None:
         self.scene = scene
-        self.board: Board = scene.kit.board
+        self.kit = scene.kit
+        self.board = scene.kit.board
         self.quarters = quarters
-        self.beats = beats_of(scene.events)
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         files, ranks = self.board.files, self.board.ranks
-        self.columns, self.rows = (ranks, files) if quarters % 2 else (files, ranks)
-        self.width = self.pitch * (self.columns - 1) + 100
-        self.height = self.pitch * (self.rows - 1) + 100
+        columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
+        self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
+        self.last_beat = max(beats_of(scene.events), default=0)
+        self.timed_events = list(zip(scene.events, beats_of(scene.events), strict=True))
+        self.strikes = [
+            _Strike(
+                Square.parse(event.square),
+                Square.parse(event.to),
+                beat,
+                event.kind.look.reach is Reach.HIT,
+            )
+            for event, beat in self.timed_events
+            if event.kind.look.reach is not Reach.NONE and event.square and event.to
+        ]
 
-    def box(self) -> tuple[float, float, float, float]:
-        """Return x, y, width and height of the picture."""
+    def svg(self, attributes: str = "", under: str = "", plan: str = "") -> Markup:
+        """Draw everything, with what lies under the pieces and above them for scripts."""
+        corner, size = self.view_box()
+        content = (
+            f"{self._ground()}{under}{self._stances()}{self._shots()}{self._followers()}"
+            f"{self._blows()}{self._pieces()}{self._hands()}{self._bounces()}{plan}"
+        )
+        words = board_words(self.scene)
+        return labelled_svg("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
+
+    def view_box(self) -> tuple[complex, complex]:
+        """Return the upper left corner and the size of the picture."""
         margin = _FRAME if self.board.tones == 2 else _MARGIN
-        goals = _GOAL if self.board.has_goals else 0
-        beside, above = (margin + goals, margin) if self.quarters % 2 else (margin, margin + goals)
-        return -beside, -above, self.width + 2 * beside, self.height + 2 * above
+        edge = complex(margin, margin)
+        if self.board.has_goals:
+            edge += _GOAL if self.quarters % 2 else _GOAL * 1j
+        return -edge, self.size + 2 * edge
 
-    def centre(self, square: Square) -> Point:
+    def centre(self, square: Square) -> complex:
         """Return the middle of a square in the picture."""
-        across = (square.file - (self.board.files - 1) / 2) * self.pitch
-        up = (square.rank - (self.board.ranks - 1) / 2) * self.pitch
-        x, y = _turn(across, -up, self.quarters)
-        return self.width / 2 + x, self.height / 2 + y
+        files, ranks = (self.board.files - 1) / 2, (self.board.ranks - 1) / 2
+        return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
 
-    def way(self, step: tuple[int, int]) -> Point:
-        """Return the direction in the picture of a step of files and ranks."""
+    def way(self, step: tuple[float, float]) -> complex:
+        """Return the way in the picture of a step of files and ranks, each of length 1."""
         files, ranks = step
-        return _turn(files, -ranks, self.quarters)
+        return complex(files, -ranks) * 1j**self.quarters
 
-    def side(self, seat: Seat | None) -> str:
-        return side_class(self.scene.kit, seat)
+    def towards(self, seat: Seat) -> complex:
+        """Return the way in the picture from the board's middle to a seat."""
+        return self.way((0, 1 if seat is Seat.NORTH else -1))
 
     # ---- the ground ----
 
-    def ground(self) -> str:
+    def _ground(self) -> str:
         """Draw tiles, labels, printed marks and the shutter over what the camera does not see."""
         parts = [self._tiles()]
         for mark in self.board.marks:
-            parts.append(use(mark.drawing, *self.centre(mark.square), 100, self.side(mark.seat)))
-        for square in sorted(self.scene.unknown):
-            x, y = self.centre(square)
-            parts.append(
-                f'<rect class="unseen" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>'
-            )
-        parts += [self._trace(square) for square in sorted(self.scene.came_from)]
+            colour = side_class(self.kit, mark.seat)
+            parts.append(use(mark.drawing, self.centre(mark.square), 100, colour))
+        parts += [self._tile(square, "unseen") for square in sorted(self.scene.unknown)]
+        for square in sorted(self.scene.came_from):
+            # two dots on the square's lower edge
+            parts += [
+                circle("trace", self.centre(square) + dot, 7) for dot in (-12 + 38j, 12 + 38j)
+            ]
         if self.scene.hit:
-            x, y = self.centre(self.scene.hit)
-            parts.append(
-                f'<rect class="struck" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100"/>'
-            )
+            parts.append(self._tile(self.scene.hit, "struck"))
         return "".join(parts) + self._labels()
+
+    def _tile(self, square: Square, classes: str) -> str:
+        """Draw a rectangle as large as a square."""
+        place = area(self.centre(square) - _SQUARE / 2, _SQUARE)
+        return f'<rect class="{classes}" {place} rx="3"/>'
 
     def _tiles(self) -> str:
         """Draw separate tiles, or a board of two tones in a frame with the goals beyond it."""
-        corners = [(square, *self.centre(square)) for square in self.board.squares]
         if self.board.gap_mm:
-            return "".join(
-                f'<rect class="tile" x="{x - 50:g}" y="{y - 50:g}" width="100" height="100" rx="3"/>'
-                for _, x, y in corners
-            )
-        goals = "".join(self._goal(seat) for seat in SEATS) if self.board.has_goals else ""
-        whole = f'width="{self.width:g}" height="{self.height:g}"/>'
-        dark = f'<path class="tile alt" fill-rule="evenodd" d="{self._dark_squares()}"/>'
-        tiles = f'<rect class="tile" {whole}<g transform="scale(100)">{dark}</g>'
+            return "".join(self._tile(square, "tile") for square in self.board.squares)
+        goals = "".join(map(self._goal, SEATS)) if self.board.has_goals else ""
+        whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
+        dark = "".join(
+            f"M{xy(self.centre(square) - _SQUARE / 2)}h100v100h-100z"
+            for square in self.board.squares
+            if (square.file + square.rank) % 2 == 0
+        )
+        tiles = f'<rect class="tile" {whole}<path class="tile alt" d="{dark}"/>'
         return f'{goals}{tiles}<rect class="frame" {whole}'
-
-    def _dark_squares(self) -> str:
-        """Return the path of every second square, in units of a square."""
-        columns, rows = self.columns, self.rows
-        column, row = (round((place - 50) / 100) for place in self.centre(Square(0, 0)))
-        first, top = column % 2, 1 - row % 2
-        along = "h1".join([f"v{rows}h1V0"] * len(range(first, columns, 2)))
-        across = "v1".join([f"h{columns}v1H0"] * len(range(top, rows, 2)))
-        return f"M{first} 0{along}zM0 {top}{across}z"
 
     def _goal(self, seat: Seat) -> str:
         """Draw the strip behind a seat's first rank, plain for South and dotted for North."""
-        x, y, width, height = 0.0, self.height, self.width, _GOAL
+        out = self.towards(seat)
+        width, height = self.size.real, self.size.imag
         if self.quarters % 2:
-            x, y, width, height = self.width, 0.0, _GOAL, self.height
-        across, down = self.way((0, 1 if seat is Seat.NORTH else -1))
-        if min(across, down) < 0:
-            x, y = (-_GOAL, y) if across else (x, -_GOAL)
-        strip = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+            strip = area(width if out.real > 0 else -_GOAL, complex(_GOAL, height))
+        else:
+            strip = area(1j * (height if out.imag > 0 else -_GOAL), complex(width, _GOAL))
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
-        return f'<g class="goal {self.side(seat)}">{fill}</g>'
-
-    def _trace(self, square: Square) -> str:
-        """Draw two dots on the lower edge of the square from which a piece has come."""
-        x, y = self.centre(square)
-        return "".join(
-            f'<circle class="trace" cx="{x + dx:g}" cy="{y + 38:g}" r="7"/>' for dx in (-12, 12)
-        )
+        return f'<g class="goal {side_class(self.kit, seat)}">{fill}</g>'
 
     def _labels(self) -> str:
+        """Write names into the squares, or files and ranks along two edges."""
+        labels = []
         if self.board.labels_in_squares:
-            shown = [(s, *self.centre(s)) for s in self.board.squares if s not in self.board.holes]
-            inside = "".join(
-                f'<text x="{x - 43:g}" y="{y - 29:g}">{square}</text>' for square, x, y in shown
-            )
-            return f'<g class="lab">{inside}</g>'
-        is_upright = self.quarters % 2 == 0
-        names = []
+            for square in self.board.squares:
+                if square not in self.board.holes:
+                    labels.append(text(square, self.centre(square) - (43 + 29j)))
+            return f'<g class="lab">{"".join(labels)}</g>'
         for square in self.board.squares:
-            x, y = self.centre(square)
-            file, rank = chr(97 + square.file), square.rank + 1
-            if x < self.pitch:
-                name = rank if is_upright else file
-                names.append(f'<text x="{x - _LABEL_X:g}" y="{y - _LABEL_TOP:g}">{name}</text>')
-            if y > self.height - self.pitch:
-                name = file if is_upright else rank
-                names.append(
-                    f'<text x="{x + _LABEL_X:g}" y="{y + _LABEL_BOTTOM:g}" class="last">{name}</text>'
-                )
-        return f'<g class="lab edge">{"".join(names)}</g>'
+            centre = self.centre(square)
+            row, column = str(square.rank + 1), chr(97 + square.file)
+            if self.quarters % 2:
+                row, column = column, row
+            if centre.real < self.pitch:
+                labels.append(text(row, centre - (43 + 24j)))
+            if centre.imag > self.size.imag - self.pitch:
+                labels.append(text(column, centre + (43 + 43j), ' class="last"'))
+        return f'<g class="lab edge">{"".join(labels)}</g>'
 
     # ---- pieces ----
 
-    def pieces(self) -> str:
-        """Draw every stack, every big piece once, and what is wrong in rings."""
-        kit, drawn = self.scene.kit, []
-        for square, faces in sorted(
-            self.scene.layout.items(), key=lambda item: self.centre(item[0])[::-1]
-        ):
-            if small := [face for face in faces if not is_big(kit, face)]:
-                lies = stack(kit, small, *self.centre(square), self.scene.badges.get(square))
+    def _pieces(self) -> str:
+        """Draw every big piece, every stack from the top of the picture down, and what is wrong in rings."""
+        layout = self.scene.layout
+        parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
+        for square in sorted(layout, key=self._row_and_column):
+            small = [face for face in layout[square] if not is_big(self.kit, face)]
+            if small:
+                drawing = stack(self.kit, small, self.centre(square), self.scene.badges.get(square))
                 struck = ' class="on-struck"' if square == self.scene.hit else ""
-                drawn.append(
-                    self._mark_bump(
-                        square, f'<g data-at="{square}"{struck}{self._swell(square)}>{lies}</g>'
-                    )
-                )
-        big = [self._big(face, squares) for face, squares in big_pieces(kit, self.scene.layout)]
-        return (
-            "".join(big + drawn)
-            + "".join(self._draw_problem(problem) for problem in self.scene.wrong)
-            + self._draw_breach()
-        )
+                attributes = f'data-at="{square}"{struck}{self._swell(square)}'
+                parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
+        parts += [self._problem(problem) for problem in self.scene.wrong]
+        return "".join(parts) + self._breach()
+
+    def _row_and_column(self, square: Square) -> tuple[float, float]:
+        centre = self.centre(square)
+        return centre.imag, centre.real
 
     def _big(self, face: str, squares: Sequence[Square]) -> str:
-        return big_piece(self.scene.kit, face, [self.centre(square) for square in squares])
+        return big_piece(self.kit, face, [self.centre(square) for square in squares])
 
-    def _mark_bump(self, square: Square, drawn: str) -> str:
+    def _mark_bump(self, square: Square, drawing: str) -> str:
         """Mark a stack whose move was refused with how far it got, in the picture's units."""
-        edges = [
-            event.edge for event in self.scene.events if event.square == str(square) and event.edge
-        ]
-        if not edges:
-            return drawn
-        across, down = self.way(edges[0])
-        beat = next(
-            beat
-            for event, beat in self._events_with_beats()
-            if event.square == str(square) and event.edge
-        )
-        return f'<g data-bump="{across * 60:g} {down * 60:g}" data-beat="{beat}">{drawn}</g>'
-
-    def _events_with_beats(self) -> Iterator[tuple[Event, int]]:
-        """Return the events of the step that is shown, each with its beat."""
-        return zip(self.scene.events, self.beats, strict=True)
+        for event, beat in self.timed_events:
+            if event.edge and event.square == str(square):
+                bump = xy(60 * self.way(event.edge))
+                return f'<g data-bump="{bump}" data-beat="{beat}">{drawing}</g>'
+        return drawing
 
     def _swell(self, square: Square) -> str:
         """Mark what lies on a square if an event makes it grow for a moment."""
-        for event, beat in self._events_with_beats():
+        for event, beat in self.timed_events:
             if event.kind.look.swells and str(square) == (event.to or event.square):
                 return f' data-swell data-beat="{beat}"'
         return ""
 
-    def _stack(self, square: Square, faces: Sequence[str], classes: str = "") -> str:
-        """Draw what lies on a square, or will.
+    def _stack(self, square: Square, faces: Sequence[str]) -> str:
+        """Draw what lies on a square, or will. A big piece lies over all the squares that it will cover."""
+        targets = big_pieces(self.kit, self.scene.target)
+        big = [face for face in faces if is_big(self.kit, face)]
+        small = [face for face in faces if face not in big]
+        parts = [self._big(face, targets.get(face, [square])) for face in reversed(big)]
+        return "".join(parts) + stack(self.kit, small, self.centre(square))
 
-        A big piece lies over all the squares that it covers.
-        """
-        kit = self.scene.kit
-        drawn = stack(kit, [face for face in faces if not is_big(kit, face)], *self.centre(square))
-        for face in faces:
-            if is_big(kit, face):
-                there = dict(big_pieces(kit, self.scene.target)).get(face, (square,))
-                drawn = self._big(face, there) + drawn
-        return f'<g class="{classes}">{drawn}</g>' if classes else drawn
+    def _piece(self, name: str, square: Square) -> str:
+        """Draw one piece on a square."""
+        if is_big(self.kit, name):
+            return self._big(name, [square])
+        return stack(self.kit, (name,), self.centre(square))
 
-    def _piece(self, name: str, x: float, y: float) -> str:
-        """Draw one piece."""
-        if is_big(self.scene.kit, name):
-            return big_piece(self.scene.kit, name, [(x, y)])
-        return stack(self.scene.kit, (name,), x, y)
-
-    def _draw_problem(self, problem: Problem) -> str:
+    def _problem(self, problem: Problem) -> str:
         """Draw a piece that should not be there in a ring, with the way back."""
-        x, y = self.centre(problem.square)
-        ring = f'<circle class="ring" cx="{x:g}" cy="{y:g}" r="46"/>'
-        if problem.home == problem.square:
-            return f'<g class="ghost">{self._piece(problem.face, x, y)}</g>{self._frame(problem.square)}{ring}'
-        piece = self._piece(problem.face, x, y)
+        centre = self.centre(problem.square)
+        piece = self._piece(problem.face, problem.square)
+        ring = circle("ring", centre, 46)
         if problem.home is None:
-            return f"{piece}{ring}{use('cross', x + 34, y - 34, 34)}"
-        home = self._piece(problem.face, *self.centre(problem.home))
-        frame = self._frame(problem.home)
-        return f'{frame}<g class="ghost">{home}</g>{piece}{ring}{self._arrow(problem.square, problem.home)}'
+            return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
+        ghost = f"{self._frame(problem.home)}{_ghost(self._piece(problem.face, problem.home))}"
+        if problem.home == problem.square:
+            return ghost + ring
+        return f"{ghost}{piece}{ring}{self._arrow(problem.square, problem.home)}"
 
-    def _draw_breach(self) -> str:
+    def _breach(self) -> str:
         """Draw a cross on what breaks the rule, at its shoulder if a piece stands there."""
         square = self.scene.breaks
         if square is None or any(problem.square == square for problem in self.scene.wrong):
             return ""
-        x, y = self.centre(square)
-        return (
-            use("cross", x + 30, y - 30, 40)
-            if self.scene.layout.get(square)
-            else use("cross", x, y, 50)
-        )
+        centre = self.centre(square)
+        if self.scene.layout.get(square):
+            return use("cross", centre + (30 - 30j), 40)
+        return use("cross", centre, 50)
 
     # ---- hands ----
 
-    def hands(self) -> str:
+    def _hands(self) -> str:
         """Draw where hands move what: a frame with the piece faint in it, and an arrow."""
-        gone = "".join(self._arrow(*way) for way in self.scene.ways)
-        return "".join(self._move(move) for move in self.scene.moves) + gone
+        moves = "".join(map(self._move, self.scene.moves))
+        return moves + "".join(self._arrow(*way) for way in self.scene.ways)
 
     def _move(self, move: HandMove) -> str:
-        if move.target is None:
-            return self._away(move.origin, move.faces) if move.origin else ""
-        big = [
-            squares
-            for face, squares in big_pieces(self.scene.kit, self.scene.target)
-            if face in move.faces
-        ]
-        frame = "".join(map(self._frame, big[0] if big else (move.target,)))
-        if move.origin is None:
-            return f"{frame}<g{self._swell(move.target)}>{self._stack(move.target, move.faces, 'ghost')}</g>"
-        if move.origin == move.target:
-            return f'<g data-flip="{move.target}" data-beat="0">{frame}</g>'
-        is_late = self._is_hit(move)
-        beat = max(self.beats, default=0) + 1 if is_late else 0
-        slid = (
-            "" if self._follows(move) else self._slide(move.faces, move.origin, move.target, beat)
-        )
-        arrow = self._arrow(move.origin, move.target)
-        return _pop(frame, beat) + slid + _pop(arrow, beat) if is_late else frame + slid + arrow
+        origin, target = move.origin, move.target
+        if target is None:
+            return self._away(origin, move.faces[0]) if origin else ""
+        frame = self._frames(move, target)
+        if origin is None:
+            ghost = _ghost(self._stack(target, move.faces))
+            return f"{frame}<g{self._swell(target)}>{ghost}</g>"
+        if origin == target:
+            return f'<g data-flip="{target}" data-beat="0">{frame}</g>'
+        arrow = self._arrow(origin, target)
+        if self._is_hit(move):
+            beat = self.last_beat + 1
+            slide = self._slide(move.faces, origin, target, beat)
+            return _pop(frame, beat) + slide + _pop(arrow, beat)
+        slide = "" if self._follows(move) else self._slide(move.faces, origin, target)
+        return frame + slide + arrow
+
+    def _frames(self, move: HandMove, target: Square) -> str:
+        """Draw a frame around the squares that a moved piece will cover."""
+        for face, squares in big_pieces(self.kit, self.scene.target).items():
+            if face in move.faces:
+                return "".join(map(self._frame, squares))
+        return self._frame(target)
+
+    def _frame(self, square: Square) -> str:
+        corner = self.centre(square) - _SQUARE / 2
+        return f'<path class="target" d="M{xy(corner)}h100v100h-100z"/>'
 
     def _is_hit(self, move: HandMove) -> bool:
         """Return whether it moves because it was hit in the step that is shown."""
-        return any(to == move.origin for _, to, _ in self._fire(Reach.HIT))
+        return any(strike.is_hit and strike.target == move.origin for strike in self.strikes)
 
     def _follows(self, move: HandMove) -> bool:
         """Return whether it goes where another piece still stands that leaves."""
-        left = {each.origin for each in self.scene.moves if each.origin != each.target}
-        return move.target in left and not self._is_hit(move)
+        leaving = {other.origin for other in self.scene.moves if other.origin != other.target}
+        return move.target in leaving and not self._is_hit(move)
 
-    def followers(self) -> str:
+    def _followers(self) -> str:
         """Draw what will stand where another piece leaves, below that one."""
-        coming = [move for move in self.scene.moves if self._follows(move)]
         return "".join(
-            self._slide(each.faces, each.origin, each.target)
-            for each in coming
-            if each.origin and each.target
+            self._slide(move.faces, move.origin, move.target)
+            for move in self.scene.moves
+            if move.origin and move.target and self._follows(move)
         )
 
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
         """Draw a piece faint in its new place, to which it slides in its beat."""
-        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        ghost = self._stack(target, faces, "ghost")
-        return f'<g data-slide="{x0 - x1:g} {y0 - y1:g}" data-beat="{beat}">{ghost}</g>'
+        way = xy(self.centre(origin) - self.centre(target))
+        ghost = _ghost(self._stack(target, faces))
+        return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
 
-    def _frame(self, square: Square) -> str:
-        x, y = self.centre(square)
-        return f'<path class="target" d="M{x - 50:g} {y - 50:g}h100v100h-100z"/>'
-
-    def _away(self, origin: Square, faces: Sequence[str]) -> str:
+    def _away(self, origin: Square, face: str) -> str:
         """Draw an arrow over the nearest edge of the board, or into the other side's goal."""
-        x, y = self.centre(origin)
+        centre = self.centre(origin)
         if self.board.has_goals:
-            across, down = self.way(
-                (0, 1 if self.scene.kit.face(faces[0]).seat is Seat.SOUTH else -1)
-            )
-            beyond_x, beyond_y = (self.width + _GOAL) / 2, (self.height + _GOAL) / 2
-            end = (
-                (self.width / 2 + across * beyond_x, y)
-                if across
-                else (x, self.height / 2 + down * beyond_y)
-            )
+            rival = Seat.NORTH if self.kit.face(face).seat is Seat.SOUTH else Seat.SOUTH
+            ends = [self._beyond_edge(centre, self.towards(rival), _GOAL / 2)]
         else:
-            ends = (self.width + 22, y), (-22, y), (x, self.height + 22), (x, -22)
-            end = min(ends, key=lambda each: math.dist(each, (x, y)))
-        dx, dy = _direction((x, y), end)
-        return _curve((x + 30 * dx - 10 * dy, y + 30 * dy + 10 * dx), end, (-dy, dx))
+            ends = [self._beyond_edge(centre, out, _BEYOND) for out in (1, -1, 1j, -1j)]
+        end = min(ends, key=lambda end: abs(end - centre))
+        ahead = unit(end - centre)
+        return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
+
+    def _beyond_edge(self, point: complex, out: complex, distance: float) -> complex:
+        """Return the point beside this one that lies beyond the board's edge in a direction."""
+        if abs(out.real) > abs(out.imag):
+            x = self.size.real + distance if out.real > 0 else -distance
+            return complex(x, point.imag)
+        return complex(point.real, self.size.imag + distance if out.imag > 0 else -distance)
 
     def _arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that change places get one on either side."""
-        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        dx, dy = _direction((x0, y0), (x1, y1))
-        normal = (-dy, dx)
-        middle = self.width / 2 - (x0 + x1) / 2, self.height / 2 - (y0 + y1) / 2
+        start, end = self.centre(origin), self.centre(target)
+        ahead = unit(end - start)
+        normal = 1j * ahead
         ways = {*self.scene.ways, *((move.origin, move.target) for move in self.scene.moves)}
-        swaps = (target, origin) in ways
-        inward = normal[0] * middle[0] + normal[1] * middle[1]
-        if not swaps and inward < 0:
-            normal = (dy, -dx)
-        start = x0 + normal[0] * 34 + dx * 20, y0 + normal[1] * 34 + dy * 20
-        end = x1 + normal[0] * 36 - dx * 6, y1 + normal[1] * 36 - dy * 6
-        return _curve(start, end, normal)
+        inward = self.size / 2 - (start + end) / 2
+        # positive where the normal points to the middle of the board (scalar product)
+        if (target, origin) not in ways and (normal.conjugate() * inward).real < 0:
+            normal = -normal
+        return _curve(start + 34 * normal + 20 * ahead, end + 36 * normal - 6 * ahead, normal)
 
     # ---- what happened ----
 
-    def bounces(self) -> str:
+    def _bounces(self) -> str:
         """Draw a bar at every edge that refused a move, and on a square that several wanted all of them, faint."""
         refused = [
             (Square.parse(event.square), event.edge)
@@ -397,127 +374,92 @@ class _Sketch:
             if event.square and event.edge
         ]
         wanted = [square.shifted(*edge) for square, edge in refused]
-        ghosts = [
-            self._ghost(*way)
-            for way, target in zip(refused, wanted, strict=True)
-            if wanted.count(target) > 1
+        rivals = [
+            way for way, target in zip(refused, wanted, strict=True) if wanted.count(target) > 1
         ]
+        ghosts = [self._late_comer(*way) for way in rivals]
         return "".join(ghosts + [self._bounce(*way) for way in refused])
 
-    def _ghost(self, square: Square, edge: tuple[int, int]) -> str:
+    def _late_comer(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a piece small and faint beyond an edge, on the side from which it would have come."""
-        x, y = self.centre(square)
-        across, down = self.way(edge)
-        piece = self._stack(square, self.scene.layout.get(square, ())[-1:], "ghost")
-        far = self.pitch - 18
-        to = f"{x + far * across:g} {y + far * down:g}"
-        return f'<g transform="translate({to}) scale(.5) translate({-x:g} {-y:g})">{piece}</g>'
-
-    def shots(self) -> str:
-        """Draw the lines of fire of the step that is shown. They lie under the pieces."""
-        return "".join(self._shot(*way) for way in self._fire(Reach.HIT) if not _is_next(*way[:2]))
-
-    def _fire(self, *reaches: Reach) -> list[tuple[Square, Square, int]]:
-        """Return from where to where is fired or hit, and in which beat."""
-        events = [
-            (event.square, event.to, beat)
-            for event, beat in self._events_with_beats()
-            if event.kind.look.reach in reaches
-        ]
-        return [
-            (Square.parse(one), Square.parse(other), beat)
-            for one, other, beat in events
-            if one and other
-        ]
-
-    def stances(self) -> str:
-        """Draw shields and bursts round the pieces of which the step tells."""
-        events = [
-            (event.kind.look, event.square, beat)
-            for event, beat in self._events_with_beats()
-            if event.kind.look.around
-        ]
-        return "".join(
-            _pop(
-                use(
-                    look.around, x, y - 2, 100 * look.size, "deed harm" if look.is_harm else "deed"
-                ),
-                beat,
-            )
-            for look, square, beat in events
-            if square
-            for x, y in [self.centre(Square.parse(square))]
-        )
-
-    def blows(self) -> str:
-        """Draw what pieces do to the squares next to theirs in the step that is shown."""
-        near = [way for way in self._fire(Reach.HIT, Reach.MISS) if _is_next(*way[:2])]
-        hits = [way for way in self._fire(Reach.HIT) if way in near and way[1] != self.scene.hit]
-        drawn = [_pop(use("shot", *self.centre(to), 100, "hit"), beat) for _, to, beat in hits]
-        return "".join(drawn + [self._blow(*way) for way in near])
-
-    def _blow(self, origin: Square, target: Square, beat: int) -> str:
-        """Draw a hollow arrow half over the edge between two squares."""
-        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        degrees = math.degrees(math.atan2(y1 - y0, x1 - x0))
-        x, y = (x0 + x1) / 2, (y0 + y1) / 2
-        return _pop(f'<g class="deed">{use("blade", x, y, 46, "blade", degrees=degrees)}</g>', beat)
+        centre = self.centre(square)
+        ghost = _ghost(self._stack(square, self.scene.layout.get(square, ())[-1:]))
+        place = xy(centre + (self.pitch - 18) * self.way(edge))
+        moved = f"translate({place}) scale(.5) translate({xy(-centre)})"
+        return f'<g transform="{moved}">{ghost}</g>'
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a bar at the edge that refused, and three rays beyond it."""
-        x, y = self.centre(square)
-        across, down = self.way(edge)
-        degrees = math.degrees(math.atan2(down, across))
+        turned = f"translate({xy(self.centre(square))}) rotate({_degrees(self.way(edge)):g})"
         return (
-            f'<g class="bounce" transform="translate({x:g} {y:g}) rotate({degrees:g})"><path d="M50 -40V40"/>'
+            f'<g class="bounce" transform="{turned}"><path d="M50 -40V40"/>'
             '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
         )
 
-    def _shot(self, origin: Square, target: Square, beat: int) -> str:
-        (x0, y0), (x1, y1) = self.centre(origin), self.centre(target)
-        dx, dy = _direction((x0, y0), (x1, y1))
-        line = f"M{x0 + dx * 44:g} {y0 + dy * 44:g}L{x1 - dx * 40:g} {y1 - dy * 40:g}"
-        grown = f'd="{line}" pathLength="1" data-grow data-beat="{beat}"'
-        burst = _pop(use("shot", x1, y1, 112, "hit"), beat)
+    def _stances(self) -> str:
+        """Draw shields and bursts round the pieces of which the step tells."""
+        parts = []
+        for event, beat in self.timed_events:
+            look = event.kind.look
+            if look.around and event.square:
+                centre = self.centre(Square.parse(event.square)) - 2j
+                classes = "deed harm" if look.is_harm else "deed"
+                parts.append(_pop(use(look.around, centre, 100 * look.size, classes), beat))
+        return "".join(parts)
+
+    def _shots(self) -> str:
+        """Draw the lines of fire of the step that is shown. They lie under the pieces."""
+        far = [strike for strike in self.strikes if strike.is_hit and not strike.is_near]
+        return "".join(map(self._shot, far))
+
+    def _shot(self, strike: _Strike) -> str:
+        start, end = self.centre(strike.origin), self.centre(strike.target)
+        ahead = unit(end - start)
+        line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
+        grown = f'd="{line}" pathLength="1" data-grow data-beat="{strike.beat}"'
+        burst = _pop(use("shot", end, 112, "hit"), strike.beat)
         return f'<path class="fire case" {grown}/><path class="fire" {grown}/>{burst}'
 
+    def _blows(self) -> str:
+        """Draw what pieces do to the squares next to theirs in the step that is shown."""
+        near = [strike for strike in self.strikes if strike.is_near]
+        parts = []
+        for strike in near:
+            if strike.is_hit and strike.target != self.scene.hit:
+                burst = use("shot", self.centre(strike.target), 100, "hit")
+                parts.append(_pop(burst, strike.beat))
+        return "".join(parts) + "".join(map(self._blow, near))
 
-def _direction(start: Point, end: Point) -> Point:
-    """Return a way of length 1 from one point towards another."""
-    length = math.dist(start, end) or 1.0
-    return (end[0] - start[0]) / length, (end[1] - start[1]) / length
-
-
-def _turn(x: float, y: float, quarters: int) -> Point:
-    """Turn a way in a picture clockwise by quarters of a full turn."""
-    for _ in range(quarters):
-        x, y = -y, x
-    return x, y
-
-
-def _pop(drawn: str, beat: int) -> str:
-    return f'<g data-pop data-beat="{beat}">{drawn}</g>'
-
-
-def _is_next(one: Square, other: Square) -> bool:
-    """Return whether two squares share an edge."""
-    return abs(one.file - other.file) + abs(one.rank - other.rank) == 1
+    def _blow(self, strike: _Strike) -> str:
+        """Draw a hollow arrow half over the edge between two squares."""
+        start, end = self.centre(strike.origin), self.centre(strike.target)
+        blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(end - start))
+        return _pop(f'<g class="deed">{blade}</g>', strike.beat)
 
 
-def _curve(start: Point, end: Point, normal: Point) -> str:
+def _degrees(way: complex) -> float:
+    """Return the direction of a way, clockwise from the right."""
+    return math.degrees(cmath.phase(way))
+
+
+def _pop(drawing: str, beat: int) -> str:
+    return f'<g data-pop data-beat="{beat}">{drawing}</g>'
+
+
+def _ghost(drawing: str) -> str:
+    return f'<g class="ghost">{drawing}</g>'
+
+
+def _curve(start: complex, end: complex, normal: complex) -> str:
     """Draw a cased curve that bulges along `normal`, with its head at `end`."""
-    (x0, y0), (x1, y1) = start, end
-    length = math.dist(start, end)
-    bulge = min(34.0, 10 + length * 0.18)
-    dx, dy = _direction(start, end)
-    c0 = x0 + normal[0] * bulge + dx * length * 0.25, y0 + normal[1] * bulge + dy * length * 0.25
-    c1 = x1 + normal[0] * bulge - dx * length * 0.25, y1 + normal[1] * bulge - dy * length * 0.25
-    tx, ty = _direction(c1, end)
-    neck = x1 - tx * 12, y1 - ty * 12
-    path = f"M{x0:.1f} {y0:.1f}C{c0[0]:.1f} {c0[1]:.1f} {c1[0]:.1f} {c1[1]:.1f} {neck[0]:.1f} {neck[1]:.1f}"
-    left = x1 - tx * 22 - ty * 14, y1 - ty * 22 + tx * 14
-    right = x1 - tx * 22 + ty * 14, y1 - ty * 22 - tx * 14
-    head = f"M{x1:.1f} {y1:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}z"
+    way = end - start
+    bulge = normal * min(34, 10 + 0.18 * abs(way))
+    control_1, control_2 = start + bulge + way / 4, end + bulge - way / 4
+    ahead = unit(end - control_2)
+    neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
+    curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
+    triangle = [xy(point, ".1f") for point in (end, left, right)]
+    path, head = "M{}C{} {} {}".format(*curve), f"M{'L'.join(triangle)}z"
     return (
         f'<g class="way"><path class="case" d="{path}"/><path class="case head" d="{head}"/>'
         f'<path d="{path}"/><path class="head" d="{head}"/></g>'
@@ -533,19 +475,19 @@ def plan_svg(
         return ""
     sketch = _Sketch(scene, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
-    way = "L".join("{:g} {:g}".format(*sketch.centre(square)) for square in stops)
+    way = "L".join(xy(sketch.centre(square)) for square in stops)
     numbers: dict[Square, list[int]] = {}
     for number, square in enumerate(squares, start=1):
         if square is not None:
             numbers.setdefault(square, []).append(number)
-    discs = []
-    for square, here in numbers.items():
-        x, y = sketch.centre(square)
-        is_free = square not in scene.layout
-        for place, number in enumerate(here):
-            at_x = x + 33 * (place - (len(here) - 1) / 2) if is_free else x - 33 + 33 * place
-            at_y = y if is_free else y + 33
-            discs.append(
-                f'<circle cx="{at_x:g}" cy="{at_y:g}" r="15"/><text x="{at_x:g}" y="{at_y + 7:g}">{number}</text>'
-            )
-    return f'<path d="M{way}"/>{"".join(discs)}'
+    parts = [f'<path d="M{way}"/>']
+    for square, numbers_here in numbers.items():
+        # in the middle of a free square, along the lower edge of one with a piece
+        first = sketch.centre(square) - 33 + 33j
+        if square not in scene.layout:
+            first = sketch.centre(square) - 33 * (len(numbers_here) - 1) / 2
+        for place, number in enumerate(numbers_here):
+            disc = first + 33 * place
+            parts.append(f'<circle cx="{disc.real:g}" cy="{disc.imag:g}" r="15"/>')
+            parts.append(text(number, disc + 7j))
+    return "".join(parts)

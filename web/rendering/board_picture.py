@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from companion.archive.played_games import ReplayStep
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit, Layout, Seat
@@ -46,24 +47,42 @@ def scene_of(view: TableView) -> BoardPicture | None:
     """Return the picture of what a viewer may know, or None if no game is on."""
     if view.kit is None:
         return None
-    moves = view.board.back_moves or tuple(each.move for each in view.turn.instructions)
-    before = view.board.put_back if view.phase == "setup" else view.board.layout
+    board, headline = view.board, view.turn.headline
+    target = board.target or {}
+    moves = board.back_moves or tuple(instruction.move for instruction in view.turn.instructions)
     done = tuple(move for move in moves if move.done)
-    layout = _spread(view.kit, layout_after(before, done), view.board.target or {}, done)
     todo = tuple(move for move in moves if not move.done)
-    for problem in view.board.problems:
+    before = board.put_back if view.phase == "setup" else board.layout
+    layout = _spread(view.kit, layout_after(before, done), target, done)
+    for problem in board.problems:
         layout, todo = _without(layout, todo, problem)
-    origins = frozenset(move.origin for move in done if move.origin and move.origin != move.target)
-    reason = view.board.why_not.square if view.board.why_not else None
-    board = view.board
-    hit = view.turn.headline.content.square if view.turn.headline else None
-    events = tuple(event for event in view.turn.events if hit is None or event.to == str(hit))
+    breach = board.why_not.square if board.why_not else None
+    hit = headline.content.square if headline else None
     return BoardPicture(
-        view.kit, layout, todo, events, board.problems, board.unknown, board.target or {}, origins,
-        Square.parse(reason) if reason else None,
-        board.standing.badges if board.standing else {},
+        view.kit,
+        layout,
+        todo,
+        events=tuple(event for event in view.turn.events if hit is None or event.to == str(hit)),
+        wrong=board.problems,
+        unknown=board.unknown,
+        target=target,
+        came_from=frozenset(m.origin for m in done if m.origin and m.origin != m.target),
+        breaks=Square.parse(breach) if breach else None,
+        badges=board.standing.badges if board.standing else {},
         hit=hit,
-    )  # fmt: skip
+    )
+
+
+def scene_picture(kit: Kit, scene: ReplayStep) -> BoardPicture:
+    """Return the picture of a scene of a replay, with where pieces came from."""
+    return BoardPicture(
+        kit,
+        scene.layout,
+        events=scene.events,
+        came_from=frozenset(origin for origin, _ in scene.moves),
+        badges=scene.badges,
+        ways=scene.moves,
+    )
 
 
 def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]) -> Layout:
@@ -71,12 +90,11 @@ def _spread(kit: Kit, layout: Layout, target: Layout, done: tuple[HandMove, ...]
     big = {face for move in done for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
-    bare = {
-        square: tuple(face for face in faces if face not in big) for square, faces in layout.items()
-    }
-    for square, faces in target.items():
-        bare[square] = (*bare.get(square, ()), *(face for face in faces if face in big))
-    return bare
+    spread = {}
+    for square in {**layout, **target}:
+        small = [face for face in layout.get(square, ()) if face not in big]
+        spread[square] = (*small, *(face for face in target.get(square, ()) if face in big))
+    return spread
 
 
 def _without(
@@ -117,18 +135,16 @@ def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
 
 def board_words(scene: BoardPicture) -> str:
     """Return the board in words, such as `lime robot c4, purple robot a1`."""
-    big = [
-        say("{piece} {first} to {last}", piece=face, first=squares[0], last=squares[-1])
-        for face, squares in big_pieces(scene.kit, scene.layout)
-    ]
     places = []
     for square, faces in sorted(scene.layout.items()):
         badge = scene.badges.get(square)
-        told = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
-        places += [
-            joined(" ", (face, square, told)) for face in faces if not is_big(scene.kit, face)
-        ]
-    words = joined(", ", places + big) or say("The board is empty")
+        points = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
+        small = [face for face in faces if not is_big(scene.kit, face)]
+        places += [joined(" ", (face, square, points)) for face in small]
+    for face, squares in big_pieces(scene.kit, scene.layout).items():
+        first, last = squares[0], squares[-1]
+        places.append(say("{piece} {first} to {last}", piece=face, first=first, last=last))
+    words = joined(", ", places) or say("The board is empty")
     if not scene.unknown:
         return words
     hidden = joined(", ", sorted(scene.unknown))
@@ -140,14 +156,8 @@ def own_square(view: TableView, seat: Seat) -> Square | None:
     if view.kit is None:
         return None
     drawing = view.kit.sides[seat].drawing
-    places = [
-        square
-        for square, faces in view.board.layout.items()
-        if any(
-            view.kit.face(face).seat is seat and view.kit.face(face).drawing == drawing
-            for face in faces
-        )
-    ]
+    own = {face.name for face in view.kit.faces if face.seat is seat and face.drawing == drawing}
+    places = [square for square, faces in view.board.layout.items() if own.intersection(faces)]
     return places[0] if len(places) == 1 else None
 
 
@@ -176,9 +186,9 @@ def _is_shown(event: Event) -> bool:
 
 def tones_of(events: Sequence[Event]) -> str:
     """Return what sounds in which beat, for the script: `1 A5 120 ·40 A4 60|2 …`."""
-    heard: Iterable[str] = (
+    tones = [
         f"{beat} {event.kind.cue.tone}"
         for event, beat in zip(events, beats_of(events), strict=True)
         if event.kind.cue and beat
-    )
-    return "|".join(dict.fromkeys(heard))
+    ]
+    return "|".join(dict.fromkeys(tones))

@@ -1,18 +1,21 @@
 """What is read, drawn into the camera's picture: a line around the board and each piece, and what lies there.
 
-Units are the picture's pixels, y down. Colours come from the style sheet.
+Units are the picture's pixels. Points are complex numbers, as `web.rendering.svg` explains.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from companion.core.i18n import joined, say, translate
+from companion.core.i18n import joined, say
 from companion.core.kit import Kit
-from companion.core.ports import BoardSeen, Outline, SquareSeen
+from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import piece
+from web.rendering.svg import area, circle, labelled_svg, text
 
 _WIDTH_PX = 900
 """Width of a picture in which lines have the widths below. In others they grow with it."""
@@ -27,120 +30,97 @@ def seen_svg(seen: BoardSeen) -> Markup:
     """Return a layer for a picture of the board: it has the picture's size and nothing behind its lines."""
     width, height = seen.size_px
     scale = width / _WIDTH_PX
-    drawn = "".join(_square(seen.kit, each, scale) for each in seen.squares if each.corners_px)
-    words = escape(translate(read_words(seen)))
-    return Markup(
-        f'<svg class="seen" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">'
-        f"{_cased_line(seen.outline_px, scale)}{drawn}</svg>"
-    )
+    board = _cased_line([complex(*corner) for corner in seen.outline_px], scale)
+    squares = [_square(seen.kit, square, scale) for square in seen.squares if square.corners_px]
+    content = board + "".join(squares)
+    return labelled_svg("seen", f"0 0 {width} {height}", read_words(seen), content)
 
 
 def read_words(seen: BoardSeen) -> str:
     """Return what is read in words, such as `purple robot a1, lime robot c4 (80 %)`."""
-
-    def name(each: SquareSeen) -> str:
-        return square_words(seen.kit, each)
-
-    read = [
-        joined(
-            " ", (*each.faces, name(each), "" if each.sure >= _SURE else f"({_percent(each.sure)})")
-        )
-        for each in seen.squares
-        if each.known and each.faces
-    ]
-    unknown = [name(each) for each in seen.squares if not each.known]
+    read, unknown = [], []
+    for square in seen.squares:
+        name = square_words(seen.kit, square)
+        if not square.known:
+            unknown.append(name)
+        elif square.faces:
+            sureness = "" if square.sure >= _SURE else f"({100 * square.sure:.0f} %)"
+            read.append(joined(" ", (*square.faces, name, sureness)))
     words = joined(", ", read) or say("No piece is read")
-    return (
-        joined(". ", (words, say("Not read: {squares}", squares=joined(", ", unknown))))
-        if unknown
-        else words
-    )
+    if not unknown:
+        return words
+    return joined(". ", (words, say("Not read: {squares}", squares=joined(", ", unknown))))
 
 
-def square_words(kit: Kit, each: SquareSeen) -> str:
+def square_words(kit: Kit, seen: SquareSeen) -> str:
     """Return a square by its name, a zone of cards as `lane 0 attacker`."""
-    square = each.square
-    sides = (
-        {rank: kit.sides[seat].name for seat, rank in kit.deck.zones.items()} if kit.deck else {}
-    )
-    if square.rank not in sides:
-        return str(square)
-    return say("lane {lane} {colour}", lane=square.file, colour=sides[square.rank])
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
-
-
-def _square(kit: Kit, each: SquareSeen, scale: float) -> str:
-    """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
-    middle = _middle_px(each.corners_px)
-    side = math.sqrt(_area_px(each.corners_px))
-    if not each.known:
-        return f'<polygon class="unread" points="{_points(each.corners_px)}"/>'
+    square = seen.square
     if kit.deck:
-        return _cards(each, *middle, side)
-    if not each.faces:
+        for seat, rank in kit.deck.zones.items():
+            if rank == square.rank:
+                colour = kit.sides[seat].name
+                return say("lane {lane} {colour}", lane=square.file, colour=colour)
+    return str(square)
+
+
+def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
+    """Draw a square: a shutter if it is not read, a dot if it is free, else the piece in a line."""
+    corners = [complex(*corner) for corner in square.corners_px]
+    centre = sum(corners) / len(corners)
+    side = math.sqrt(_area(corners))
+    if not square.known:
+        return f'<polygon class="unread" points="{_points(corners)}"/>'
+    if kit.deck:
+        return _cards(square.faces, centre, side)
+    if not square.faces:
         radius = min(7 * scale, side * 0.12)
-        weak = " weak" if each.weak else ""
-        at = f'cx="{middle[0]:.1f}" cy="{middle[1]:.1f}"'
-        return (
-            f'<circle class="plate{weak}" {at} r="{radius:.1f}" stroke-width="{radius * 0.4:.1f}"/>'
-        )
-    outline = _shrink(each.corners_px, middle)
-    x, y = max((x for x, _ in outline)), min((y for _, y in outline))
+        classes = "plate weak" if square.weak else "plate"
+        return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
+    outline = [centre + _PIECE * (corner - centre) for corner in corners]
+    line = _cased_line(outline, min(scale, side / 60))
+    # the piece's face, on a plate at the outline's upper right
+    shoulder = complex(max(p.real for p in outline), min(p.imag for p in outline))
     radius = side * 0.28
-    at = f'cx="{x:.1f}" cy="{y:.1f}"'
-    plate = f'<circle class="plate" {at} r="{radius:.1f}" stroke-width="{radius * 0.12:.1f}"/>'
-    drawing = piece(kit, each.faces[-1], round(x, 1), round(y, 1), round(radius * 1.35, 1))
-    return _cased_line(outline, scale * min(1.0, side / (60 * scale))) + plate + drawing
+    plate = circle("plate", shoulder, radius, f' stroke-width="{radius * 0.12:g}"')
+    return line + plate + piece(kit, square.faces[-1], shoulder, radius * 1.35)
 
 
-def _cards(each: SquareSeen, x: float, y: float, side: float) -> str:
+def _cards(names: Sequence[str], centre: complex, side: float) -> str:
     """Draw the names of the cards of a zone in its middle, two a line."""
     size = side * 0.17
-    lines = [" ".join(each.faces[start : start + 2]) for start in range(0, len(each.faces), 2)]
-    top = y - size * 1.3 * (len(lines) - 1) / 2
-    return "".join(_label(line, x, top + size * 1.3 * row, size) for row, line in enumerate(lines))
+    lines = [" ".join(names[start : start + 2]) for start in range(0, len(names), 2)]
+    step = 1.3j * size
+    line_centre = centre - step * (len(lines) - 1) / 2
+    labels = []
+    for line in lines:
+        labels.append(_label(line, line_centre, size))
+        line_centre += step
+    return "".join(labels)
 
 
-def _label(text: str, x: float, y: float, size: float) -> str:
+def _label(words: str, centre: complex, size: float) -> str:
     """Draw words on a plate of paper, so that they are read over any picture."""
-    wide, high = size * (0.64 * len(text) + 0.5), size * 1.25
-    return (
-        f'<rect class="plate" x="{x - wide / 2:.1f}" y="{y - high / 2:.1f}" width="{wide:.1f}" height="{high:.1f}"'
-        f' stroke-width="{size * 0.1:.1f}"/>'
-        f'<text x="{x:.1f}" y="{y + size * 0.35:.1f}" font-size="{size:.1f}">{escape(text)}</text>'
-    )
+    width, height = 0.64 * len(words) + 0.5, 1.25
+    plate = size * complex(width, height)
+    place = area(centre - plate / 2, plate)
+    name = text(escape(words), centre + 0.35j * size, f' font-size="{size:g}"')
+    return f'<rect class="plate" {place} stroke-width="{size * 0.1:g}"/>{name}'
 
 
-def _cased_line(outline: Outline, scale: float) -> str:
+def _cased_line(outline: Sequence[complex], scale: float) -> str:
     """Draw a line of paper between two of ink, so that it is seen on any table."""
     points = _points(outline)
-    case, line = round(_CASE_PX * scale, 2), round(_LINE_PX * scale, 2)
     return (
-        f'<polygon class="case" points="{points}" stroke-width="{case}"/>'
-        f'<polygon class="line" points="{points}" stroke-width="{line}"/>'
+        f'<polygon class="case" points="{points}" stroke-width="{_CASE_PX * scale:g}"/>'
+        f'<polygon class="line" points="{points}" stroke-width="{_LINE_PX * scale:g}"/>'
     )
 
 
-def _points(outline: Outline) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
+def _points(outline: Sequence[complex]) -> str:
+    return " ".join(f"{point.real:.1f},{point.imag:.1f}" for point in outline)
 
 
-def _middle_px(outline: Outline) -> tuple[float, float]:
-    count = len(outline)
-    return sum(x for x, _ in outline) / count, sum(y for _, y in outline) / count
-
-
-def _shrink(outline: Outline, middle: tuple[float, float]) -> Outline:
-    return tuple(
-        (middle[0] + (x - middle[0]) * _PIECE, middle[1] + (y - middle[1]) * _PIECE)
-        for x, y in outline
-    )
-
-
-def _area_px(outline: Outline) -> float:
+def _area(outline: Sequence[complex]) -> float:
     """Return the area by the shoelace formula."""
-    after = (*outline[1:], outline[0])
-    return abs(sum(x * y2 - x2 * y for (x, y), (x2, y2) in zip(outline, after, strict=True))) / 2
+    edges = itertools.pairwise([*outline, outline[0]])
+    return abs(sum((start.conjugate() * end).imag for start, end in edges)) / 2

@@ -31,8 +31,8 @@ class Tap:
     """
 
     target: str
-    done: tuple[tuple[str, str], ...] = ()
-    instead: tuple[str, str] = ("", "")
+    done: tuple[tuple[str, ...], ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ...]:
@@ -43,72 +43,69 @@ def taps_of(view: TableView, seat: Seat, plays: Sequence[Play]) -> tuple[Tap, ..
     guide = view.guide
     if guide is None or view.phase != "orders" or not view.seats[seat].awaited:
         return ()
-    return _taps_for(view, guide.step.orders[seat], plays)
+    return tuple(_taps_for(view, guide.step.orders[seat], plays))
 
 
 def plain_examples(view: TableView) -> list[list[str]]:
     """Return for each example the keys that spell it, for the script of the page."""
-    return [[tap.target for tap in _taps_for(view, text, ())[:-1]] for text in view.own.examples]
+    examples = [list(_taps_for(view, text, ())) for text in view.own.examples]
+    return [[tap.target for tap in taps[:-1]] for taps in examples]
 
 
-def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> tuple[Tap, ...]:
-    """Return every touch that spells an action and hands it in."""
+def _taps_for(view: TableView, text: str, plays: Sequence[Play]) -> Iterator[Tap]:
+    """Yield every touch that spells an action and hands it in."""
     standing = view.board.standing
     if view.board.tableau:
-        return tuple(_card_taps(view.board.tableau, text))
+        yield from _card_taps(view.board.tableau, text)
+        return
+    if standing is None and view.own.pad:
+        for place, letter in enumerate(text, start=1):
+            slot = f"#slots li:nth-child({place}) .slot"
+            filled = f'{slot}[data-letter="{letter}"]'
+            yield Tap(f'.order[data-letter="{letter}"]', ((filled,),), (f"{slot}.full", "#back"))
+        yield Tap(HAND_IN)
+        return
     if standing and standing.sheet:
-        return (*_unit_taps(standing.sheet, text), Tap(COMMIT))
-    if standing and standing.duel:
-        return Tap(
-            f'[data-card="{text}"]', ((f'[data-card="{text}"][aria-pressed=true]', ""),)
-        ), Tap(COMMIT)
-    play = next((play for play in plays if play.text == text), None)
-    if play and standing:
-        is_main = any(key.name == play.key and key.is_main for key in standing.keys)
-        return (*(() if is_main else _play_taps(play)), Tap(COMMIT))
-    if view.own.pad and not standing:
-        return (
-            *(_slot_tap(place, letter) for place, letter in enumerate(text, start=1)),
-            Tap(HAND_IN),
-        )
-    return (Tap(COMMIT),)
+        yield from _unit_taps(standing.sheet, text)
+    elif standing and standing.duel:
+        yield _press(f'[data-card="{text}"]')
+    elif standing:
+        main_keys = {key.name for key in standing.keys if key.is_main}
+        for play in plays:
+            if play.text == text and play.key not in main_keys:
+                yield from _play_taps(play)
+    yield Tap(COMMIT)
 
 
-def _slot_tap(place: int, letter: str) -> Tap:
-    slot = f"#slots li:nth-child({place}) .slot"
-    return Tap(
-        f'.order[data-letter="{letter}"]',
-        ((f'{slot}[data-letter="{letter}"]', ""),),
-        (f"{slot}.full", "#back"),
-    )
+def _press(key: str) -> Tap:
+    """Return the touch of a key that stays pressed."""
+    return Tap(key, ((f"{key}[aria-pressed=true]",),))
 
 
 def _play_taps(play: Play) -> Iterator[Tap]:
     if play.key:
-        pressed = f'[data-begin="{play.key}"]'
-        yield Tap(pressed, ((f"{pressed}[aria-pressed=true]", ""),))
-    tapped = [play.key]
+        yield _press(f'[data-begin="{play.key}"]')
+    tapped = f"{play.key} "
     for square in play.touches:
-        tapped.append(str(square))
-        yield Tap(f"@{square}", ((f'#plays[data-taps^="{" ".join(tapped)} "]', ""),))
+        tapped += f"{square} "
+        yield Tap(f"@{square}", ((f'#plays[data-taps^="{tapped}"]',),))
 
 
 def _unit_taps(sheet: OrderSheet, text: str) -> Iterator[Tap]:
     """Yield for each piece itself, what it does, and in which direction."""
+    ways = {way.letter: translate(way.initial or way.letter) for way in sheet.directions}
     for part in text.split(" "):
         unit, _, code = part.partition(":")
+        number = next(n for n, kind in enumerate(sheet.kinds) if code in _codes(kind, ways))
+        kind = sheet.kinds[number]
+        way = code.removeprefix(kind.letter)
         own = f'[data-unit="{unit}"]'
-        ways = {way.letter: translate(way.initial or way.letter) for way in sheet.directions}
-        kind = next(i for i, each in enumerate(sheet.kinds) if code in _codes(each, ways))
-        letter, has_direction = sheet.kinds[kind].letter, sheet.kinds[kind].has_direction
-        way = code.removeprefix(letter)
-        whole = (f"{own} b", f"{unit}:{letter}{ways.get(way, way)}")
-        is_on = f"{own}[aria-pressed=true]"
-        yield Tap(own, (whole, (is_on, "")))
-        if letter:
-            key = f'[data-kind="{kind}"]'
-            yield Tap(key, (whole, (f"{key}[aria-pressed=true]", "")))
-        if has_direction:
+        whole = (f"{own} b", f"{unit}:{kind.letter}{ways.get(way, way)}")
+        yield Tap(own, (whole, (f"{own}[aria-pressed=true]",)))
+        if kind.letter:
+            key = f'[data-kind="{number}"]'
+            yield Tap(key, (whole, (f"{key}[aria-pressed=true]",)))
+        if kind.has_direction:
             yield Tap(f"[data-way={way}]", (whole,))
 
 
@@ -122,27 +119,19 @@ def _card_taps(tableau: CardUi, text: str) -> Iterator[Tap]:
     choice = choice_of(tableau, text)
     if choice is None:
         return
-    ways = [
-        key.name
-        for key in tableau.keys
-        if any(c.key == key.name and c.card == choice.card for c in tableau.choices)
-    ]
+    keys_of_card = {other.key for other in tableau.choices if other.card == choice.card}
+    first_key = next((key.name for key in tableau.keys if key.name in keys_of_card), None)
     if choice.card:
-        card = f'.card[data-card="{choice.card}"]'
-        yield Tap(card, ((f"{card}[aria-pressed=true]", ""),))
-    if not choice.card or ways[:1] != [choice.key]:
-        key = f'.pick[data-key="{choice.key}"]'
-        yield Tap(key, ((f"{key}[aria-pressed=true]", ""),))
+        yield _press(f'.card[data-card="{choice.card}"]')
+    if not choice.card or first_key != choice.key:
+        yield _press(f'.pick[data-key="{choice.key}"]')
     if choice.lane is not None:
         yield Tap(f'.ln[data-lane="{choice.lane}"]')
 
 
 def plain_taps(taps: Sequence[Tap]) -> list[list[Any]]:
     """Return touches for the script: target, what is done, what comes first instead."""
-    return [
-        [tap.target, [list(filter(None, each)) for each in tap.done], *filter(None, tap.instead)]
-        for tap in taps
-    ]
+    return [[tap.target, tap.done, *tap.instead] for tap in taps]
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
@@ -165,9 +154,9 @@ def _ways(view: TableView, seat: Seat) -> Iterator[HandMove]:
         for origin, target in (guide.ways.get(seat, ()) if guide else ())
     ]
     starts = {start for start, _ in steps}
-    first: dict[Square, Square] = {}
+    origins: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
-            first[target] = first.get(start, start)
+            origins[target] = origins.get(start, start)
             is_last = target not in layout and target not in starts
-            yield HandMove(layout.get(first[target], ()) if is_last else (), start, target)
+            yield HandMove(layout.get(origins[target], ()) if is_last else (), start, target)

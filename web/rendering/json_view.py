@@ -17,7 +17,7 @@ from web.rendering.answers import (
     SeatJson,
     ViewJson,
 )
-from web.rendering.piece_controls import plain_json, plain_reason, plain_standing
+from web.rendering.piece_controls import plain_json, plain_reason, plain_standing, plain_ui
 
 
 def plain_view(view: TableView) -> ViewJson:
@@ -44,28 +44,17 @@ def plain_view(view: TableView) -> ViewJson:
         "expected": plain_layout(board.target),
         "unknown": [str(square) for square in sorted(board.unknown)],
         "instructions": [_instruction(instruction) for instruction in view.turn.instructions],
-        "problems": [
-            {
-                "text": p.text,
-                "sign": p.sign,
-                "face": p.face,
-                "square": str(p.square),
-                "home": _name(p.home),
-            }
-            for p in board.problems
-        ],
+        "problems": [plain_ui(problem) for problem in board.problems],
         "seats": {seat: _seat(view, seat) for seat in SEATS},
         "sealed": {seat: view.seats[seat].receipt for seat in SEATS},
-        "orders": [
-            {seat: plain_json(order) for seat, order in step.items()} for step in view.turn.orders
-        ],
-        "events": [plain_json(event) for event in view.turn.events],
-        "opened": [plain_json(opened) for opened in view.turn.opened],
+        "orders": plain_json(view.turn.orders),
+        "events": plain_json(view.turn.events),
+        "opened": plain_json(view.turn.opened),
         "back": view.own.back,
-        "tallies": [plain_json(tally) for tally in view.turn.tallies],
-        "tableau": plain_json(board.tableau) if board.tableau else None,
-        "clock": plain_json(view.time.clock) if view.time.clock else None,
-        "clocks": {seat: plain_json(clock) for seat, clock in view.time.clocks.items()},
+        "tallies": plain_json(view.turn.tallies),
+        "tableau": plain_json(board.tableau),
+        "clock": plain_json(view.time.clock),
+        "clocks": plain_json(view.time.clocks),
         "standing": plain_standing(board.standing) if board.standing else None,
         "why_not": plain_reason(board.why_not),
         "laid": view.own.laid,
@@ -112,7 +101,7 @@ def _opened(chance: ChanceView) -> OpenedChanceJson | None:
         return None
     return {
         "secret": opened.secret,
-        "contributions": {seat: each.value for seat, each in opened.contributions.items()},
+        "contributions": {seat: part.value for seat, part in opened.contributions.items()},
         "text": opened.text,
         "seed": f"{chance.seed:064x}",
         "faults": list(chance.faults),
@@ -132,15 +121,15 @@ def _instruction(instruction: Instruction) -> InstructionJson:
 
 
 def _seat(view: TableView, seat: Seat) -> SeatJson:
-    shown = view.seats[seat]
+    sitter = view.seats[seat]
     return {
-        "name": shown.name,
-        "door": shown.door,
-        "side": shown.side.name if shown.side else None,
-        "awaited": shown.awaited,
-        "sealed_at": shown.sealed_at,
-        "entered": shown.entered,
-        "coached": shown.coached,
+        "name": sitter.name,
+        "door": sitter.door,
+        "side": sitter.side.name if sitter.side else None,
+        "awaited": sitter.awaited,
+        "sealed_at": sitter.sealed_at,
+        "entered": sitter.entered,
+        "coached": sitter.coached,
     }
 
 

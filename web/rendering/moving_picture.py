@@ -18,10 +18,10 @@ from markupsafe import escape
 from companion.archive.played_games import ReplayStep
 from companion.archive.replay_scenes import Replay
 from companion.core.drawings import PATTERNS, SIGN, symbols
-from companion.core.kit import SEATS, Kit
+from companion.core.kit import SEATS
 from companion.printing.film import FAMILY, Film, film_webp, font
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture
+from web.rendering.board_picture import scene_picture
 from web.rendering.cards import lanes_picture
 
 MAX_FRAMES = 60
@@ -51,8 +51,8 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
     `turn` counts from 1, 0 is the whole game.
     """
     if turn:
-        shown = game.turns[turn - 1]
-        places = list(range(shown.first - 1, shown.last + 1))
+        first, last = game.turns[turn - 1].first, game.turns[turn - 1].last
+        places = list(range(first - 1, last + 1))
     else:
         places = _choose_places(game)
     artist = _Artist(game, has_photographs=bool(game.photographs))
@@ -63,9 +63,9 @@ def moving_picture(game: Replay, turn: int, photograph: Photographer) -> bytes:
         moment = _photograph_moment(game, scene)
         beside = (photograph(moment) if moment else None) or beside
         documents.append(artist.document(scene, beside, is_end=place == game.places - 1))
-    frame_ms = (
-        _TURN_MS if turn else max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
-    )
+    frame_ms = _TURN_MS
+    if not turn:
+        frame_ms = max(_FASTEST_MS, min(_SLOWEST_MS, _WHOLE_GAME_MS // len(places)))
     durations = [frame_ms] * (len(documents) - 1) + [_LAST_MS]
     return film_webp(Film(documents, durations, _style(), _tokens()["paper"]))
 
@@ -75,7 +75,7 @@ def _choose_places(game: Replay) -> list[int]:
     places = list(range(game.places))
     if len(places) > MAX_FRAMES:
         places = [0, *(turn.last for turn in game.turns)]
-    stride = -(-len(places) // MAX_FRAMES)
+    stride = -(-len(places) // (MAX_FRAMES - 1))  # the last scene may come on top
     chosen = places[::stride]
     if chosen[-1] != places[-1]:
         chosen.append(places[-1])
@@ -95,11 +95,6 @@ class _Artist:
     game: Replay
     has_photographs: bool
 
-    @property
-    def kit(self) -> Kit:
-        """Return the kit of the game."""
-        return self.game.kit
-
     def document(self, scene: ReplayStep, photograph: bytes, *, is_end: bool) -> str:
         """Draw one scene as an SVG document."""
         board, height = self._board(scene)
@@ -117,45 +112,39 @@ class _Artist:
 
     def _board(self, scene: ReplayStep) -> tuple[str, int]:
         """Draw the board, the lanes, or how many turns are left. Return the height as well."""
+        kit = self.game.kit
         x, y, width = _EDGE, _HEAD + _EDGE, _WIDTH - 2 * _EDGE
         if scene.lanes:
-            lanes = lanes_picture(self.kit, scene.lanes)
+            lanes = lanes_picture(kit, scene.lanes)
             return _place(lanes, x, y, width, _CARDS_HEIGHT), _CARDS_HEIGHT
-        if self.kit.deck:
+        if kit.deck:
             left = str(scene.count[0]) if scene.count else ""
             middle = f'x="{_WIDTH / 2:g}" y="{y + _CARDS_HEIGHT / 2 + 50:g}"'
             return f'<text class="count" {middle}>{left}</text>', _CARDS_HEIGHT
-        traces = frozenset(origin for origin, _ in scene.moves)
-        picture = BoardPicture(
-            self.kit,
-            scene.layout,
-            events=scene.events,
-            came_from=traces,
-            badges=scene.badges,
-            ways=scene.moves,
-        )
-        board = board_svg(picture)
-        shape = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
-        ratio = float(shape[2]) / float(shape[1]) if shape else 1.0
+        board = board_svg(scene_picture(kit, scene))
+        size = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', board)
+        ratio = float(size[2]) / float(size[1]) if size else 1.0
         height = min(_BOARD_HEIGHT, round(width * ratio))
         return _place(board, x, y, width, height), height
 
     def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
         """Draw both sides with their names, the winner's on the sign's colour, and the turn at the right."""
         right = _WIDTH - _EDGE
-        yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.game.turns)}</text>'
+        turn = f"{scene.turn}/{len(self.game.turns)}"
+        yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
         column = (right - _EDGE - 80) / 2
-        for place, seat in enumerate(SEATS):
-            side = self.kit.sides[seat]
-            x = _EDGE + place * column
-            sitters = self.game.line.players.get(seat)
+        x = float(_EDGE)
+        for seat in SEATS:
+            side, sitters = self.game.kit.sides[seat], self.game.line.players.get(seat)
             name = _fit_name(sitters[-1].name if sitters else "", column - 44)
             if is_end and seat in self.game.line.winners:
-                width = 34 + _name_width(name) + (6 if name else 0)
+                width = 40 + _name_width(name) if name else 34
                 yield f'<rect x="{x - 4:g}" y="6" width="{width:g}" height="32" fill="{SIGN}"/>'
-            yield f'<use href="#{side.drawing}" x="{x:g}" y="8" width="26" height="26" class="side-{side.colour}"/>'
+            place = f'x="{x:g}" y="8" width="26" height="26"'
+            yield f'<use href="#{side.drawing}" {place} class="side-{side.colour}"/>'
             yield f'<text class="name" x="{x + 32:g}" y="27">{escape(name)}</text>'
+            x += column
 
 
 def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
@@ -228,16 +217,13 @@ def _copy_name(drawing: str, classes: str) -> str:
 
 def _definitions(drawn: str) -> str:
     """Return the patterns, and every drawing that is shown, once for each side that shows it."""
-    shown = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
-    parts = [_resolve_colours(PATTERNS + symbols(shown), _tokens()["ink"])]
+    names = sorted(set(re.findall(r'href="#([\w-]+)"', drawn)))
+    parts = [_resolve_colours(PATTERNS + symbols(names), _tokens()["ink"])]
     for name, _, before, side, after in sorted(set(_USE.findall(drawn))):
         classes = before + side + after
         face = "none" if "lying" in classes.split() else _face_of(side)
-        parts.append(
-            _resolve_colours(symbols([name]), face).replace(
-                f'id="{name}"', f'id="{_copy_name(name, classes)}"'
-            )
-        )
+        symbol = _resolve_colours(symbols([name]), face)
+        parts.append(symbol.replace(f'id="{name}"', f'id="{_copy_name(name, classes)}"'))
     return "".join(parts)
 
 
@@ -251,10 +237,8 @@ def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
     drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
-    printed = [
-        f".letter.{side}{{fill:{_face_of(side)}}}"
-        for side in sorted(set(re.findall(r"side-\w+", drawn)))
-    ]
+    sides = sorted(set(re.findall(r"side-\w+", drawn)))
+    printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sides]
     own = (
         f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"

@@ -5,8 +5,8 @@ Time is not drawn here: a script of the page turns `data-due` (seconds by the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
@@ -16,9 +16,9 @@ from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import plain_words, say, translate
 from companion.core.kit import Kit, Seat
-from companion.games.screen import BoardUi, ChoiceKey, Duel, OrderSheet, Placing, Play
+from companion.games.screen import BoardUi, ChoiceKey, Placing, Play
 from companion.table.table_view import ClockView, TableView
-from web.rendering.answers import BoardUiJson, DuelJson, ReasonJson, SheetJson
+from web.rendering.answers import BoardUiJson, ReasonJson
 from web.rendering.pieces import piece, side_class
 from web.templating.phrases import tenths
 
@@ -81,109 +81,49 @@ def plain_json(value: object) -> Any:
     return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
 
 
+def plain_ui(value: object) -> Any:
+    """Return part of a game's user interface as JSON has it, squares as `c3`."""
+    if isinstance(value, Square):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: plain_ui(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain_ui(value[key]) for key in sorted(value)}
+    if isinstance(value, tuple):
+        return [plain_ui(item) for item in value]
+    return plain_json(value)
+
+
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays for a script: notation, squares, words, key, touches, and whom each meets where."""
-    plain = []
-    for play in plays:
-        squares, touches, meets = (
-            [str(square) for square in row] for row in (play.squares, play.touches, play.meets)
-        )
-        plain.append([play.text, squares, play.label, play.key, touches, meets])
-    return plain
+    return [
+        plain_ui((play.text, play.squares, play.label, play.key, play.touches, play.meets))
+        for play in plays
+    ]
 
 
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays. In a lesson no clock runs, so none is pressed."""
-    presses, ends = say("Press your clock"), say("End turn")
-    shown = (
-        replace(key, label=ends) if key.label == presses and not view.time.clocks else key
-        for key in keys
-    )
-    return [plain_json(key) for key in shown]
-
-
-def plain_sheet(sheet: OrderSheet) -> SheetJson:
-    """Return the sheet of a seat's orders, squares as `c3`."""
-    return {
-        "units": [
-            {"name": unit.name, "square": str(unit.square), "note": unit.note}
-            for unit in sheet.units
-        ],
-        "kinds": [plain_json(kind) for kind in sheet.kinds],
-        "directions": [plain_json(direction) for direction in sheet.directions],
-        "nothing": sheet.nothing,
-    }
-
-
-def script_sheet(sheet: OrderSheet) -> dict[str, Any]:
-    """Return the sheet without what its script takes for granted."""
-    plain: dict[str, Any] = dict(plain_sheet(sheet))
-    plain["kinds"] = [
-        {name: value for name, value in kind.items() if value is not False}
-        for kind in plain["kinds"]
-    ]
-    plain["directions"] = [
-        {"letter": way["letter"], "label": way["label"], "step": way["step"]}
-        | ({"initial": way["initial"]} if way["initial"] not in ("", way["letter"]) else {})
-        for way in plain["directions"]
-    ]
+    plain: list[dict[str, Any]] = [plain_json(key) for key in keys]
+    for key in plain:
+        if key["label"] == translate(say("Press your clock")) and not view.time.clocks:
+            key["label"] = translate(say("End turn"))
     return plain
 
 
 def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     """Return the pieces to be placed, where they may stand and where they begin."""
-    drawn = {face: piece(kit, face, 0, 3) for _, face in placing.pieces}
-    return {
-        "pieces": [
-            {"letter": letter, "face": face, "drawn": drawn[face]}
-            for letter, face in placing.pieces
-        ],
-        "squares": [str(square) for square in placing.squares],
-        "proposal": [str(square) for square in placing.proposal],
-        "side": side_class(kit, seat),
-    }
+    pieces = [
+        {"letter": letter, "face": face, "drawn": piece(kit, face, 3j)}
+        for letter, face in placing.pieces
+    ]
+    return {**plain_ui(placing), "pieces": pieces, "side": side_class(kit, seat)}
 
 
 def plain_standing(standing: BoardUi) -> BoardUiJson:
     """Return what a viewer sees beside the board."""
-    placing = standing.placing
-    return {
-        "sign": standing.sign,
-        "hint": standing.hint,
-        "open_action": standing.open_action,
-        "facts": dict(standing.facts),
-        "badges": {
-            str(square): plain_json(badge) for square, badge in sorted(standing.badges.items())
-        },
-        "hands": {
-            seat: [plain_json(card) for card in hand] for seat, hand in standing.hands.items()
-        },
-        "keys": [plain_json(key) for key in standing.keys],
-        "sheet": plain_sheet(standing.sheet) if standing.sheet else None,
-        "placing": {
-            "pieces": list(placing.pieces),
-            "squares": [str(square) for square in placing.squares],
-            "proposal": [str(square) for square in placing.proposal],
-        }
-        if placing
-        else None,
-        "duel": _duel(standing.duel) if standing.duel else None,
-    }
-
-
-def _duel(duel: Duel) -> DuelJson:
-    return {
-        "hint": duel.hint,
-        "sides": {
-            seat: {
-                "face": each.face,
-                "square": str(each.square),
-                "text": each.text,
-                "strengths": list(each.strengths),
-            }
-            for seat, each in duel.sides.items()
-        },
-    }
+    plain: Any = plain_ui(standing)
+    return {name: plain[name] for name in BoardUiJson.__annotations__}  # type: ignore[return-value]  # has all keys
 
 
 def plain_reason(reason: Illegal | None) -> ReasonJson | None:

@@ -1,32 +1,25 @@
 """Pieces as SVG: shape, letter, what lies, what is carried, stacks, badges, and pieces that cover several squares.
 
-Units: a square is 100 wide; x to the right, y down. Colours come from the style sheet through classes.
+Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.screen import Badge
+from web.rendering.svg import ornament, text, use
 
 PIECE, SMALL, BURDEN = 72.0, 52.0, 46.0
 """Sizes of a piece, of one that is carried when it lies alone, and of one at its carrier's shoulder."""
-_STEP = 12.0
-"""Distance up and right of a piece that stands on another one."""
-
-
-def use(
-    drawing: str, x: float, y: float, size: float, classes: str = "", *, degrees: float = 0
-) -> str:
-    """Draw a drawing centred on a point, turned clockwise."""
-    of_class = f' class="{classes}"' if classes else ""
-    left, top = x - size / 2, y - size / 2
-    turned = f' transform="rotate({degrees:g} {x:g} {y:g})"' if degrees else ""
-    return f'<use href="#{drawing}" x="{left:g}" y="{top:g}" width="{size:g}" height="{size:g}"{of_class}{turned}/>'
+PIECE_WITH_BAR = 58.0
+"""Size of a piece that leaves room for a bar below it."""
+_STEP = 12 - 12j
+"""Way from a piece to the one that stands on it: right and up."""
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:
@@ -34,48 +27,43 @@ def side_class(kit: Kit, seat: Seat | None) -> str:
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
-def piece(kit: Kit, name: str, x: float, y: float, size: float = PIECE) -> str:
+def piece(kit: Kit, name: str, centre: complex, size: float = PIECE) -> str:
     """Draw a face of a piece with its letter. One that is turned over is an outline."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
-    drawn = use(face.drawing, x, y, size, f"{colour} lying" if face.lies else colour)
+    drawing = use(face.drawing, centre, size, f"{colour} lying" if face.lies else colour)
     if not face.letter:
-        return drawn
+        return drawing
     height = size * (0.5 if len(face.letter) == 1 else 0.4)
-    turned = f' transform="rotate(90 {x:g} {y:g})"' if face.lies else ""
     classes = "letter lying" if face.lies else f"letter {colour}"
-    written = f'<text class="{classes}" x="{x:g}" y="{round(y + height * 0.35)}" font-size="{height:g}"{turned}>'
-    return f"{drawn}{written}{escape(face.letter)}</text>"
+    turned = f' transform="rotate(90 {centre.real:g} {centre.imag:g})"' if face.lies else ""
+    base = complex(centre.real, round(centre.imag + height * 0.35))
+    attributes = f' class="{classes}" font-size="{height:g}"{turned}'
+    return drawing + text(escape(face.letter), base, attributes)
 
 
-def stack(kit: Kit, faces: Sequence[str], x: float, y: float, badge: Badge | None = None) -> str:
+def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
     """Draw what lies on a square, from the bottom up.
 
     What is carried is small at its carrier's shoulder.
     """
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
+    parts = []
     if not standing:
-        return "".join(
-            piece(kit, face, x + 4 + 8 * i, y + 3, SMALL) for i, face in enumerate(carried)
-        )
-    size, lift = (PIECE, 3.0) if badge is None or badge.share is None else (58.0, -19.0)
-    low = _STEP / 2 * (len(standing) - 1)
-    places = [
-        (x - low + _STEP * level, y + lift + low - _STEP * level) for level in range(len(standing))
-    ]
-    parts = [piece(kit, face, *place, size) for face, place in zip(standing, places, strict=True)]
-    parts += [piece(kit, face, x + 33 - 14 * i, y - 31, BURDEN) for i, face in enumerate(carried)]
-    return "".join(parts) + (_points(badge, x, y) if badge else "")
-
-
-def _points(badge: Badge, x: float, y: float) -> str:
-    """Draw what is told of a piece, in figures below it."""
-    return (
-        f'<text class="points" x="{x:g}" y="{y + 45:g}">{escape(badge.text)}</text>'
-        if badge.text
-        else ""
-    )
+        for place, face in enumerate(carried):
+            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * place, SMALL))
+        return "".join(parts)
+    has_bar = badge is not None and badge.share is not None
+    size, middle = (PIECE_WITH_BAR, centre - 19j) if has_bar else (PIECE, centre + 3j)
+    lowest = middle - _STEP / 2 * (len(standing) - 1)
+    for level, face in enumerate(standing):
+        parts.append(piece(kit, face, lowest + level * _STEP, size))
+    for place, face in enumerate(carried):
+        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * place, BURDEN))
+    if badge and badge.text:
+        parts.append(text(escape(badge.text), centre + 45j, ' class="points"'))
+    return "".join(parts)
 
 
 # ---- pieces that cover several squares ------------------------------------------------------------------------------
@@ -86,34 +74,32 @@ def is_big(kit: Kit, name: str) -> bool:
     return kit.face(name).size != (1, 1)
 
 
-def big_pieces(kit: Kit, layout: Layout) -> Iterator[tuple[str, tuple[Square, ...]]]:
-    """Yield every piece that covers several squares, with those squares."""
+def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
+    """Return every piece that covers several squares, with those squares."""
     squares_by_face: dict[str, list[Square]] = {}
     for square in sorted(layout):
         for face in layout[square]:
             if is_big(kit, face):
                 squares_by_face.setdefault(face, []).append(square)
-    for face, squares in squares_by_face.items():
-        yield face, tuple(squares)
+    return squares_by_face
 
 
-def big_piece(kit: Kit, name: str, centres: Sequence[tuple[float, float]]) -> str:
+def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     """Draw a piece over all the squares that it covers, upright unless it lies across.
 
     Its owner's shape is printed on it: both sides' are of the same stone.
     """
     face = kit.face(name)
-    xs, ys = [x for x, _ in centres], [y for _, y in centres]
+    xs, ys = [centre.real for centre in centres], [centre.imag for centre in centres]
     width, height = max(xs) - min(xs) + 100, max(ys) - min(ys) + 100
-    x, y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
-    size = (
-        max(width, height) if face.size[0] == face.size[1] else 2 * max(100.0, min(width, height))
-    )
+    middle = complex(max(xs) + min(xs), max(ys) + min(ys)) / 2
+    is_square = face.size[0] == face.size[1]
+    size = max(width, height) if is_square else 2 * min(width, height)
     colour = side_class(kit, face.seat)
-    drawn = use(face.drawing, x, y, size, colour, degrees=90 if width > height else 0)
-    return (
-        drawn + use(kit.sides[face.seat].drawing, x + 8, y + 14, 34, colour) if face.seat else drawn
-    )
+    drawing = use(face.drawing, middle, size, colour, degrees=90 if width > height else 0)
+    if face.seat:
+        drawing += use(kit.sides[face.seat].drawing, middle + (8 + 14j), 34, colour)
+    return drawing
 
 
 # ---- by themselves --------------------------------------------------------------------------------------------------
@@ -123,9 +109,10 @@ def picture(kit: Kit, name: str, burden: str = "") -> Markup:
     """Draw a piece in a line of text or on a key. `burden` is the face that it carries."""
     if is_big(kit, name):
         face = kit.face(name)
-        drawn = use(face.drawing, 50, 50, 84, colour := side_class(kit, face.seat))
+        colour = side_class(kit, face.seat)
+        drawing = use(face.drawing, 50 + 50j, 84, colour)
         if face.seat:
-            drawn += use(kit.sides[face.seat].drawing, 54, 57, 30, colour)
+            drawing += use(kit.sides[face.seat].drawing, 54 + 57j, 30, colour)
     else:
-        drawn = stack(kit, (name, burden) if burden else (name,), 50, 47)
-    return Markup(f'<svg class="ic piece" viewBox="8 8 84 84" aria-hidden="true">{drawn}</svg>')
+        drawing = stack(kit, (name, burden) if burden else (name,), 50 + 47j)
+    return ornament("ic piece", "8 8 84 84", drawing)

@@ -16,6 +16,7 @@ from companion.archive.replay_scenes import Replay
 from companion.core.i18n import headed, say
 from companion.core.kit import SEATS, Seat
 from web.rendering.pieces import side_class
+from web.rendering.svg import ornament, xy
 
 _KEY_PX = 52
 """Least distance of two keys."""
@@ -23,7 +24,6 @@ _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
 """Least width of the line on a phone, a tablet and beyond, and the class of keys shown there."""
 _TURNING, _END = 9, 8
 """Weights of the turning point and the end, which come before anything else."""
-_HEIGHT = 100.0
 
 
 @dataclass(frozen=True)
@@ -50,32 +50,31 @@ def marked_moments(replay: Replay) -> list[MarkedMoment]:
         if place not in moments or moments[place].weight < weight:
             moments[place] = MarkedMoment(place, 100 * place / max(last, 1), drawing, words, weight)
 
-    for each in replay.highlights:
-        if each.event.kind.highlight:
-            kind = each.event.kind.highlight
-            mark(each.place, kind.drawing, _titled(replay, each.turn, each.event.text), kind.weight)
-    if turn := turning_point(replay.leads, replay.line.winners):
+    for moment in replay.highlights:
+        kind = moment.event.kind.highlight
+        if kind:
+            title = say("Turn {number}", number=replay.turns[moment.turn - 1].counted)
+            mark(moment.place, kind.drawing, headed(title, moment.event.text), kind.weight)
+    turn = turning_point(replay.leads, replay.line.winners)
+    if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].counted)
         mark(replay.turns[turn - 1].last, "turning", words, _TURNING)
     if last:
         mark(last, "home", replay.line.reason or say("The end"), _END)
-    return _assign_widths(sorted(moments.values(), key=lambda each: each.place))
-
-
-def _titled(replay: Replay, turn: int, text: str) -> str:
-    return headed(say("Turn {number}", number=replay.turns[turn - 1].counted), text)
+    return _assign_widths([moments[place] for place in sorted(moments)])
 
 
 def _assign_widths(marks: Sequence[MarkedMoment]) -> list[MarkedMoment]:
     """Return the moments with the narrowest line on which each has room, the weightiest first."""
-    shown: dict[int, str] = {}
+    widths: dict[int, str] = {}
+    weightiest_first = sorted(marks, key=lambda mark: (-mark.weight, mark.place))
     for width, pixels in _WIDTHS_PX:
         room = 100 * _KEY_PX / pixels
-        for each in sorted(marks, key=lambda mark: (-mark.weight, mark.place)):
-            there = [mark.at for mark in marks if mark.place in shown]
-            if each.place not in shown and all(abs(each.at - at) >= room for at in there):
-                shown[each.place] = width
-    return [replace(each, width=shown.get(each.place, "")) for each in marks]
+        for mark in weightiest_first:
+            others = [other.at for other in marks if other.place in widths]
+            if mark.place not in widths and all(abs(mark.at - at) >= room for at in others):
+                widths[mark.place] = width
+    return [replace(mark, width=widths.get(mark.place, "")) for mark in marks]
 
 
 def lead_line(replay: Replay) -> Markup:
@@ -83,30 +82,30 @@ def lead_line(replay: Replay) -> Markup:
     leads = replay.leads
     if len(set(leads)) < 2:
         return Markup()
-    last = max(replay.places - 1, 1)
+    step = 1000 / max(replay.places - 1, 1)
     places = [0, *(turn.last for turn in replay.turns)]
-    most = max(map(abs, leads))
-    points = [
-        (1000 * place / last, -lead / most * 46) for place, lead in zip(places, leads, strict=True)
-    ]
+    height = -46 / max(map(abs, leads))
+    points = [complex(step * at, height * lead) for at, lead in zip(places, leads, strict=True)]
     areas = "".join(_area(replay, seat, points) for seat in SEATS)
-    line = "M" + "L".join(f"{x:.4g} {y:.4g}" for x, y in points)
-    return Markup(
-        f'<svg class="lead" viewBox="0 -50 1000 {_HEIGHT:g}" preserveAspectRatio="none" aria-hidden="true">{areas}'
-        f'<path class="zero" d="M0 0H1000"/><path class="line" d="{line}"/></svg>'
-    )
+    lines = f'<path class="zero" d="M0 0H1000"/><path class="line" d="M{_path(points)}"/>'
+    stretched = ' preserveAspectRatio="none"'
+    return ornament("lead", "0 -50 1000 100", areas + lines, stretched)
 
 
-def _area(replay: Replay, seat: Seat, points: Sequence[tuple[float, float]]) -> str:
+def _area(replay: Replay, seat: Seat, points: Sequence[complex]) -> str:
     """Draw what lies between the line and the middle on a seat's side."""
-    sign = -1 if seat is Seat.SOUTH else 1
-    corners: list[tuple[float, float]] = []
-    for (x0, y0), (x1, y1) in itertools.pairwise(points):
-        corners.append((x0, y0 if y0 * sign > 0 else 0.0))
-        if y0 * y1 < 0:
-            corners.append((x0 + (x1 - x0) * y0 / (y0 - y1), 0.0))
-        corners.append((x1, y1 if y1 * sign > 0 else 0.0))
-    way = "L".join(f"{x:.4g} {y:.4g}" for x, y in dict.fromkeys(corners))
-    fill = f'd="M0 0L{way}L{points[-1][0]:.4g} 0z"'
+    clip = min if seat is Seat.SOUTH else max
+    corners = [complex(points[0].real, clip(points[0].imag, 0.0))]
+    for start, end in itertools.pairwise(points):
+        if start.imag * end.imag < 0:
+            way = end - start
+            crossing = start - way * start.imag / way.imag  # where the line crosses the middle
+            corners.append(complex(crossing.real, 0))
+        corners.append(complex(end.real, clip(end.imag, 0.0)))
+    fill = f'd="M0 0L{_path(corners)}L{points[-1].real:.4g} 0z"'
     dots = f'<path {fill} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
     return f'<g class="{side_class(replay.kit, seat)}"><path {fill} fill="currentColor"/>{dots}</g>'
+
+
+def _path(points: Sequence[complex]) -> str:
+    return "L".join(xy(point, ".4g") for point in points)

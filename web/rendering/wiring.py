@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import msgspec
 from markupsafe import Markup, escape
 
 from companion.core.config import PanelSettings
 from companion.core.i18n import say, translate
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
+from web.rendering.svg import area, circle, labelled_svg, text
 
 GPIO_PINS: Mapping[int, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31, 13: 33, 19: 35, 26: 37,
@@ -60,175 +60,125 @@ class Wire:
     @property
     def end(self) -> str:
         """Return where its other end goes, in words."""
-        return (
-            say("3V3, pin 1")
-            if self.is_active_low
-            else say("ground, pin {pin}", pin=GROUND_PINS[self.side])
-        )
+        if self.is_active_low:
+            return say("3V3, pin 1")
+        return say("ground, pin {pin}", pin=GROUND_PINS[self.side])
 
 
 def wires(settings: PanelSettings) -> tuple[Wire, ...]:
     """Return everything that is wired, pad by pad."""
-    wired = []
-    for seat, pads in zip(SEATS, (settings.south, settings.north), strict=True):
-        pins = msgspec.structs.asdict(pads)
+    parts: list[tuple[str, str, str, object, bool]] = []
+    for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
         for part, words in PAD_PARTS.items():
-            gpio = pins[part]
-            if isinstance(gpio, int):
-                title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
-                is_lamp = part.startswith("lamp_")
-                low = part in pads.lamps_active_low
-                wired.append(
-                    Wire(
-                        f"{seat}_{part.removeprefix('lamp_')}",
-                        title,
-                        "lamp" if is_lamp else "key",
-                        gpio,
-                        low,
-                    )
-                )
-    if isinstance(settings.buzzer, int):
-        wired.append(Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer))
-    if isinstance(settings.table_button, int):
-        wired.append(Wire("table", say("Table button"), "key", settings.table_button))
-    if isinstance(settings.system_lamp, int):
-        low = settings.system_lamp_active_low
-        wired.append(Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, low))
-    return tuple(wired)
+            name = f"{seat}_{part.removeprefix('lamp_')}"
+            title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
+            kind = "lamp" if part.startswith("lamp_") else "key"
+            parts.append((name, title, kind, getattr(pins, part), part in pins.lamps_active_low))
+    lamp_is_low = settings.system_lamp_active_low
+    parts += [
+        ("buzzer", say("Buzzer"), "buzzer", settings.buzzer, False),
+        ("table", say("Table button"), "key", settings.table_button, False),
+        ("system_lamp", say("System lamp"), "lamp", settings.system_lamp, lamp_is_low),
+    ]
+    return tuple(
+        Wire(name, title, kind, gpio, is_low)
+        for name, title, kind, gpio, is_low in parts
+        if isinstance(gpio, int)
+    )
 
 
 def drawing(settings: PanelSettings) -> Markup:
     """Draw the wiring in the language spoken now."""
     wired = wires(settings)
-    body = Markup("").join(
-        [*_parts(wired), *_rails(wired), *_header(wired), *(_wire(each) for each in wired)]
-    )
-    height = _TOP + 20 * _ROW
-    return Markup(
-        '<svg class="wiring" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    ).format(2 * _MIDDLE, height, translate(say("The wiring, as in the table below")), body)
+    body = "".join([*_parts(wired), *_rails(wired), *_header(wired), *map(_wire, wired)])
+    box = f"0 0 {2 * _MIDDLE} {_TOP + 20 * _ROW}"
+    return labelled_svg("wiring", box, say("The wiring, as in the table below"), body)
 
 
-def _x(side: str, away: float) -> float:
-    return _MIDDLE - away if side == "left" else _MIDDLE + away
+def _x(side: str, distance: int) -> int:
+    return _MIDDLE - distance if side == "left" else _MIDDLE + distance
 
 
-def _y(pin: int) -> float:
+def _y(pin: int) -> int:
     return _TOP + (pin - 1) // 2 * _ROW
 
 
-def _line(side: str, y: float, start: float, end: float) -> Markup:
-    return Markup('<path d="M{:g} {:g}H{:g}"/>').format(_x(side, start), y, _x(side, end))
-
-
-def _header(wired: tuple[Wire, ...]) -> Iterator[Markup]:
-    """Draw the 40 pins with their numbers, and the names of those without a wire."""
-    yield Markup('<rect class="header" x="{}" y="{}" width="{}" height="{}" rx="6"/>').format(
-        _MIDDLE - _EDGE, _TOP - 19, 2 * _EDGE, 19 * _ROW + 38
-    )
+def _header(wired: tuple[Wire, ...]) -> Iterator[str]:
+    """Draw the 40 pins with their numbers and names."""
+    place = area(complex(_MIDDLE - _EDGE, _TOP - 19), complex(2 * _EDGE, 19 * _ROW + 38))
+    yield f'<rect class="header" {place} rx="6"/>'
     names = {pin: f"GPIO {gpio}" for gpio, pin in GPIO_PINS.items()} | dict(POWER)
-    used = {wire.pin for wire in wired}
+    pins_with_line = {1, *GROUND_PINS.values(), *(wire.pin for wire in wired)}
     for pin in range(1, 41):
-        side, (x, y) = (
-            ("left" if pin % 2 else "right"),
-            (_x("left" if pin % 2 else "right", _PIN), _y(pin)),
-        )
-        shape = (
-            '<rect{} x="528" y="84" width="24" height="24"/>'
-            if pin == 1
-            else '<circle{} cx="{:g}" cy="{:g}" r="12"/>'
-        )
-        power = Markup(' class="power"') if pin in POWER else ""
-        yield Markup(shape).format(power, x, y)
-        yield Markup('<text class="pin{}" x="{:g}" y="{:g}">{}</text>').format(
-            " power" if pin in POWER else "", x, y + 4.5, pin
-        )
-        lift = -5 if pin in used or pin in GROUND_PINS.values() or pin == 1 else 5
-        where = Markup(' class="end"') if side == "left" else ""
-        yield Markup('<text{} x="{:g}" y="{:g}">{}</text>').format(
-            where, _x(side, _NAME), y + lift, names[pin]
-        )
+        side = "left" if pin % 2 else "right"
+        centre = complex(_x(side, _PIN), _y(pin))
+        power = "power" if pin in POWER else ""
+        if pin == 1:  # square, as on the printed circuit
+            yield f'<rect class="{power}" {area(centre - (12 + 12j), 24 + 24j)}/>'
+        else:
+            yield circle(power, centre, 12)
+        yield text(pin, centre + 4.5j, f' class="pin {power}"')
+        lift = -5 if pin in pins_with_line else 5
+        name_at = complex(_x(side, _NAME), _y(pin) + lift)
+        yield text(names[pin], name_at, ' class="end"' if side == "left" else "")
 
 
-def _rails(wired: tuple[Wire, ...]) -> Iterator[Markup]:
+def _rails(wired: tuple[Wire, ...]) -> Iterator[str]:
     """Draw ground at each side, and 3V3 from pin 1 for lamps that are wired to it."""
-    low = {side: [w for w in wired if w.side == side and w.is_active_low] for side in GROUND_PINS}
-    for side, pin in GROUND_PINS.items():
-        grounded = [_y(w.pin) for w in wired if w.side == side and not w.is_active_low]
+    for side, ground_pin in GROUND_PINS.items():
+        own = [wire for wire in wired if wire.side == side]
+        grounded = [_y(wire.pin) for wire in own if not wire.is_active_low]
+        supplied = [_y(wire.pin) for wire in own if wire.is_active_low]
         if grounded:
-            ys = [*grounded, _y(pin)]
-            yield Markup('<path class="rail" d="M{0:g} {1:g}V{2:g}"/>').format(
-                _x(side, _GROUND), min(ys), max(ys)
-            )
-            yield _line(side, _y(pin), _EDGE, _GROUND)
-            yield Markup('<circle class="joint" cx="{:g}" cy="{:g}" r="5"/>').format(
-                _x(side, _GROUND), _y(pin)
-            )
-            yield Markup('<text class="net" x="{:g}" y="{:g}">GND</text>').format(
-                _x(side, _GROUND), max(ys) + 22
-            )
-    if not any(low.values()):
-        return
-    yield _line("left", _y(1), _EDGE, _SUPPLY)
-    over = _TOP - 46
-    for side, lamps in low.items():
-        if not lamps:
-            continue
-        end = max(_y(w.pin) for w in lamps)
-        begin = _y(1) if side == "left" else over
-        yield Markup('<path class="rail" d="M{:g} {:g}V{:g}"/>').format(
-            _x(side, _SUPPLY), begin, end
-        )
-        yield Markup('<text class="net" x="{:g}" y="{:g}">3V3</text>').format(
-            _x(side, _SUPPLY), end + 22
-        )
-        if side == "right":
-            left = _x("left", _SUPPLY)
-            yield Markup('<path class="rail" d="M{:g} {:g}V{:g}H{:g}"/>').format(
-                left, _y(1), over, _x(side, _SUPPLY)
-            )
+            x, y = _x(side, _GROUND), _y(ground_pin)
+            top, end = min(y, *grounded), max(y, *grounded)
+            yield _rail_from_pin(ground_pin, side, x, f"M{x} {top}V{end}")
+            yield circle("joint", complex(x, y), 5)
+            yield _rail_name("GND", x, end)
+        if supplied:
+            x, end = _x(side, _SUPPLY), max(supplied)
+            left, over = _x("left", _SUPPLY), _TOP - 46
+            # at the right it comes over the top of the header
+            path = f"V{end}" if side == "left" else f"V{over}H{x}V{end}"
+            yield _rail_from_pin(1, "left", left, f"M{left} {_y(1)}{path}")
+            yield _rail_name("3V3", x, end)
 
 
-def _wire(wire: Wire) -> Markup:
+def _rail_name(name: str, x: int, end: int) -> str:
+    return text(name, complex(x, end + 22), ' class="net"')
+
+
+def _rail_from_pin(pin: int, side: str, x: int, path: str) -> str:
+    """Draw a rail and the line to it from its pin."""
+    line = f'<path d="M{_x(side, _EDGE)} {_y(pin)}H{x}"/>'
+    return f'<path class="rail" d="{path}"/>{line}'
+
+
+def _wire(wire: Wire) -> str:
     """Draw a wire from its pin through the part to its rail, mirrored at the left."""
     y, side = _y(wire.pin), wire.side
-    where, mirror = ("end", " scale(-1 1)") if side == "left" else ("start", "")
-    part = "high" if wire.is_active_low else wire.kind
-    return Markup(
-        '<g class="wire" data-wire="{}"><use href="#w-{}" transform="translate({} {:g}){}"/>'
-        '<text class="label {}" x="{:g}" y="{:g}">{}</text></g>'
-    ).format(
-        wire.name,
-        part,
-        _MIDDLE,
-        y,
-        mirror,
-        where,
-        _x(side, _LABEL),
-        y + 6,
-        escape(translate(wire.title)),
-    )
+    anchor, mirror = ("end", " scale(-1 1)") if side == "left" else ("start", "")
+    kind = "high" if wire.is_active_low else wire.kind
+    label_at = complex(_x(side, _LABEL), y + 6)
+    label = text(escape(translate(wire.title)), label_at, f' class="label {anchor}"')
+    moved = f"translate({_MIDDLE} {y}){mirror}"
+    return f'<g class="wire" data-wire="{wire.name}"><use href="#w-{kind}" transform="{moved}"/>{label}</g>'
 
 
-def _parts(wired: tuple[Wire, ...]) -> Iterator[Markup]:
+def _parts(wired: tuple[Wire, ...]) -> Iterator[str]:
     """Draw each kind of wire once. A lamp lets the current pass towards ground."""
     ends = f"M{_EDGE} 0H{_BEGIN}M{_END} 0H"
-    joint = '<circle class="joint" cx="{}" r="5"/>'
     resistor = '<rect class="part" x="134" y="-6" width="40" height="12"/>'
-    drawn = {
+    grounded, supplied = circle("joint", _GROUND, 5), circle("joint", _SUPPLY, 5)
+    drawings = {
         "key": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H164M222 0H{_END}M170 0L214 -14"/>'
-        f'<circle class="contact" cx="168" r="4"/><circle class="contact" cx="218" r="4"/>{joint.format(_GROUND)}',
+        f'<circle class="contact" cx="168" r="4"/><circle class="contact" cx="218" r="4"/>{grounded}',
         "lamp": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H{_END}M236 -11V11"/>{resistor}'
-        f'<path class="part bulb" d="M212 -11V11L236 0Z"/>{joint.format(_GROUND)}',
+        f'<path class="part bulb" d="M212 -11V11L236 0Z"/>{grounded}',
         "high": f'<path d="{ends}{_SUPPLY}M{_BEGIN} 0H{_END}M212 -11V11"/>{resistor}'
-        f'<path class="part bulb" d="M236 -11V11L212 0Z"/>{joint.format(_SUPPLY)}',
+        f'<path class="part bulb" d="M236 -11V11L212 0Z"/>{supplied}',
         "buzzer": f'<path d="{ends}{_GROUND}M{_BEGIN} 0H{_END}"/><circle class="part" cx="193" r="13"/>'
-        f'<circle class="joint" cx="193" r="4"/>{joint.format(_GROUND)}',
+        f'<circle class="joint" cx="193" r="4"/>{grounded}',
     }
-    kinds = {"high" if wire.is_active_low else wire.kind for wire in wired}
-    yield Markup("<defs>")
-    for kind in sorted(kinds):
-        yield Markup(
-            f'<g id="w-{kind}" class="wp">{drawn[kind]}</g>'
-        )  # numbers and words of this file alone
-    yield Markup("</defs>")
+    for kind in sorted({"high" if wire.is_active_low else wire.kind for wire in wired}):
+        yield f'<defs><g id="w-{kind}" class="wp">{drawings[kind]}</g></defs>'

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from flask import Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
+from companion.core.clock import Clock
 from companion.core.i18n import joined, say
-from companion.core.ports import Advice, BoardSeen, CameraState, Eye, SettledFrame
+from companion.core.ports import Advice, BoardSeen, CameraState, SettledFrame
 from companion.table.views import turn_title
 from web.context import PageContext
 from web.features import CameraRoom
 from web.rendering.answers import PhotographsJson
 from web.rendering.camera_overlay import read_words, seen_svg, square_words
 from web.routes.api.body import Body, Text
-from web.routes.route import get, host_only, post
+from web.routes.route import PageGroup, get, host_only, post
 from web.templating.phrases import clock_words
+
+if TYPE_CHECKING:
+    from vision.diagnosis import BoardEye
 
 MEASURE_S = 1.5
 """Least time between two measurements of the board, in seconds."""
@@ -70,7 +75,7 @@ class _Measured:
 
 
 class CameraLooks:
-    """Measures the board for pages, at most so often for all who look."""
+    """Measures the board for all who look at a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
@@ -83,7 +88,7 @@ class CameraLooks:
         return self._page_context.features.camera
 
     @property
-    def eye(self) -> Eye | None:
+    def eye(self) -> BoardEye | None:
         """Return what looks at the table, or None."""
         return self.room.eye if self.room else None
 
@@ -91,49 +96,23 @@ class CameraLooks:
         """Return how the camera sees, measured anew after `MEASURE_S`."""
         status = self._page_context.table.view().devices.camera
         if self.eye is None or status.state is CameraState.NONE:
-            return CameraLook(
-                CameraState.NONE, True, status.sentence or say("No camera: confirm by hand")
-            )
+            sentence = status.sentence or say("No camera: confirm by hand")
+            return CameraLook(CameraState.NONE, True, sentence)
         if status.state is CameraState.TROUBLE:
             return CameraLook(status.state, False, status.sentence)
         measured = self._measure(self.eye)
-        board, per_s = measured.board, measured.per_s
-        advice = board.advice if board else measured.blind
-        if advice:
-            return CameraLook(status.state, False, advice[0].why, advice[0].text, board, per_s)
-        if board is None:
-            todo = say("Get the whole board into the picture")
-            return CameraLook(
-                CameraState.NO_BOARD, False, say("No board is seen."), todo, None, per_s
-            )
-        unread = [square_words(board.kit, each) for each in board.squares if not each.known]
-        if not board.reading.quiet:
-            return CameraLook(status.state, True, say("Something is moving."), "", board, per_s)
-        if unread:
-            names = joined(", ", unread) if len(unread) <= MAX_NAMED else str(len(unread))
-            return CameraLook(
-                status.state, False, say("Not read: {squares}", squares=names), "", board, per_s
-            )
-        return CameraLook(
-            status.state, True, say("Every square is sharp and bright"), "", board, per_s
-        )
+        board = measured.board
+        state = status.state if board or measured.blind else CameraState.NO_BOARD
+        sentence, todo, is_well = _judge(board, measured.blind)
+        return CameraLook(state, is_well, sentence, todo, board, measured.per_s)
 
     def pictures(self) -> list[tuple[SettledFrame, str]]:
         """Return the settled frames with their times, the newest first."""
         frames = self.eye.settled() if self.eye else ()
-        return [(each, self.time_of(each)) for each in reversed(frames)]
-
-    def time_of(self, frame: SettledFrame) -> str:
-        """Return when a frame was taken, in words."""
         clock = self._page_context.clock
-        return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
+        return [(frame, _taken_words(frame, clock)) for frame in reversed(frames)]
 
-    def settled_board(self, number: int) -> BoardSeen | None:
-        """Return the board of a settled frame as it was measured then."""
-        eye = self.eye
-        return self._page_context.worker.make(lambda: eye.board(number)) if eye else None
-
-    def _measure(self, eye: Eye) -> _Measured:
+    def _measure(self, eye: BoardEye) -> _Measured:
         now_s, last = self._page_context.clock.monotonic_s(), self._last
         with self._lock:
             if now_s - self._last.at_s < MEASURE_S:
@@ -150,16 +129,36 @@ class CameraLooks:
             return self._last
 
 
-class CameraPictures:
+def _taken_words(frame: SettledFrame, clock: Clock) -> str:
+    """Return when a frame was taken."""
+    age_s = clock.monotonic_s() - frame.frame.at_s
+    return clock_words(clock.wall_s() - age_s)
+
+
+def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
+    """Return how the camera sees, what to do about it (empty: nothing), and whether it sees well."""
+    advice = board.advice if board else blind
+    if advice:
+        return advice[0].why, advice[0].text, False
+    if board is None:
+        return say("No board is seen."), say("Get the whole board into the picture"), False
+    if not board.reading.quiet:
+        return say("Something is moving."), "", True
+    unread = [square_words(board.kit, square) for square in board.squares if not square.known]
+    if unread:
+        names = joined(", ", unread) if len(unread) <= MAX_NAMED else str(len(unread))
+        return say("Not read: {squares}", squares=names), "", False
+    return say("Every square is sharp and bright"), "", True
+
+
+class CameraPictures(PageGroup):
     """The routes under `/camera` and of the photographs."""
 
     name = "camera"
 
     def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+        super().__init__(page_context)
         self._room = room
-        self._looks = CameraLooks(page_context)
         self._picture: tuple[int, bytes] = (0, b"")
 
     # ---- for the owner -----------------------------------------------------------------------------------------------
@@ -169,7 +168,7 @@ class CameraPictures:
         """Return the last frame. A page asks for one after the other while somebody looks."""
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
             raise NotFound  # the last frame is an old one
-        return _jpeg(self._page_context.worker.make(self._last_picture))
+        return _jpeg(self._make(self._last_picture))
 
     def _last_picture(self) -> bytes:
         number = self._eye().number()
@@ -180,10 +179,12 @@ class CameraPictures:
     @get("/camera/settled/<int:number>", guard=host_only)
     def settled(self, number: int) -> str:
         """Show one settled frame with what was read drawn into it."""
-        frame = next((each for each in self._eye().settled() if each.number == number), None)
-        if frame is None:
+        eye = self._eye()
+        frames = {frame.number: frame for frame in eye.settled()}
+        if number not in frames:
             raise NotFound
-        board = self._looks.settled_board(number)
+        frame = frames[number]
+        board = self._make(lambda: eye.board(number))
         height, width = frame.frame.luma.shape
         return render_template(
             "settled.html",
@@ -192,7 +193,7 @@ class CameraPictures:
             board=board,
             drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=self._looks.time_of(frame),
+            at=_taken_words(frame, self._page_context.clock),
             name=square_words,
         )
 
@@ -200,9 +201,8 @@ class CameraPictures:
     def settled_picture(self, number: int) -> Response:
         """Return a settled frame, with `?small` for a list of them."""
         width_px = SMALL_PX if "small" in request.args else LARGE_PX
-        return _jpeg(
-            self._page_context.worker.make(lambda: self._eye().settled_picture(number, width_px))
-        )
+        take = partial(self._eye().settled_picture, number, width_px)
+        return _jpeg(self._make(take))
 
     @post("/api/camera/lock", body=LockBody, guard=host_only)
     def lock(self, body: LockBody) -> None:
@@ -224,23 +224,19 @@ class CameraPictures:
     def photographs(self) -> Response:
         """Return the photographs of the game that is on, oldest first."""
         progress = self._table.progress()
-        return jsonify(
-            photographs=[
-                {
-                    "game": progress.number,
-                    "moment": moment,
-                    "title": turn_title(moment, progress.turns),
-                }
-                for moment in self._room.album.moments(progress.number)
-            ]
-        )
+        game, turns = progress.number, progress.turns
+        photographs = [
+            {"game": game, "moment": moment, "title": turn_title(moment, turns)}
+            for moment in self._room.album.moments(game)
+        ]
+        return jsonify(photographs=photographs)
 
     @get("/api/photograph/<int:game>/<moment>")
     def photograph(self, game: int, moment: str) -> Response:
         """Return the photograph of the board when a turn was done."""
         return _jpeg(self._room.album.photograph(game, moment))
 
-    def _eye(self) -> Eye:
+    def _eye(self) -> BoardEye:
         if self._room.eye is None:
             raise NotFound
         return self._room.eye

@@ -13,22 +13,20 @@ from flask import (
     make_response,
     redirect,
     render_template,
-    request,
 )
 
 from companion.core.i18n import say
 from companion.core.network import shown
 from companion.core.ports import CameraState
 from companion.diagnostics.findings import Finding, Grade, HealthRoom, Status, worst
-from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import FindingsJson, HealthJson
+from web.rendering.piece_controls import plain_json
 from web.rendering.wiring import drawing, wires
 from web.routes.camera import FRAME_PX, CameraLook, CameraLooks
 from web.routes.history import day
-from web.routes.host import ask_for_key
 from web.routes.owner.check import cues
-from web.routes.route import get, host_only
+from web.routes.route import PageGroup, get, host_only, host_page
 from web.server.sse import Audience
 from web.templating.phrases import tenths
 
@@ -99,18 +97,20 @@ class HealthRow:
     name: str
     title: str
     words: str
-    is_well: bool | None = True
+    is_well: bool | None
 
 
-class HealthPages:
+_State = tuple[str, bool | None]
+"""How a thing is, and whether it is well, as in `HealthRow`."""
+
+
+class HealthPages(PageGroup):
     """The routes of the page, of its stream and of the support bundle."""
 
     name = "health"
 
     def __init__(self, page_context: PageContext, room: HealthRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._features = page_context.features
+        super().__init__(page_context)
         self._room = room
         self._looks = CameraLooks(page_context)
 
@@ -141,17 +141,14 @@ class HealthPages:
     @get("/api/doctor", guard=host_only, answer=FindingsJson)
     def findings(self) -> Response:
         """Return what was found, for `companion doctor`."""
-        found = self._room.examine()
-        plain = [{"topic": each.topic, "grade": each.grade, "text": each.text} for each in found]
-        return jsonify(worst=worst(found), findings=plain)
+        findings = self._room.examine()
+        return jsonify(worst=worst(findings), findings=plain_json(findings))
 
     # ---- for the owner -------------------------------------------------------------------------------------------
 
-    @get(PAGE, asks=host_only)
+    @get(PAGE, guard=host_page)
     def page(self) -> Response:
-        """Show the page. The owner's key is asked for first."""
-        if not self._page_context.guard.is_host(request):
-            return ask_for_key(PAGE)
+        """Show the page."""
         check, eye = self._features.check, self._looks.eye
         page = render_template(
             "health.html",
@@ -165,7 +162,7 @@ class HealthPages:
             wires=wires(check.settings) if check else (),
             wiring=drawing(check.settings) if check else "",
             cues=cues().items(),
-            is_on=self._table.progress().phase not in (Phase.LOBBY, Phase.OVER),
+            is_on=self._page_context.is_game_on,
             workbench=self._features.workbench is not None,
             **self._parts(self._room.examine()),
         )
@@ -182,7 +179,7 @@ class HealthPages:
                 found, found_s = self._room.examine(), time.monotonic()
             return render_template("_health.html", **self._parts(found))
 
-        return self._page_context.streams.watch(draw, Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @get("/check")
     @get("/doctor")
@@ -194,7 +191,7 @@ class HealthPages:
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
         """Return the support bundle, to be saved."""
-        answer = make_response(self._page_context.worker.make(self._room.bundle))
+        answer = make_response(self._make(self._room.bundle))
         answer.mimetype = "application/zip"
         answer.headers["Content-Disposition"] = 'attachment; filename="companion-support.zip"'
         return answer
@@ -204,16 +201,16 @@ class HealthPages:
     def _parts(self, found: tuple[Finding, ...]) -> dict[str, Any]:
         """Return the parts of the page that change."""
         look, eye = self._looks.now(), self._looks.eye
-        grave_first = sorted(found, key=lambda each: list(Grade).index(each.grade), reverse=True)
-        topics = list(dict.fromkeys(each.topic for each in grave_first))
+        grades = list(Grade)
+        details: dict[str, list[Finding]] = {}
+        for finding in sorted(found, key=lambda finding: -grades.index(finding.grade)):
+            details.setdefault(finding.topic, []).append(finding)
         return {
             "look": look,
             "locks": (eye.locks() if eye else None) or (None, None),
             "headline": headline_of(found, look),
             "rows": self._rows(found, look),
-            "details": [
-                (topic, [each for each in grave_first if each.topic == topic]) for topic in topics
-            ],
+            "details": details.items(),
             "topics": TOPICS,
             "pictures": self._looks.pictures(),
             "trouble": self._looks.room.album.trouble if self._looks.room else "",
@@ -221,74 +218,65 @@ class HealthPages:
 
     def _rows(self, found: tuple[Finding, ...], look: CameraLook) -> list[HealthRow]:
         """Return the six things that an owner looks for."""
-        bad = {
-            row
-            for row, topics in _GROUPS.items()
-            if any(is_grave(each) and each.topic in topics for each in found)
+        grave_topics = {finding.topic for finding in found if is_grave(finding)}
+        rows = {
+            "camera": (say("Camera"), self._camera(look)),
+            "phones": (say("Phones"), self._phones(found)),
+            "pads": (say("Pads"), self._pads()),
+            "sound": (say("Sound"), self._sound()),
+            "storage": (say("Storage"), self._storage()),
+            "backup": (say("Backup"), self._backup()),
         }
-        rows = (
-            self._camera(look),
-            self._phones(found),
-            self._pads(),
-            self._sound(),
-            self._storage(),
-            self._backup(),
-        )
-        return [
-            HealthRow(row.name, row.title, row.words, False)
-            if row.name in bad and row.is_well
-            else row
-            for row in rows
-        ]
+        health_rows = []
+        for name, (title, (words, is_well)) in rows.items():
+            is_bad = is_well and not grave_topics.isdisjoint(_GROUPS.get(name, ()))
+            health_rows.append(HealthRow(name, title, words, False if is_bad else is_well))
+        return health_rows
 
-    def _camera(self, look: CameraLook) -> HealthRow:
-        words, is_well = say("Sees the board"), True
+    def _camera(self, look: CameraLook) -> _State:
         if look.state is CameraState.NONE:
-            return HealthRow("camera", say("Camera"), say("None"), None)
+            return say("None"), None
         if look.state is CameraState.TROUBLE:
-            words, is_well = say("Has a problem"), False
-        elif look.board is None:
-            words = say("Sees no board")
-        elif look.per_s >= 1:
-            words = say("{n} pictures a second", n=round(look.per_s))
-        return HealthRow("camera", say("Camera"), words, is_well)
+            return say("Has a problem"), False
+        if look.board is None:
+            return say("Sees no board"), True
+        if look.per_s >= 1:
+            return say("{n} pictures a second", n=round(look.per_s)), True
+        return say("Sees the board"), True
 
-    def _phones(self, found: tuple[Finding, ...]) -> HealthRow:
-        urls = self._page_context.join_urls()
+    def _phones(self, found: tuple[Finding, ...]) -> _State:
+        urls, own_wifi = self._page_context.join_urls(), self._features.own_wifi
         if unreachable(found) or not urls:
-            return HealthRow("phones", say("Phones"), say("No network"), False)
-        if self._features.own_wifi and self._features.own_wifi.hotspot:
-            return HealthRow("phones", say("Phones"), say("In the table’s own Wi-Fi"), None)
-        return HealthRow("phones", say("Phones"), shown(urls[0]))
+            return say("No network"), False
+        if own_wifi and own_wifi.hotspot:
+            return say("In the table’s own Wi-Fi"), None
+        return shown(urls[0]), True
 
-    def _pads(self) -> HealthRow:
+    def _pads(self) -> _State:
         if not self._features.welcome.has_pads:
-            return HealthRow("pads", say("Pads"), say("None"), None)
-        trouble = self._table.view().devices.panel
-        return HealthRow(
-            "pads", say("Pads"), say("A problem") if trouble else say("Ready"), not trouble
-        )
+            return say("None"), None
+        if self._table.view().devices.panel:
+            return say("A problem"), False
+        return say("Ready"), True
 
-    def _sound(self) -> HealthRow:
+    def _sound(self) -> _State:
         settings = self._features.upkeep.running() if self._features.upkeep else None
         if settings is None or settings.voice.by == "off":
-            return HealthRow("sound", say("Sound"), say("Off"), None)
-        return HealthRow(
-            "sound", say("Sound"), say("On, {n} %", n=round(settings.voice.volume * 100))
-        )
+            return say("Off"), None
+        return say("On, {n} %", n=round(settings.voice.volume * 100)), True
 
-    def _storage(self) -> HealthRow:
-        free_gb = self._room.state().disk_free_mb / 1000
+    def _storage(self) -> _State:
+        state = self._room.state()
+        free_gb = state.disk_free_mb / 1000
         figure = round(free_gb) if free_gb >= 10 else tenths(free_gb)
-        is_well = self._room.state().journal == "ok"
-        return HealthRow("storage", say("Storage"), say("{n} GB free", n=figure), is_well)
+        return say("{n} GB free", n=figure), state.journal == "ok"
 
-    def _backup(self) -> HealthRow:
+    def _backup(self) -> _State:
         at_s = self._features.upkeep.backed_up_s() if self._features.upkeep else None
         if at_s is None:
-            return HealthRow("backup", say("Backup"), say("None yet"), None)
+            return say("None yet"), None
         is_new = self._page_context.clock.wall_s() - at_s < OLD_BACKUP_S
-        return HealthRow("backup", say("Backup"), day(at_s), True if is_new else None)
+        return day(at_s), True if is_new else None
 
 
 def is_grave(finding: Finding) -> bool:
@@ -298,15 +286,16 @@ def is_grave(finding: Finding) -> bool:
 
 def unreachable(found: tuple[Finding, ...]) -> bool:
     """Return whether there is no network by which phones get here."""
-    first = next((each for each in found if each.topic == "network"), None)
-    return first is not None and first.grade is not Grade.OK
+    grades = [finding.grade for finding in found if finding.topic == "network"]
+    return bool(grades) and grades[0] is not Grade.OK
 
 
 def headline_of(found: tuple[Finding, ...], look: CameraLook) -> FirstAdvice | None:
     """Return what is wrong first, else what the camera wants, else None."""
-    grave = sorted(filter(is_grave, found), key=lambda each: each.grade is not Grade.FAIL)
-    if grave:
-        return _headline(grave[0].topic)
+    for grade in (Grade.FAIL, Grade.WARN):
+        for finding in found:
+            if finding.grade is grade:
+                return _headline(finding.topic)
     if unreachable(found):
         return _headline("network")
     return FirstAdvice(look.todo) if look.todo else None

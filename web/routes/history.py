@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -21,7 +22,7 @@ from companion.archive.played_games import (
     Tendency,
 )
 from companion.archive.replay_scenes import Replay
-from companion.bots.coach import Coach, Hint
+from companion.bots.coach import Hint
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import (
     joined,
@@ -38,13 +39,14 @@ from companion.table.session import named_sides
 from web.context import PageContext
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture
+from web.rendering.board_picture import scene_picture
 from web.rendering.piece_controls import plain_json
+from web.rendering.svg import ornament
 from web.rendering.time_line import lead_line, marked_moments
 from web.routes.api.body import Body, Text
-from web.routes.route import form, get, host_only, post
+from web.routes.route import PageGroup, form, get, host_only, post
 
-_MAX_ADVICES = 200
+_MAX_HINTS = 200
 GAMES_A_PAGE = 50
 """Number of games on a page of the list."""
 _FORM_BYTES = 4096
@@ -63,36 +65,32 @@ class Forget(Body, frozen=True):
     name: Text
 
 
-class HistoryPages:
+class HistoryPages(PageGroup):
     """The routes under `/history`. Everybody may look. Only the owner changes anything."""
 
     name = "history"
 
     def __init__(self, page_context: PageContext, past: History) -> None:
-        self._page_context = page_context
+        super().__init__(page_context)
         self._past = past
-        self._advices: dict[tuple[int, str, Seat, str], Hint] = {}
+        self._hints: dict[tuple[int, str, Seat, str], Hint] = {}
 
     # ---- the list ----
 
     @get("/history")
-    def games(self) -> str:
+    def games(self, error: str = "", status: int = 200) -> Response:
         """Show all games, the newest first, fifty a page."""
-        return self._list()
-
-    def _list(self, refused: str = "") -> str:
-        page = max(request.args.get("page", 1, type=int), 1)
+        page, lines = self._page_of_games()
         count, records = self._past.count(), self._past.statistics()
-        lines = self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
-        return render_template(
+        html = render_template(
             "history.html",
             lines=lines,
-            games=self._page_context.games,
+            games=self._games,
             page=page,
-            pages=max(-(-count // GAMES_A_PAGE), 1),
+            pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
-            is_host=self._page_context.guard.is_host(request),
-            refused=refused,
+            is_host=self._guard.is_host(request),
+            refused=error,
             day=day,
             length=length,
             result=self._result,
@@ -101,16 +99,20 @@ class HistoryPages:
             bar=bar,
             seconds=seconds,
             commands=commands,
-            opponents=self._page_context.features.opponents,
+            opponents=self._features.opponents,
         )
+        return make_response(html, status)
 
     @get("/api/history", answer=GamesJson)
     def api_games(self) -> Response:
         """Return the list for programs, with `page` as on the page."""
+        _, lines = self._page_of_games()
+        return jsonify(count=self._past.count(), games=plain_json(lines))
+
+    def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
+        """Return which page of the list is asked for, and the games on it."""
         page = max(request.args.get("page", 1, type=int), 1)
-        lines = self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
-        plain = [plain_json(line) for line in lines]
-        return jsonify(count=self._past.count(), games=plain)
+        return page, self._past.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
 
     @form("/history", file="file", guard=host_only)
     def bring_in(self) -> Any:
@@ -121,13 +123,12 @@ class HistoryPages:
             if file is None or not file.filename:
                 raise Malformed(say("Choose a file first"))
             with file.stream:
-                content = file.read()
-            number = self._past.bring_in(content)
+                number = self._past.bring_in(file.read())
         except RequestEntityTooLarge:
             error = say("A game file may have at most {number} bytes", number=MOST_BYTES)
-            return make_response(self._list(error), 413)
+            return self.games(error, 413)
         except CompanionError as error_:
-            return make_response(self._list(error_.message), 400)
+            return self.games(error_.message, 400)
         return redirect(f"/history/{number}", 303)
 
     @post("/api/history/remove", body=Remove, guard=host_only)
@@ -143,13 +144,13 @@ class HistoryPages:
     # ---- one game ----
 
     @get("/history/<int:number>")
-    def game(self, number: int) -> Any:
+    def game(self, number: int) -> str:
         """Show the replay of a game that is over at the scene `at`, or that it is not over."""
         line = self._line(number)
         values: dict[str, Any] = {
             "line": line,
-            "game": self._page_context.games.get(line.game),
-            "is_host": self._page_context.guard.is_host(request),
+            "game": self._games.get(line.game),
+            "is_host": self._guard.is_host(request),
             "day": day,
             "length": length,
             "result": self._result,
@@ -159,80 +160,85 @@ class HistoryPages:
             return render_template("game.html", replay=None, **values)
         replay = self._past.replay(number)
         place = min(max(request.args.get("at", 0, type=int), 0), replay.places - 1)
-        values |= {"marks": marked_moments(replay), "lead": lead_line(replay)}
         return render_template(
-            "game.html", replay=replay, at=place, **values, **self._scene(replay, place)
+            "game.html",
+            at=place,
+            marks=marked_moments(replay),
+            lead=lead_line(replay),
+            **values,
+            **self._scene(replay, place),
         )
 
     @get("/history/<int:number>/scene/<int:place>")
     def scene(self, number: int, place: int) -> str:
         """Return one scene of a replay, to be put into its page."""
-        replay = self._past.replay(self._line(number).number)
+        replay = self._replay(number)
         if place >= replay.places:
             raise NotFound
-        speak(spoken(), self._names(replay.line))
-        game = self._page_context.games.get(replay.line.game)
+        game = self._games.get(replay.line.game)
         return render_template(
-            "_scene.html", replay=replay, line=replay.line, game=game, **self._scene(replay, place)
+            "_scene.html", line=replay.line, game=game, **self._scene(replay, place)
         )
 
     @get("/history/<int:number>/turn/<int:turn>/better")
     def better(self, number: int, turn: int) -> str:
         """Return what the coach thinks of a turn of a game that is over, to be put into its page."""
-        replay = self._past.replay(self._line(number).number)
-        coach = self._page_context.features.coach
-        if coach is None or turn not in turns_to_review(replay.leads, replay.line.winners):
+        replay = self._replay(number)
+        if turn not in self._turns_to_review(replay):
             raise NotFound
-        speak(spoken(), self._names(replay.line))
-        advices = {
-            seat: advice for seat in SEATS if (advice := self._review(coach, replay, turn, seat))
-        }
+        hints = {seat: self._review(replay, turn, seat) for seat in SEATS}
+        advices = {seat: hint for seat, hint in hints.items() if hint}
         return render_template("_better.html", advices=advices, replay=replay)
 
-    def _review(self, coach: Coach, replay: Replay, turn: int, seat: Seat) -> Hint | None:
+    def _turns_to_review(self, replay: Replay) -> Collection[int]:
+        if self._features.coach is None:
+            return ()
+        return turns_to_review(replay.leads, replay.line.winners)
+
+    def _review(self, replay: Replay, turn: int, seat: Seat) -> Hint | None:
         """Return the coach's judgement of a seat's action, asked for once.
 
         None: the seat did nothing.
         """
-        known = replay.known(turn, seat)
-        if known is None:
+        known, coach = replay.known(turn, seat), self._features.coach
+        if known is None or coach is None:
             return None
-        told, done = known
-        key = (replay.line.number, told.moment, seat, done)
-        if key not in self._advices:
-            self._advices[key] = coach.review(
-                told, done, lambda *asked: replay.spell_action(turn, seat, asked[-1])
+        view, action = known
+        key = (replay.line.number, view.moment, seat, action)
+        if key not in self._hints:
+            self._hints[key] = coach.review(
+                view, action, lambda *asked: replay.spell_action(turn, seat, asked[-1])
             )
-            while len(self._advices) > _MAX_ADVICES:
-                self._advices.pop(next(iter(self._advices)))
-        return self._advices[key]
+            if len(self._hints) > _MAX_HINTS:
+                del self._hints[next(iter(self._hints))]
+        return self._hints[key]
 
     def _scene(self, replay: Replay, place: int) -> dict[str, Any]:
+        """Return what a template is told of a scene."""
         scene = replay.scene(place)
         turn = replay.turns[scene.turn - 1] if scene.turn else None
-        photograph = (
-            replay.photograph(scene.turn) if self._page_context.features.camera is not None else ""
-        )
-        values = {
+        has_camera = self._features.camera is not None
+        is_end_of_turn = turn is not None and place == turn.last
+        return {
+            "replay": replay,
             "scene": scene,
             "turn": turn,
-            "photograph": photograph,
+            "photograph": replay.photograph(scene.turn) if has_camera else "",
             "drawn": drawn,
             "moves": moves_of(scene),
+            "has_better": is_end_of_turn and scene.turn in self._turns_to_review(replay),
         }
-        asked = (
-            turns_to_review(replay.leads, replay.line.winners)
-            if self._page_context.features.coach
-            else ()
-        )
-        return values | {
-            "has_better": turn is not None and place == turn.last and turn.number in asked
-        }
+
+    def _replay(self, number: int) -> Replay:
+        """Return a game to be looked at. From now on its players are called by name."""
+        replay = self._past.replay(self._line(number).number)
+        speak(spoken(), self._names(replay.line))
+        return replay
 
     def _names(self, line: GameLine) -> Mapping[str, str]:
         """Return who played each side in the end, by the side's word."""
         last = {seat: sitters[-1].name for seat, sitters in line.players.items() if sitters}
-        return named_sides(self._page_context.games.get(line.game), last)
+        return named_sides(self._games.get(line.game), last)
 
     def _result(self, line: GameLine) -> str:
         """Return how a game ended, with the names of its players."""
@@ -250,9 +256,8 @@ class HistoryPages:
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """Return the game as a file."""
-        return _file(
-            self._past.as_json(self._line(number).number), "application/json", f"game-{number}.json"
-        )
+        content = self._past.as_json(self._line(number).number)
+        return _file(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
@@ -264,7 +269,7 @@ class HistoryPages:
     def picture(self, number: int, turn: int = 0) -> Response:
         """Return the board through the game as a moving picture, with the photographs beside it."""
         game = self._line(number).number
-        picture = self._page_context.worker.make(lambda: self._past.picture(game, turn))
+        picture = self._make(lambda: self._past.picture(game, turn))
         return Response(picture, mimetype="image/webp")
 
     @get("/history/<int:number>/turn/<int:turn>.webp")
@@ -318,27 +323,13 @@ def seconds(median_s: float | None) -> str:
 
 def commands(tendency: Tendency) -> str:
     """Return the favourite commands with how often each was given."""
-    return joined(
-        ", ",
-        [
-            say("{command!c} {count}", command=word, count=count)
-            for word, count in tendency.commands
-        ],
-    )
+    parts = [say("{command!c} {count}", command=word, count=n) for word, n in tendency.commands]
+    return joined(", ", parts)
 
 
 def drawn(replay: Replay, scene: ReplayStep) -> Markup:
     """Draw the board of a scene, with what bounced and shot in it."""
-    traces = frozenset(origin for origin, _ in scene.moves)
-    picture = BoardPicture(
-        replay.kit,
-        scene.layout,
-        events=scene.events,
-        came_from=traces,
-        badges=scene.badges,
-        ways=scene.moves,
-    )
-    return board_svg(picture)
+    return board_svg(scene_picture(replay.kit, scene))
 
 
 def moves_of(scene: ReplayStep) -> str:
@@ -357,8 +348,8 @@ def bar(tendency: Tendency, most: int) -> Markup:
                 f'<rect class="{kind}" x="{x:.2f}" y="1" width="{width:.2f}" height="10"/>'
             )
         x += width
-    box = 'viewBox="0 0 100 12" preserveAspectRatio="none"'
-    return Markup(f'<svg class="tally-bar" {box} aria-hidden="true">{"".join(parts)}</svg>')
+    stretched = ' preserveAspectRatio="none"'
+    return ornament("tally-bar", "0 0 100 12", "".join(parts), stretched)
 
 
 def result(line: GameLine) -> str:

@@ -9,18 +9,16 @@ from typing import Any
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.errors import CompanionError, Illegal
+from companion.core.errors import CompanionError
 from companion.core.i18n import say
 from companion.games.base import Game, OptionRow
 from companion.table.session import Phase
-from web.context import PageContext
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, enter_key, form, get, host_only
 from web.templating.phrases import whole_number
 
 OWN = "own"
 """Name of the choice of an own text in a form."""
 BACK = (
-    "/host",
     "/settings",
     "/host/health",
     "/wifi",
@@ -30,7 +28,7 @@ BACK = (
     "/host/hub",
     "/host/hub/game",
 )
-"""Pages that ask for the host key, and to which it leads."""
+"""Pages to which the host key leads, if they asked for it."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,10 @@ class ChosenRow:
     text: str
 
 
-class HostPages:
+class HostPages(PageGroup):
     """The routes under `/host`."""
 
     name = "host"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     @get("/host")
     def page(self) -> Any:
@@ -58,13 +51,9 @@ class HostPages:
         if not self._guard.is_host(request):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
-        name = (
-            request.args.get("game")
-            or view.game
-            or view.board.suggested
-            or self._table.remembered_game
-        )
-        game = self._game(name or next(iter(self._page_context.games)))
+        name = request.args.get("game") or view.game or view.board.suggested
+        name = name or self._table.remembered_game or next(iter(self._games))
+        game = self._game(name)
         return self._page(game, self._table.choices.options(game.name) or {})
 
     @get("/owner")
@@ -77,24 +66,15 @@ class HostPages:
         return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
 
     @form("/host", "key", "back", endpoint="key")
-    def enter_key(self) -> Any:
+    def enter_key(self) -> Response:
         """Let this browser be the owner's, and lead on to the page that asked for the key."""
-        back = request.form.get("back", "/host")
-        try:
-            fits = self._guard.fits(request.form.get("key", ""), request.remote_addr or "")
-            wrong = say(
-                "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
-            )
-            error = "" if fits else wrong
-        except Illegal as refusal:
-            fits, error = False, refusal.message
-        if not fits:
-            return ask_for_key(back, error)
-        first = "/host/first/1" if self._page_context.is_first_evening else "/host"
-        answer = make_response(redirect(back if back in BACK and back != "/host" else first, 303))
-        self._guard.host_cookie(answer)
-        self._guard.note_key_used()
-        return answer
+        back = request.form.get("back", "")
+        if back not in BACK:
+            back = "/host/first/1" if self._page_context.is_first_evening else "/host"
+        wrong = say(
+            "That is not the owner’s key. It is on the table’s own screen, or run: companion host-key"
+        )
+        return enter_key(back, wrong)
 
     @form("/host/start", "game", guard=host_only)
     def start(self) -> Any:
@@ -123,15 +103,9 @@ class HostPages:
         )
 
     def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._page_context.games:
+        if name not in self._games:
             raise NotFound
-        return self._page_context.games[name]
-
-
-def ask_for_key(back: str, error: str = "") -> Response:
-    """Ask for the owner's key and lead back to where it was needed."""
-    back = back if back in BACK else "/host"
-    return make_response(render_template("host_key.html", error=error, back=back), 403)
+        return self._games[name]
 
 
 def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, Any]:
@@ -141,9 +115,9 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
-        said = form.get(row.name, "")
-        number = whole_number(said)
-        if said == OWN and row.free_text:
+        text = form.get(row.name, "")
+        number = whole_number(text)
+        if text == OWN and row.free_text:
             options[row.name] = form.get(f"{row.name}-text", "").replace("\r\n", "\n").strip("\n")
         elif number is not None and number < len(row.choices):
             options[row.name] = row.choices[number][1]
@@ -152,10 +126,12 @@ def chosen_options(game: Game[Any, Any], form: Mapping[str, str]) -> dict[str, A
 
 def _fields(game: Game[Any, Any], chosen: Mapping[str, Any]) -> list[tuple[str, list[ChosenRow]]]:
     """Return the option rows by heading."""
-    plain = [_chosen_row(row, chosen) for row in game.option_rows if not row.house_rule]
-    own = [_chosen_row(row, chosen) for row in game.option_rows if row.house_rule]
-    fields = [(say("Options"), plain), (say("House rules"), own)]
-    return [field for field in fields if field[1]]
+    fields = []
+    for heading, is_house_rule in ((say("Options"), False), (say("House rules"), True)):
+        rows = [row for row in game.option_rows if bool(row.house_rule) is is_house_rule]
+        if rows:
+            fields.append((heading, [_chosen_row(row, chosen) for row in rows]))
+    return fields
 
 
 def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
@@ -164,14 +140,9 @@ def _chosen_row(row: OptionRow, chosen: Mapping[str, Any]) -> ChosenRow:
     if row.name not in chosen:
         return ChosenRow(row, 0, sample)
     value = chosen[row.name]
-    place = next(
-        (
-            n
-            for n, (_, each) in enumerate(row.choices)
-            if type(each) is type(value) and each == value
-        ),
-        None,
-    )
-    if place is None and row.free_text and isinstance(value, str):
+    for place, (_, choice) in enumerate(row.choices):
+        if type(choice) is type(value) and choice == value:  # True is not 1
+            return ChosenRow(row, place, sample)
+    if row.free_text and isinstance(value, str):
         return ChosenRow(row, None, value)
-    return ChosenRow(row, place or 0, sample)
+    return ChosenRow(row, 0, sample)

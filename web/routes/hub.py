@@ -14,14 +14,11 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import is_playable, require_playable
-from companion.table.session import Phase
 from web.context import PageContext
-from web.error_pages import status_of
 from web.features import HubSeat
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT, Body, Text
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only, post, sitting
+from web.routes.route import PageGroup, form, get, host_only, host_page, post, sitting
 
 PlayerName = Annotated[str, Meta(max_length=24)]
 
@@ -56,22 +53,18 @@ class TakeGame(Body, frozen=True):
     name: PlayerName = ""
 
 
-class HubDoor:
+class HubDoor(PageGroup):
     """The doors under `/api/host/hub`, and the forms."""
 
     name = "hub"
 
     def __init__(self, page_context: PageContext, hub: HubSeat) -> None:
-        self._guard = page_context.guard
-        self._table = page_context.table
-        self._games = page_context.games
+        super().__init__(page_context)
         self._hub = hub
 
-    @get("/host/hub", asks=host_only)
+    @get("/host/hub", guard=host_page)
     def page(self) -> Any:
         """Show the form by which a table joins."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/host/hub")
         return render_template("join_hub.html", hub=self._hub, error="", address="", names=False)
 
     @form("/host/hub", guard=host_only)
@@ -93,20 +86,26 @@ class HubDoor:
         self._hub.join(body.address, body.code, body.names, body.ca)
 
     @get(f"/seat/{SEAT}/card")
-    def card_page(self, seat: str) -> Any:
+    def card_page(self, seat: str, error: str = "", status: int = 200) -> Response:
         """Show the page where whoever sits there shows a player's card."""
-        return self._card(Seat(seat))
+        mine = Seat(seat)
+        self._sitting(mine)
+        page = render_template(
+            "seat_card.html",
+            seat=mine,
+            view=self._table.view(),
+            hub=self._hub,
+            error=error,
+            back=self._back(mine),
+        )
+        return make_response(page, status)
 
-    @form(f"/seat/{SEAT}/card")
+    @form(f"/seat/{SEAT}/card", page="card_page")
     def show_card(self, seat: str) -> Any:
         """Show a card from the page's form. An empty code takes it away."""
-        mine = Seat(seat)
-        sitting = self._sitting(mine)
-        try:
-            self._hub.show_card(mine, request.form.get("code", "").strip()[:64], sitting)
-        except CompanionError as error:
-            return make_response(self._card(mine, error.message), status_of(error))
-        return redirect("/host" if not self._guard.sits(request, mine) else f"/seat/{mine}", 303)
+        mine, code = Seat(seat), request.form.get("code", "").strip()[:64]
+        self._hub.show_card(mine, code, self._sitting(mine))
+        return redirect(self._back(mine), 303)
 
     @post(f"/api/seat/{SEAT}/begin-round", guard=sitting)
     def begin_round(self, seat: Seat) -> None:
@@ -119,12 +118,8 @@ class HubDoor:
             self._guard.require_sitting(request, seat)
         return self._table.view().seats[seat].sitting
 
-    def _card(self, seat: Seat, error: str = "") -> str:
-        self._sitting(seat)
-        return render_template(
-            "seat_card.html", seat=seat, view=self._table.view(), hub=self._hub, error=error,
-            back=f"/seat/{seat}" if self._guard.sits(request, seat) else "/host",
-        )  # fmt: skip
+    def _back(self, seat: Seat) -> str:
+        return f"/seat/{seat}" if self._guard.sits(request, seat) else "/host"
 
     @post("/api/host/hub/leave", guard=host_only)
     def leave(self) -> None:
@@ -133,11 +128,9 @@ class HubDoor:
 
     # ---- one game at two tables ----
 
-    @get("/host/hub/game", asks=host_only)
+    @get("/host/hub/game", guard=host_page)
     def game_page(self) -> Any:
         """Show the forms by which a game for two tables is offered or taken."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/host/hub/game")
         return self._game_page()
 
     @form("/host/hub/game", guard=host_only)
@@ -179,14 +172,13 @@ class HubDoor:
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return options as the owner used last, else usual ones, that two tables can play."""
+        known = self._games.get(game)
+        candidates = [preset.options for preset in known.presets[::-1]] if known else []
         last = self._table.choices.options(game)
-        ways = (
-            [preset.options for preset in self._games[game].presets[::-1]]
-            if game in self._games
-            else []
-        )
-        tries = ways if last is None else [last, *ways]
-        return next((each for each in tries if is_playable(game, each)), tries[0] if tries else {})
+        if last is not None:
+            candidates.insert(0, last)
+        playable = [options for options in candidates if is_playable(game, options)]
+        return [*playable, *candidates, {}][0]
 
     def _game_page(self, error: str = "") -> str:
         games, refusals = [], []
@@ -196,12 +188,11 @@ class HubDoor:
                 games.append(game)
             except CompanionError as refusal:
                 refusals.append(refusal.message)
-        is_on = self._table.view().phase not in (Phase.LOBBY, Phase.OVER)
         return render_template(
             "two_tables.html",
             hub=self._hub,
             games=games,
             refusals=refusals,
-            is_on=is_on,
+            is_on=self._page_context.is_game_on,
             error=error,
         )

@@ -9,12 +9,11 @@ from flask import Response, make_response, redirect, render_template, request
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
-from companion.table.session import MACHINE, Phase
-from web.context import PageContext
+from companion.table.session import MACHINE
 from web.error_pages import status_of
 from web.routes.api.body import SEAT
 from web.routes.api.opponents import begin_lesson
-from web.routes.route import form, get
+from web.routes.route import PageGroup, form, get
 
 FRAMING = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; frame-ancestors 'none'"
@@ -22,20 +21,15 @@ FRAMING = (
 """Policy of a page that shows two of our own side by side."""
 
 
-class Joining:
+class Joining(PageGroup):
     """The pages under `/join`, and the short addresses of the seats."""
 
     name = "joining"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
-
     @get("/join")
     def choose_seat(self) -> str:
         """Show which sides are free, and ask for a name."""
-        own_wifi = self._page_context.features.own_wifi
+        own_wifi = self._features.own_wifi
         is_open = own_wifi is not None and own_wifi.hotspot is not None
         return self._page("join.html", own=self._guard.seats_of(request), own_wifi=is_open)
 
@@ -46,7 +40,8 @@ class Joining:
         mine = Seat(seat)
         if self._guard.sits(request, mine):
             return redirect(f"/seat/{mine}")
-        if (changed := self.lead_to_swapped_seat()) is not None:
+        changed = self.lead_to_swapped_seat()
+        if changed is not None:
             return changed
         if self._table.seat_nonce(mine) is not None:
             return self.taken(mine, 409)
@@ -56,19 +51,17 @@ class Joining:
         try:
             self._page_context.let_in(request, request.form.get("code", ""))
             nonce = self._table.take_seat(mine, name)
-        except Malformed as error:
-            return make_response(
-                self._page("join_seat.html", seat=mine, error=error.message, name=name), 400
-            )
-        except Illegal as error:
-            if error.reason is Refusal.JOIN_CODE:
-                page = self._page(
-                    "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=True
-                )
-                return make_response(page, 403)
-            if error.reason is not Refusal.SEAT_TAKEN:
+        except (Malformed, Illegal) as error:
+            reason = error.reason if isinstance(error, Illegal) else None
+            if reason is Refusal.SEAT_TAKEN:
+                return self.taken(mine, 409)
+            if reason not in (None, Refusal.JOIN_CODE):
                 raise
-            return self.taken(mine, 409)
+            is_wrong = reason is Refusal.JOIN_CODE
+            page = self._page(
+                "join_seat.html", seat=mine, error=error.message, name=name, is_wrong=is_wrong
+            )
+            return make_response(page, status_of(error))
         answer = make_response(redirect(f"/seat/{mine}", 303))
         self._guard.seat_cookie(answer, mine, nonce)
         self._guard.remember_names(answer, request, name)
@@ -95,10 +88,10 @@ class Joining:
             if error.reason is Refusal.SEAT_TAKEN:
                 return redirect(back, 303)
             raise
-        if self._page_context.features.opponents:
-            self._table.machines.seat(right, self._page_context.features.opponents[0].name)
+        if self._features.opponents:
+            self._table.machines.seat(right, self._features.opponents[0].name)
         lesson = request.form.get("lesson", "")
-        if lesson in self._page_context.games and self._is_between():
+        if lesson in self._games and not self._page_context.is_game_on:
             begin_lesson(self._page_context, lesson)
         answer = make_response(redirect(_here(back), 303))
         self._guard.seat_cookie(answer, left, nonce)
@@ -127,17 +120,13 @@ class Joining:
 
     def _leave_game(self) -> None:
         """End a game that is played here against the machine. One with somebody else goes on."""
-        own, seats = self._guard.seats_of(request), self._table.view().seats
-        others = {
-            seats[seat].door for seat in SEATS if seat not in own and seats[seat].name is not None
-        }
-        if self._is_between():
+        if not self._page_context.is_game_on:
             self._table.go_home()
-        elif others <= {MACHINE}:
+            return
+        own, seats = self._guard.seats_of(request), self._table.view().seats
+        others = [seats[seat] for seat in SEATS if seat not in own]
+        if all(other.name is None or other.door == MACHINE for other in others):
             self._table.abandon()
-
-    def _is_between(self) -> bool:
-        return self._table.progress().phase in (Phase.LOBBY, Phase.OVER)
 
     @get("/here")
     def here(self) -> Any:
@@ -202,12 +191,16 @@ class Joining:
         return make_response(page, status)
 
     def _page(self, page: str, error: str = "", name: str = "", **more: Any) -> str:
-        more |= {
-            "names": self._guard.names_of(request),
-            "needs_code": self._page_context.needs_code(request),
-        }
-        more["order"] = self._seats_from_left()
-        return render_template(page, view=self._table.view(), error=error, name=name, **more)
+        return render_template(
+            page,
+            view=self._table.view(),
+            names=self._guard.names_of(request),
+            needs_code=self._page_context.needs_code(request),
+            order=self._seats_from_left(),
+            error=error,
+            name=name,
+            **more,
+        )
 
     def _seats_from_left(self) -> tuple[Seat, ...]:
         """Return the seats as they lie at the table screen, from the left."""

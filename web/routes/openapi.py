@@ -16,7 +16,7 @@ from flask import Response, current_app, jsonify, request
 from companion import __version__
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
-from web.routes.route import Declared, Guard, Route, get, host_only, own_seat, sitting
+from web.routes.route import Declared, Guard, Route, get, host_only, host_page, own_seat, sitting
 from web.security.auth import Auth
 
 PATH = "/api/openapi.json"
@@ -44,8 +44,10 @@ _SECURITY = {
     },
 }
 _OF_SEAT: list[dict[str, list[str]]] = [{"south": []}, {"north": []}]
+_OF_HOST: list[dict[str, list[str]]] = [{"hostKey": []}, {"host": []}]
 _GUARDED: Mapping[Guard | None, list[dict[str, list[str]]]] = {
-    host_only: [{"hostKey": []}, {"host": []}],
+    host_only: _OF_HOST,
+    host_page: _OF_HOST,
     own_seat: _OF_SEAT,
     sitting: _OF_SEAT,
 }
@@ -95,17 +97,17 @@ def describe(routes: Sequence[Declared], guard: Auth) -> dict[str, Any]:
     kinds = {
         Body,
         Nothing,
-        *(each.route.body or Body for each in routes),
-        *(each.route.answer for each in routes),
+        *(declared.route.body or Body for declared in routes),
+        *(declared.route.answer for declared in routes),
     }
     by_name = sorted(kinds, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(by_name, ref_template=f"{_SCHEMAS}{{name}}")
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema.get("description", ""))
     paths: dict[str, dict[str, Any]] = {}
-    for each in routes:
-        path = _PARAMETER.sub(r"{\3}", each.route.path)
-        paths.setdefault(path, {})[each.route.method.lower()] = _operation(each)
+    for declared in routes:
+        path = _PARAMETER.sub(r"{\3}", declared.route.path)
+        paths.setdefault(path, {})[declared.route.method.lower()] = _operation(declared)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -159,7 +161,8 @@ def _operation(declared: Declared) -> dict[str, Any]:
         operation["parameters"] = parameters
     if route.method == "POST":
         operation["requestBody"] = {"required": True, "content": _body(route)}
-    if (guard := route.guard or route.asks) in _GUARDED:
+    guard = route.guard or route.asks
+    if guard in _GUARDED:
         operation["security"] = _GUARDED[guard]
     return operation
 

@@ -19,11 +19,10 @@ from flask import (
 
 from companion.core.kit import Seat
 from companion.table.table_view import TableView
-from web.context import PageContext
 from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT
 from web.routes.join import Joining
-from web.routes.route import get, host_only, sitting
+from web.routes.route import PageGroup, get, host_only, sitting
 from web.routes.shared_phone import COVER, must_cover, open_seat, stage_of_passing
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, message
@@ -32,45 +31,53 @@ DARK_FROM_H, DARK_TO_H = 20, 7
 """Hours of the day between which a table screen is dark that is to be dark at night."""
 
 
-class Pages:
+class Pages(PageGroup):
     """Every page that is not the workbench."""
 
     name = "pages"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     # ---- pages that follow the table ----
 
     @get("/")
     def table_screen(self) -> Any:
         """Show the table screen. The machine's own one asks a new owner some questions first."""
-        if (
-            "kiosk" in request.args
-            and is_own_screen(request)
-            and self._page_context.is_first_evening
-        ):
+        is_kiosk, is_own = "kiosk" in request.args, is_own_screen(request)
+        if is_kiosk and is_own and self._page_context.is_first_evening:
             return redirect("/host/first/1")
+        is_screen = "screen" in request.args
         theme = self._theme()
-        asked, kiosk = "screen" in request.args, "kiosk" in request.args
-        live, chosen = f"/live/table?look={self._look()}", "" if theme == "system" else theme
-        own = () if asked or kiosk else self._guard.seats_of(request)
-        return self._page("table", None, live, theme=chosen, asked=asked, kiosk=kiosk, own=own)
+        return render_template(
+            "table.html",
+            fragment=self._table_fragment(),
+            live=f"/live/table?look={self._look()}",
+            viewer=None,
+            page_context=self._page_context,
+            theme="" if theme == "system" else theme,
+            asked=is_screen,
+            kiosk=is_kiosk,
+            own=() if is_screen or is_kiosk else self._guard.seats_of(request),
+        )
+
+    def _table_fragment(self) -> str:
+        """Return the live part of the table screen for whoever asks."""
+        is_at_table = self._guard.is_at_table(request)
+        return self._page_context.fragment("table", None, is_own_screen(request), is_at_table)
 
     @get("/watch")
     def watch(self) -> Any:
         """Show what everybody may know, or try again while too many look."""
-        if self._page_context.streams.has_room:
-            return self._page("watch", None, "/live/watch")
+        streams = self._streams
+        if streams.has_room:
+            return render_template(
+                "watch.html",
+                fragment=self._page_context.fragment("watch", None),
+                live="/live/watch",
+                viewer=None,
+                page_context=self._page_context,
+            )
         again_s = randint(8, 15)  # not all at once
-        answer = make_response(
-            render_template(
-                "full.html", again_s=again_s, viewers=self._page_context.streams.viewers
-            ),
-            503,
-        )
+        page = render_template("full.html", again_s=again_s, viewers=streams.viewers)
+        answer = make_response(page, 503)
         answer.headers["Retry-After"] = str(again_s)
         return answer
 
@@ -79,52 +86,56 @@ class Pages:
         """Show the page of a seat, for the browser that took it."""
         mine = Seat(seat)
         if not self._guard.sits(request, mine):
-            if (changed := Joining(self._page_context).lead_to_swapped_seat()) is not None:
+            joining = Joining(self._page_context)
+            changed = joining.lead_to_swapped_seat()
+            if changed is not None:
                 return changed
-            free = self._table.seat_nonce(mine) is None
-            return (
-                redirect(f"/join/{mine}") if free else Joining(self._page_context).taken(mine, 403)
-            )
+            if self._table.seat_nonce(mine) is None:
+                return redirect(f"/join/{mine}")
+            return joining.taken(mine, 403)
         view, live = self._table.view(), f"/live/seat/{mine}"
-        part = _seat_part(view, mine)
-        if not self._guard.passes(request):
-            return self._page("seat", mine, live, part)
-        if self._guard.shown(request) is not mine:
-            return redirect("/pass")
-        passed = "openly" if open_seat(view) else "covered"
-        return self._page(
-            "seat", mine, f"{live}?why={quote(stage_of_passing(view, mine))}", part, passed=passed
+        passed = ""
+        if self._guard.passes(request):
+            if self._guard.shown(request) is not mine:
+                return redirect("/pass")
+            passed = "openly" if open_seat(view) else "covered"
+            live += f"?why={quote(stage_of_passing(view, mine))}"
+        fragment = self._page_context.fragment(_seat_part(view, mine), mine)
+        return render_template(
+            "seat.html",
+            fragment=fragment,
+            live=live,
+            viewer=mine,
+            page_context=self._page_context,
+            passed=passed,
         )
 
-    @get("/live/<any(table, watch):page>")
-    def live(self, page: str) -> Response:
-        """Stream a page that everybody may see."""
-        own = page == "table" and is_own_screen(request)
-        look = request.args.get("look")
-        streams, voice = self._page_context.streams, self._page_context.features.welcome.voice
-        if (
-            page == "watch"
-            and not streams.has_room
-            and "text/event-stream" in request.accept_mimetypes.values()
-        ):
-            return Response(
-                message('<main id="live" data-go="/watch"></main>'), mimetype="text/event-stream"
-            )
+    @get("/live/table")
+    def live_table(self) -> Response:
+        """Stream the table screen. One that was loaded with other settings is loaded anew."""
+        look, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
-            if page == "table" and look is not None and look != self._look():
+            if look not in (None, self._look()):
                 return '<main id="live" data-page="other"></main>'
-            at_table = page == "table" and self._guard.is_at_table(request)
-            return self._page_context.fragment(page, None, own, at_table)
+            return self._table_fragment()
 
-        if page == "watch":
-            return streams.follow(self._table, render)
-        if voice and "voice" in request.args:
-            voice.screen_speaks(True)
-            return streams.follow(
-                self._table, render, Audience.TABLE, partial(voice.screen_speaks, False)
-            )
-        return streams.follow(self._table, render, Audience.TABLE)
+        streams = self._streams
+        if voice is None or "voice" not in request.args:
+            return streams.follow(self._table, render, Audience.TABLE)
+        voice.screen_speaks(True)
+        silence = partial(voice.screen_speaks, False)
+        return streams.follow(self._table, render, Audience.TABLE, silence)
+
+    @get("/live/watch")
+    def live_watch(self) -> Response:
+        """Stream what everybody may know. While too many look, lead to the page that says so."""
+        streams = self._streams
+        is_stream = "text/event-stream" in request.accept_mimetypes.values()
+        if is_stream and not streams.has_room:
+            full = message('<main id="live" data-go="/watch"></main>')
+            return Response(full, mimetype="text/event-stream")
+        return streams.follow(self._table, partial(self._page_context.fragment, "watch", None))
 
     def _look(self) -> str:
         """Return what of the settings is in the table screen's page itself."""
@@ -141,10 +152,8 @@ class Pages:
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """Stream the owner's page."""
-        streams, page_context = self._page_context.streams, self._page_context
-        return streams.follow(
-            self._table, lambda: page_context.fragment("host", None), Audience.SEAT
-        )
+        render = partial(self._page_context.fragment, "host", None)
+        return self._streams.follow(self._table, render, Audience.SEAT)
 
     @get(f"/live/seat/{SEAT}", guard=sitting)
     def live_seat(self, seat: Seat) -> Response:
@@ -158,7 +167,7 @@ class Pages:
             return self._page_context.fragment(_seat_part(self._table.view(), seat), seat)
 
         leave = self._page_context.presence.begin(seat)
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
+        return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- the rest ----
 
@@ -166,15 +175,6 @@ class Pages:
     def clock(self) -> Response:
         """Return the time by which the table's clocks run."""
         return jsonify(now_s=self._table.now_s())
-
-    # ---- inside ----
-
-    def _page(self, page: str, viewer: Seat | None, live: str, part: str = "", **more: Any) -> str:
-        own = page == "table" and is_own_screen(request)
-        at_table = page == "table" and self._guard.is_at_table(request)
-        fragment = self._page_context.fragment(part or page, viewer, own, at_table)
-        more |= {"live": live, "viewer": viewer, "page_context": self._page_context}
-        return render_template(f"{page}.html", fragment=fragment, **more)
 
 
 def _seat_part(view: TableView, seat: Seat) -> str:

@@ -13,11 +13,12 @@ from werkzeug.exceptions import NotFound
 
 from companion.core.errors import Malformed
 from companion.core.i18n import listed, say, say_n, spoken
+from companion.core.kit import Kit
 from companion.games.base import Game, OptionRow
 from companion.printing.kit_printer import PAPERS, KitPrinter, PrintPlan
 from web.context import PageContext
 from web.error_pages import wants_page
-from web.routes.route import get
+from web.routes.route import PageGroup, get
 from web.security.auth import is_own_screen
 from web.templating.icons import small_board
 from web.templating.phrases import whole_number
@@ -54,23 +55,21 @@ class Offer:
         return listed(_page_words(kind, number) for kind, number in self.plan.kinds.items())
 
 
-class KitPages:
+class KitPages(PageGroup):
     """The page of everything to print, and the PDFs."""
 
     name = "kit"
 
     def __init__(self, page_context: PageContext, printer: KitPrinter) -> None:
-        self._page_context = page_context
+        super().__init__(page_context)
         self._printer = printer
 
     @get("/kit", strict_slashes=False)
     def page(self, error: str = "", refused: str = "") -> str:
         """Show what there is to print. `error` stands where the game `refused` is."""
         paper, language = _paper(), _language()
-        offers = [self._offer(game, paper, language) for game in self._page_context.games.values()]
-        is_short = (
-            self._page_context.features.welcome.wifi() is not None and not self._may_have_wifi()
-        )
+        offers = [self._offer(game, paper, language) for game in self._games.values()]
+        has_wifi = self._features.welcome.wifi() is not None
         return render_template(
             "kit.html",
             offers=offers,
@@ -78,7 +77,7 @@ class KitPages:
             language=language,
             low_ink=_low_ink(),
             papers=PAPERS,
-            is_short=is_short,
+            is_short=has_wifi and not self._may_have_wifi(),
             error=error,
             refused=refused,
         )
@@ -86,16 +85,10 @@ class KitPages:
     @get("/kit/<name>.pdf")
     def pdf(self, name: str) -> Response:
         """Return a kit, a board in one piece (`GAME-board`) or the card for the table (`join`)."""
-        paper, language, make = _paper(), _language(), self._page_context.worker.make
+        paper, language, make = _paper(), _language(), self._make
         if name == "join":
-            wifi = self._page_context.features.welcome.wifi() if self._may_have_wifi() else None
-            card = make(
-                lambda: self._printer.join_card(
-                    self._page_context.join_urls(), wifi, paper, language
-                )
-            )
-            return _answer(card, f"table-card-{paper}-{language}", kept=False)
-        game = self._page_context.games.get(name.removesuffix(_BOARD))
+            return self._join_card(paper, language)
+        game = self._games.get(name.removesuffix(_BOARD))
         if game is None:
             raise NotFound
         try:
@@ -106,45 +99,46 @@ class KitPages:
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
-            return _answer(
-                make(lambda: self._printer.board(game.name, raw, language)),
-                f"{name}{suffix}-{language}",
-            )
+            pdf = make(lambda: self._printer.board(game.name, raw, language))
+            return _answer(pdf, f"{name}{suffix}-{language}")
         low_ink = _low_ink()
         pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
-        return _answer(pdf, f"{name}-kit{suffix}-{paper}-{language}{'-low-ink' if low_ink else ''}")
+        ink = "-low-ink" if low_ink else ""
+        return _answer(pdf, f"{name}-kit{suffix}-{paper}-{language}{ink}")
+
+    def _join_card(self, paper: str, language: str) -> Response:
+        """Return the card for the table. Only the owner's has the Wi-Fi's password."""
+        urls, wifi = self._page_context.join_urls(), None
+        if self._may_have_wifi():
+            wifi = self._features.welcome.wifi()
+        card = self._make(lambda: self._printer.join_card(urls, wifi, paper, language))
+        return _answer(card, f"table-card-{paper}-{language}", is_cached=False)
 
     def _may_have_wifi(self) -> bool:
         """Return whether whoever asks may have the Wi-Fi's password."""
         return is_own_screen(request) or self._page_context.guard.is_host(request)
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> Offer:
-        rows = [row for row in game.option_rows if _changes_board(game, row)]
-        boards = tuple(
-            BoardChoice(
-                label,
-                small_board(game.kit(game.options({row.name: value}))),
-                f"{row.name}={number}",
-            )
-            for row in rows
-            for number, (label, value) in enumerate(row.choices)
-        )
-        own_map = next((row for row in rows if row.free_text), None)
-        others = tuple(
-            (row, f"{row.name}={number}")
-            for row in game.option_rows
-            for number, (_, value) in enumerate(row.choices)
-            if row not in rows
-            and game.kit(game.options({row.name: value})) != game.kit(game.options({}))
-        )
-        return Offer(
-            game, self._printer.plan(game.name, {}, paper, language), boards, own_map, others
-        )
+        boards: list[BoardChoice] = []
+        others: list[tuple[OptionRow, str]] = []
+        own_map = None
+        for row in game.option_rows:
+            kits = [_kit(game, {row.name: value}) for _, value in row.choices]
+            changes_board = len({kit.board for kit in kits}) > 1
+            if changes_board and row.free_text:
+                own_map = own_map or row
+            for number, kit in enumerate(kits):
+                label, query = row.choices[number][0], f"{row.name}={number}"
+                if changes_board:
+                    boards.append(BoardChoice(label, small_board(kit), query))
+                elif kit != _kit(game, {}):
+                    others.append((row, query))
+        plan = self._printer.plan(game.name, {}, paper, language)
+        return Offer(game, plan, tuple(boards), own_map, tuple(others))
 
 
-def _changes_board(game: Game[Any, Any], row: OptionRow) -> bool:
-    """Return whether another board is printed for another choice."""
-    return len({game.kit(game.options({row.name: value})).board for _, value in row.choices}) > 1
+def _kit(game: Game[Any, Any], raw: Mapping[str, Any]) -> Kit:
+    return game.kit(game.options(raw))
 
 
 def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
@@ -179,20 +173,20 @@ def _file_suffix(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
     game.options(raw)
     suffix = ""
     for row in game.option_rows:
-        if row.name not in raw or game.kit(game.options({row.name: raw[row.name]})) == game.kit(
-            game.options({})
-        ):
+        value = raw.get(row.name)
+        if row.name not in raw or _kit(game, {row.name: value}) == _kit(game, {}):
             continue
-        label = next((label for label, value in row.choices if value == raw[row.name]), "own board")
-        suffix += f"-{re.sub('[^a-z0-9]+', '-', (label if row.free_text else row.name).lower()).strip('-')}"
+        labels = [label for label, choice in row.choices if choice == value] or ["own board"]
+        name = labels[0] if row.free_text else row.name
+        suffix += f"-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
     return suffix
 
 
 def _paper() -> str:
     """Return the paper of the address, else what the browser's country prints on."""
-    asked = request.args.get("paper", "")
-    if asked:
-        return asked
+    paper = request.args.get("paper", "")
+    if paper:
+        return paper
     lands = [code.lower().partition("-")[2] for code in request.accept_languages.values()]
     return "letter" if lands and lands[0] in _LETTER_LANDS else "a4"
 
@@ -207,10 +201,10 @@ def _language() -> str:
     return request.args.get("language", "") or spoken()
 
 
-def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
+def _answer(pdf: bytes, name: str, *, is_cached: bool = True) -> Response:
     answer = Response(pdf, mimetype="application/pdf")
     answer.headers["Content-Disposition"] = f'inline; filename="{name}.pdf"'
-    if kept:
+    if is_cached:
         answer.headers["Cache-Control"] = "private, no-cache"
         answer.add_etag()
         answer.make_conditional(request)
@@ -219,16 +213,13 @@ def _answer(pdf: bytes, name: str, *, kept: bool = True) -> Response:
 
 def _page_words(kind: str, number: int) -> str:
     """Return a number of pages of a kind, in words."""
-    if kind == "instructions":
-        return say_n("{n} page of instructions", "{n} pages of instructions", number)
-    if kind == "board":
-        return say_n("{n} page of the board", "{n} pages of the board", number)
-    if kind == "pieces":
-        return say_n("{n} page of pieces", "{n} pages of pieces", number)
-    if kind == "extras":
-        return say_n("{n} page for the table", "{n} pages for the table", number)
-    if kind == "places":
-        return say_n("{n} page of places for piles", "{n} pages of places for piles", number)
-    if kind == "cards":
-        return say_n("{n} page of cards", "{n} pages of cards", number)
-    return say_n("{n} page of backs", "{n} pages of backs", number)
+    words = {
+        "instructions": say_n("{n} page of instructions", "{n} pages of instructions", number),
+        "board": say_n("{n} page of the board", "{n} pages of the board", number),
+        "pieces": say_n("{n} page of pieces", "{n} pages of pieces", number),
+        "extras": say_n("{n} page for the table", "{n} pages for the table", number),
+        "places": say_n("{n} page of places for piles", "{n} pages of places for piles", number),
+        "cards": say_n("{n} page of cards", "{n} pages of cards", number),
+        "backs": say_n("{n} page of backs", "{n} pages of backs", number),
+    }
+    return words[kind]

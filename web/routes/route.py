@@ -15,13 +15,27 @@ from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from flask import Flask, Request, current_app, jsonify, request
+from flask import (
+    Flask,
+    Request,
+    Response,
+    abort,
+    current_app,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+)
 from werkzeug.exceptions import UnsupportedMediaType
 
-from companion.core.errors import Malformed
+from companion.core.errors import CompanionError, Illegal, Malformed
 from companion.core.i18n import say
+from web.context import PageContext
+from web.error_pages import status_of
 from web.rendering.answers import Nothing
 from web.routes.api.body import Body
+from web.security.auth import Auth
 
 Guard = Callable[[dict[str, Any]], None]
 """Raises `Illegal` unless whoever asks may. May turn a seat's name in the address into the seat."""
@@ -32,6 +46,37 @@ T = TypeVar("T")
 def host_only(_: dict[str, Any]) -> None:
     """Let the host ask."""
     current_app.extensions["guard"].require_host(request)
+
+
+def host_page(_: dict[str, Any]) -> None:
+    """Let the host ask. Anybody else gets the page where the host's key is entered."""
+    if not current_app.extensions["guard"].is_host(request):
+        abort(ask_for_key(request.path))
+
+
+def ask_for_key(back: str, error: str = "") -> Response:
+    """Ask for the host's key. Whoever enters it is led back to where it was needed."""
+    page = render_template(current_app.extensions["key_page"], error=error, back=back)
+    return make_response(page, 403)
+
+
+def enter_key(back: str, wrong: str) -> Response:
+    """Let this browser be the host's and lead back, if the key of the form is right. Otherwise ask for it again.
+
+    `wrong` is what is said of another key.
+    """
+    guard: Auth = current_app.extensions["guard"]
+    error = wrong
+    try:
+        is_right = guard.fits(request.form.get("key", ""), request.remote_addr or "")
+    except Illegal as refusal:
+        is_right, error = False, refusal.message
+    if not is_right:
+        return ask_for_key(back, error)
+    answer = make_response(redirect(back, 303))
+    guard.host_cookie(answer)
+    guard.note_key_used()
+    return answer
 
 
 def own_seat(values: dict[str, Any]) -> None:
@@ -53,8 +98,10 @@ def at_table(_: dict[str, Any]) -> None:
 class Route:
     """One address and method.
 
-    `asks` is a guard that the method itself applies, because its refusal is a page. `body` is read strictly from JSON
-    and handed on, unless it is empty. `fields` are those of a page's form, `file` is the one that it uploads.
+    `asks` is a guard that the method itself applies, as it has exceptions. `body` is read strictly from JSON and
+    handed on, unless it is empty. `fields` are those of a page's form, `file` is the one that it uploads. `by` says
+    who acts, which is handed on: `table`, `host`, or `seat` for the seat of the address. `page` is the method of the
+    same group that shows the form again, with the reason why it was refused.
     """
 
     path: str
@@ -67,6 +114,8 @@ class Route:
     fields: tuple[str, ...] = ()
     file: str = ""
     strict_slashes: bool = True
+    by: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,13 +158,27 @@ class RouteGroup(Protocol):
         """Return the name, such as `history`."""
 
 
+class PageGroup:
+    """A class with declared routes of a table's pages, to be derived from and named."""
+
+    def __init__(self, page_context: PageContext) -> None:
+        self._page_context = page_context
+        self._table = page_context.table
+        self._guard = page_context.guard
+        self._games = page_context.games
+        self._features = page_context.features
+        self._streams = page_context.streams
+        self._make = page_context.worker.make
+
+
 def add_routes(app: Flask, group: RouteGroup) -> None:
     """Add everything to an application that a room declares."""
     declared: list[Declared] = app.extensions.setdefault("routes", [])
     for name in dir(type(group)):
         for route in getattr(getattr(type(group), name), "routes", ()):
             method = getattr(group, name)
-            endpoint = f"{group.name}.{route.endpoint or name}"
+            actor = f"{route.by}_" if route.by else ""
+            endpoint = f"{group.name}.{route.endpoint or actor + name}"
             view = app.view_functions.get(endpoint) or wraps(method)(
                 partial(_answer, method, route)
             )
@@ -133,11 +196,19 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     """Answer a request as its route declares. None becomes an empty object."""
     if route.guard:
         route.guard(values)
+    if route.by:
+        values["by"] = values.pop("seat") if route.by == "seat" else route.by
     if route.body:
         body = _read_body(request, route.body)
         if route.body is not Body:
             values["body"] = body
-    answer = method(**values)
+    try:
+        answer = method(**values)
+    except CompanionError as error:
+        if not route.page:
+            raise
+        page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
+        return page(**values, error=error.message, status=status_of(error))
     return jsonify({}) if answer is None else answer
 
 

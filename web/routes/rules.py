@@ -12,11 +12,10 @@ from companion.core.kit import Seat
 from companion.games.spelling import first_keys
 from companion.printing.rulebook import Illustration, illustrations
 from companion.table.board_check import HandMove
-from web.context import PageContext
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.routes.api.body import SEAT, Body, Entered
-from web.routes.route import at_table, get, own_seat, post
+from web.routes.route import PageGroup, at_table, get, own_seat, post
 
 
 class Wanted(Body, frozen=True):
@@ -26,29 +25,26 @@ class Wanted(Body, frozen=True):
     reasons: bool = False
 
 
-class RulesPages:
+class RulesPages(PageGroup):
     """The rules, one page a game, and the way to each of them."""
 
     name = "rules"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-
     @get("/rules/")
     def index(self) -> str:
         """Show all games' rules."""
-        return render_template("rules_index.html", games=self._page_context.games)
+        return render_template("rules_index.html", games=self._games)
 
     @get("/rules/<name>")
     def rules(self, name: str) -> str:
         """Show the rules of a game. Every paragraph has an address that refusals link to."""
-        game = self._page_context.games.get(name)
+        game = self._games.get(name)
         if game is None:
             raise NotFound
         return render_template(
             "rules.html",
             game=game,
-            games=self._page_context.games,
+            games=self._games,
             kit=game.kit(game.options({})),
             keys=first_keys(game),
             pictures=illustrations(game),
@@ -58,7 +54,7 @@ class RulesPages:
     @post(f"/api/seat/{SEAT}/help", body=Entered, guard=own_seat)
     def help(self, seat: Seat, body: Entered) -> Response:
         """Return what a seat can do after the orders entered so far, as a part of its page."""
-        table, games = self._page_context.table, self._page_context.games
+        table, games = self._page_context.table, self._games
         view = table.view(seat)
         game = games.get(view.game or "")
         if game is None:
@@ -73,7 +69,7 @@ class RulesPages:
             goal=goal,
             rules=rules,
             waits=view.sign.text,
-            coach=table.coaching.of(seat).about if self._page_context.features.coach else (),
+            coach=table.coaching.about(seat) if self._features.coach else (),
             coached=view.seats[seat].coached,
             machine=view.seats[seat.other].name,
         )

@@ -16,10 +16,10 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
 from companion.table.table_view import TableView
-from web.context import PageContext
 from web.error_pages import status_of
+from web.rendering.cards import acting_seat
 from web.routes.join import Joining
-from web.routes.route import form, get
+from web.routes.route import PageGroup, form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
 
@@ -27,31 +27,26 @@ COVER = '<main id="live" data-go="/pass"></main>'
 """A fragment that leads to the cover."""
 
 
-class SharedPhonePages:
+class SharedPhonePages(PageGroup):
     """The pages under `/pass`."""
 
     name = "passing"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
 
     @get("/pass")
     def page(self) -> Any:
         """Show the cover, what both may see, or how one phone comes to hold both seats."""
         if not self._guard.passes(request):
             return Joining(self._page_context).lead_to_swapped_seat() or self._beginning()
-        if (seat := open_seat(self._table.view())) is not None:
+        seat = open_seat(self._table.view())
+        if seat is not None:
             return self._show(seat)
-        answer = make_response(
-            render_template(
-                "pass.html",
-                fragment=self._page_context.fragment("pass", None),
-                live="/live/pass",
-                page_context=self._page_context,
-            )
+        page = render_template(
+            "pass.html",
+            fragment=self._page_context.fragment("pass", None),
+            live="/live/pass",
+            page_context=self._page_context,
         )
+        answer = make_response(page)
         self._guard.pass_cookie(answer, None)
         return answer
 
@@ -59,28 +54,20 @@ class SharedPhonePages:
     def begin(self) -> Any:
         """Take both seats, or the one that is missing."""
         names = {seat: request.form.get(str(seat), "") for seat in SEATS}
-        taken: dict[Seat, str] = {}
-        error, status, is_wrong = "", 303, False
-        for seat in SEATS:
-            if not self._guard.sits(request, seat):
-                try:
-                    if not taken:
-                        self._page_context.let_in(request, request.form.get("code", ""))
-                    taken[seat] = self._table.take_seat(seat, names[seat])
-                except (Malformed, Illegal) as refusal:
-                    error, status = refusal.message, status_of(refusal)
-                    is_wrong = isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE
-                    break
-        answer = (
-            make_response(redirect("/pass", 303))
-            if not error
-            else self._beginning(error, status, is_wrong)
-        )
-        for seat, nonce in taken.items():
-            self._guard.seat_cookie(answer, seat, nonce)
-        if not error:
+        own, nonces = self._guard.seats_of(request), {}
+        answer = make_response(redirect("/pass", 303))
+        try:
+            if len(own) < len(SEATS):
+                self._page_context.let_in(request, request.form.get("code", ""))
+            for seat in SEATS:
+                if seat not in own:
+                    nonces[seat] = self._table.take_seat(seat, names[seat])
             self._guard.remember_names(answer, request, *names.values())
             self._guard.pass_cookie(answer, None)
+        except (Malformed, Illegal) as refusal:
+            answer = self._beginning(refusal)
+        for seat, nonce in nonces.items():
+            self._guard.seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/pass/open", "seat")
@@ -112,9 +99,9 @@ class SharedPhonePages:
             return self._page_context.fragment("pass", None)
 
         if not self._guard.passes(request):
-            return self._page_context.streams.follow(self._table, render)
+            return self._streams.follow(self._table, render)
         leave = self._page_context.presence.begin(*SEATS)
-        return self._page_context.streams.follow(self._table, render, Audience.SEAT, leave)
+        return self._streams.follow(self._table, render, Audience.SEAT, leave)
 
     # ---- inside ----
 
@@ -123,39 +110,30 @@ class SharedPhonePages:
         self._guard.pass_cookie(answer, seat)
         return answer
 
-    def _beginning(self, error: str = "", status: int = 200, is_wrong: bool = False) -> Any:
+    def _beginning(self, refusal: Malformed | Illegal | None = None) -> Response:
+        """Show how one phone comes to hold both seats, and why it does not."""
         view, own = self._table.view(), self._guard.seats_of(request)
-        others = [seat for seat in SEATS if view.seats[seat].name is not None and seat not in own]
-        names = self._guard.names_of(request)
-        code = self._page_context.needs_code(request)
         page = render_template(
             "pass_begin.html",
             view=view,
             own=own,
-            others=others,
-            names=names,
-            error=error,
-            is_wrong=is_wrong,
-            needs_code=code,
+            others=[s for s in SEATS if view.seats[s].name is not None and s not in own],
+            names=self._guard.names_of(request),
+            error=refusal.message if refusal else "",
+            is_wrong=isinstance(refusal, Illegal) and refusal.reason is Refusal.JOIN_CODE,
+            needs_code=self._page_context.needs_code(request),
         )
-        return make_response(page, status)
+        return make_response(page, status_of(refusal) if refusal else 200)
 
 
 def open_seat(view: TableView) -> Seat | None:
     """Return the seat on turn while nothing is secret. Its page needs no cover."""
-    awaited = [seat for seat in SEATS if view.seats[seat].awaited]
-    if (
-        view.phase is not Phase.ORDERS
-        or len(awaited) != 1
-        or any(view.seats[seat].receipt for seat in SEATS)
-    ):
+    if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
-    is_open_board = (
-        view.board.standing is not None
-        and view.board.tableau is None
-        and view.board.standing.duel is None
-    )
-    return awaited[0] if view.turn.is_open or is_open_board else None
+    standing = view.board.standing
+    has_hands = view.board.tableau is not None
+    is_open_board = standing is not None and standing.duel is None and not has_hands
+    return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 
 def stage_of_passing(view: TableView, seat: Seat) -> str:
@@ -167,7 +145,7 @@ def must_cover(guard: Auth, asked: Request, seat: Seat, view: Callable[[], Table
     """Return whether a shared phone's side must be covered, as its owner has done what was due."""
     if not guard.passes(asked):
         return False
+    if guard.shown(asked) is not seat:
+        return True
     why = asked.args.get("why")
-    return guard.shown(asked) is not seat or (
-        why is not None and why != stage_of_passing(view(), seat)
-    )
+    return why is not None and why != stage_of_passing(view(), seat)

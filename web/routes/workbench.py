@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 from flask import (
     Response,
-    copy_current_request_context,
     jsonify,
     make_response,
     render_template,
@@ -131,7 +130,7 @@ class Bench:
     @get("/workbench/live")
     def live(self) -> Response:
         """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
-        news = copy_current_request_context(partial(self._news, _Sent()))
+        news = partial(self._news, _Sent())
         return self._page_context.streams.hold(news, partial(time.sleep, LOOK_S), Audience.TABLE)
 
     def _news(self, sent: _Sent) -> str:

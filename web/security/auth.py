@@ -27,6 +27,9 @@ TRIES, TRIES_S = 5, 30.0
 """Maximum number of wrong host keys of one address, and the seconds in which they count."""
 
 
+FOREIGN = say("This request comes from another site: use the companion’s own pages")
+
+
 class ForeignOrigin(CompanionError, PermissionError):
     """A request that another site makes a browser send."""
 
@@ -75,11 +78,11 @@ class Auth:
         return self._carries(request.cookies, seat, self._seat_nonce(seat))
 
     def _carries(self, cookies: Mapping[str, str], seat: Seat, nonce: str | None) -> bool:
-        return bool(nonce) and hmac.compare_digest(
-            self._carried(cookies, seat).encode(), str(nonce).encode()
-        )
+        carried = self._nonce_of(cookies, seat)
+        return bool(nonce) and hmac.compare_digest(carried.encode(), str(nonce).encode())
 
-    def _carried(self, cookies: Mapping[str, str], seat: Seat) -> str:
+    def _nonce_of(self, cookies: Mapping[str, str], seat: Seat) -> str:
+        """Return the nonce of the seat's cookie, whatever it is worth. Empty: there is none."""
         match self._read(cookies, f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
                 return str(nonce)
@@ -89,22 +92,18 @@ class Auth:
         """Return the seats of this browser."""
         return tuple(seat for seat in SEATS if self.sits(request, seat))
 
-    def carried(self, request: Request, seat: Seat) -> str:
-        """Return the nonce of the seat's cookie, whatever it is worth. Empty: there is none."""
-        return self._carried(request.cookies, seat)
-
     def sitting(self, request: Request, seat: Seat) -> str:
         """Return which sitting at the seat this browser's cookie is about, see `SeatView.sitting`."""
-        return sitting_of(self.carried(request, seat))
+        return sitting_of(self._nonce_of(request.cookies, seat))
 
     def swapped_seats(self, request: Request) -> tuple[tuple[Seat, str], ...]:
         """Return the seats, with their nonces, that this browser has since the sides were swapped."""
-        nonces = ((seat, self._seat_nonce(seat.other)) for seat in SEATS)
-        return tuple(
-            (seat.other, str(nonce))
-            for seat, nonce in nonces
-            if self._carries(request.cookies, seat, nonce)
-        )
+        swapped = []
+        for seat in SEATS:
+            nonce = self._seat_nonce(seat.other)
+            if nonce and self._carries(request.cookies, seat, nonce):
+                swapped.append((seat.other, nonce))
+        return tuple(swapped)
 
     def require_seat(self, request: Request, name: str) -> Seat:
         """Return the seat of this name.
@@ -139,9 +138,8 @@ class Auth:
 
     def passes(self, request: Request) -> bool:
         """Return whether this is one phone that is passed between both seats."""
-        return isinstance(self._read(request.cookies, "pass"), str) and all(
-            self.sits(request, seat) for seat in SEATS
-        )
+        is_passed = isinstance(self._read(request.cookies, "pass"), str)
+        return is_passed and self.seats_of(request) == SEATS
 
     def shown(self, request: Request) -> Seat | None:
         """Return which side such a phone shows. None: the cover."""
@@ -195,9 +193,9 @@ class Auth:
     def has_host_cookie(self, cookies: Mapping[str, str]) -> bool:
         """Return whether these are the cookies of the host's browser."""
         carried = self._read(cookies, "host")
-        return isinstance(carried, str) and hmac.compare_digest(
-            carried.encode(), self.host_mark.encode()
-        )
+        if not isinstance(carried, str):
+            return False
+        return hmac.compare_digest(carried.encode(), self.host_mark.encode())
 
     def require_host(self, request: Request) -> None:
         """Raise `Illegal` unless the host asks."""
@@ -254,22 +252,16 @@ class Auth:
 
     def require_own_origin(self, request: Request) -> None:
         """Raise `ForeignOrigin` for a request that another site's page sends."""
-        site = request.headers.get("Sec-Fetch-Site")
         origin = request.headers.get("Origin") or request.headers.get("Referer")
-        foreign_site = site is not None and site not in ("same-origin", "none")
-        foreign_origin = origin is not None and _netloc(origin) != request.host
-        if foreign_site or foreign_origin:
-            raise ForeignOrigin(
-                say("This request comes from another site: use the companion’s own pages")
-            )
+        is_foreign = origin is not None and _netloc(origin) != request.host
+        if is_foreign or _comes_from_other_site(request):
+            raise ForeignOrigin(FOREIGN)
 
     def refuse_embedding(self, request: Request) -> None:
         """Raise `ForeignOrigin` if another site's page embeds one of ours."""
-        is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
-        if is_foreign and request.headers.get("Sec-Fetch-Mode") != "navigate":
-            raise ForeignOrigin(
-                say("This request comes from another site: use the companion’s own pages")
-            )
+        is_embedded = request.headers.get("Sec-Fetch-Mode") != "navigate"
+        if is_embedded and _comes_from_other_site(request):
+            raise ForeignOrigin(FOREIGN)
 
     # ---- cookies ----
 
@@ -292,9 +284,7 @@ class Auth:
 
     def _read(self, cookies: Mapping[str, str], name: str) -> object:
         # the plain name is that of version 1.0.0, whose browsers keep their seats
-        value = cookies.get(f"{name}_{self._mark}") or cookies.get(name, "")
-        if not value:
-            return None
+        value = cookies.get(self.cookie_name(name)) or cookies.get(name, "")
         try:
             carried: object = self._signer.loads(value)
         except BadSignature:
@@ -305,6 +295,11 @@ class Auth:
 def is_own_screen(request: Request) -> bool:
     """Return whether this machine itself asks, so that somebody stands at the table's own screen."""
     return request.remote_addr in OWN_ADDRESSES
+
+
+def _comes_from_other_site(request: Request) -> bool:
+    """Return whether the browser says that another site's page has sent it (Fetch Metadata)."""
+    return request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
 
 
 def _netloc(url: str) -> str:

@@ -36,13 +36,15 @@ def asked_host(header: str) -> str:
     >>> any(asked_host(each) for each in ("", "a:80:b", "a, a", "a:0", "a:65536", "u@a", "[::1", "::1", "a..", "1.2.3"))
     False
     """
-    found = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
-    if found is None or (found["port"] and not 1 <= int(found["port"]) <= MAX_PORT):
+    match = _HOST.fullmatch(header) if len(header) <= _MAX_HEADER else None
+    if match is None or (match["port"] and not 1 <= int(match["port"]) <= MAX_PORT):
         return ""
-    name = found["six"] or found["name"]
+    if match["six"]:
+        return match["six"] if _is_address(match["six"], 6) else ""
+    name = match["name"]
     last = name.removesuffix(".").rpartition(".")[2].lower()
-    is_number = found["six"] is not None or last.isdecimal() or last.startswith("0x")
-    if len(name) > MAX_NAME or (is_number and not _is_address(name, 6 if found["six"] else 4)):
+    is_number = last.isdecimal() or last.startswith("0x")
+    if len(name) > MAX_NAME or (is_number and not _is_address(name, 4)):
         return ""
     return name
 

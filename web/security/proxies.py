@@ -59,8 +59,8 @@ class Proxies:
         scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
         # Home Assistant has a header of its own; Traefik and Caddy use the other one
-        path = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
-        path = _last(path).rstrip("/")
+        prefix = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
+        path = _last(prefix).rstrip("/")
         return Caller(
             self._first_stranger(environ.get("HTTP_X_FORWARDED_FOR", "")),
             scheme if scheme in ("http", "https") else "",
@@ -70,8 +70,8 @@ class Proxies:
 
     def _first_stranger(self, forwarded: str) -> str:
         """Return the last address that is no proxy of ours. Anybody may have written those before."""
-        for each in reversed(forwarded.split(",")):
-            address = _address(each)
+        for text in reversed(forwarded.split(",")):
+            address = _address(text)
             if not address:
                 return SOMEWHERE
             if not self._has(address):
@@ -80,10 +80,10 @@ class Proxies:
 
     def _has(self, address: str) -> bool:
         try:
-            asked = ipaddress.ip_address(address.partition("%")[0])
+            parsed = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
             return False
-        return any(asked in network for network in self._networks)
+        return any(parsed in network for network in self._networks)
 
 
 def _address(text: str) -> str:
@@ -125,7 +125,7 @@ class Front:
         if caller.host:
             environ["HTTP_HOST"] = caller.host
         environ["SCRIPT_NAME"] = caller.path or self._path
-        asked = environ["PATH_INFO"]
-        if self._path and f"{asked}/".startswith(f"{self._path}/"):
-            environ["PATH_INFO"] = asked.removeprefix(self._path) or "/"
+        path = environ["PATH_INFO"]
+        if self._path and f"{path}/".startswith(f"{self._path}/"):
+            environ["PATH_INFO"] = path.removeprefix(self._path) or "/"
         return self._app(environ, start_response)

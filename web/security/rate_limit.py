@@ -82,10 +82,9 @@ class Buckets:
             return name
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
-            for each in [
-                each for each in self._left if self._level(each, now_s) >= self._rate.burst
-            ]:
-                del self._left[each]
+            full = [other for other in self._left if self._level(other, now_s) >= self._rate.burst]
+            for other in full:
+                del self._left[other]
         return name if len(self._left) < self._most else SHARED
 
 
@@ -114,10 +113,10 @@ class RequestLimits:
         if address in OWN_ADDRESSES:
             return
         owner = self._owner_of(request.cookies)
-        is_allowed = (
-            self._owners.take(owner) if owner else self._strangers.take(address_group(address))
+        buckets, name = (
+            (self._owners, owner) if owner else (self._strangers, address_group(address))
         )
-        if not is_allowed:
+        if not buckets.take(name):
             raise TooManyRequests(retry_after=RETRY_AFTER_S)
 
 
@@ -128,17 +127,17 @@ class Guesses:
     Many addresses come to no more than `most_in` for each of the `MAX_NAMES` that are told apart.
     """
 
-    def __init__(self, each: Rate, now_s: Callable[[], float]) -> None:
-        self._each = Buckets(each, now_s)
+    def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
+        self._buckets = Buckets(rate, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
         """Return whether the guess is right. None: too many wrong ones came from there."""
         name = address_group(address)
-        if not self._each.take(name):
+        if not self._buckets.take(name):
             return None
         if not is_right():
             return False
-        self._each.give_back(name)
+        self._buckets.give_back(name)
         return True
 
     def require(self, address: str, is_right: Callable[[], bool], wrong: str, often: str) -> None:
@@ -165,11 +164,11 @@ def address_group(address: str) -> str:
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((found, 64), strict=False))
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
 import threading
@@ -26,6 +27,7 @@ CHUNK_BYTES = 64 * 1024
 MAX_PLAIN_HEAD_BYTES = 8 * 1024
 """Maximum size of a request without TLS that is sent to the right address."""
 _TLS_GREETING = b"\x16"
+_REQUEST_LINE = re.compile(rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]")
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -177,17 +179,16 @@ async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWri
     """Answer a request without TLS by the address to ask instead."""
     head = await reader.readuntil(b"\r\n\r\n")
     url = https_address(head)
-    status = (
-        b"HTTP/1.1 307 Temporary Redirect\r\nLocation: " + url
-        if url
-        else b"HTTP/1.1 400 Bad Request"
-    )
     text = b"These pages come by https only.\n"
-    fields = (
-        b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-        % len(text)
-    )
-    writer.write(status + fields + text)
+    lines = [
+        b"HTTP/1.1 307 Temporary Redirect" if url else b"HTTP/1.1 400 Bad Request",
+        b"Content-Type: text/plain",
+        b"Content-Length: %d" % len(text),
+        b"Connection: close",
+    ]
+    if url:
+        lines.append(b"Location: " + url)
+    writer.write(b"\r\n".join([*lines, b"", text]))
     await writer.drain()
     writer.close()
     await writer.wait_closed()
@@ -206,22 +207,14 @@ def https_address(head: bytes) -> bytes:
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     if len(head) > MAX_PLAIN_HEAD_BYTES or any(b"\r" in line or b"\n" in line for line in lines):
         return b""
-    asked = lines[0].split(b" ")
-    if (
-        len(asked) != 3
-        or asked[0] not in (b"GET", b"HEAD")
-        or asked[2] not in (b"HTTP/1.0", b"HTTP/1.1")
-    ):
-        return b""
-    path = asked[1]
-    is_printable = all(0x21 <= byte <= 0x7E for byte in path)
+    request = _REQUEST_LINE.fullmatch(lines[0])
     fields = [line.partition(b":") for line in lines[1:]]
     hosts = [
         value.strip(b" \t") for name, _, value in fields if name.strip(b" \t").lower() == b"host"
     ]
-    if not path.startswith(b"/") or not is_printable or len(hosts) != 1:
+    if request is None or len(hosts) != 1 or not asked_host(hosts[0].decode("latin-1")):
         return b""
-    return b"https://" + hosts[0] + path if asked_host(hosts[0].decode("latin-1")) else b""
+    return b"https://" + hosts[0] + request["path"]
 
 
 async def _join(one: Ends, other: Ends) -> None:

@@ -92,9 +92,8 @@ class Listener(socket.socket):
 
     def forget(self, connection: Connection) -> None:
         """Count a connection out."""
+        self.release_upload(connection)
         with self._lock:
-            self.uploads_bytes -= connection.reserved_bytes
-            connection.reserved_bytes = 0
             self.connections.discard(connection)
             self._by_address[connection.group] -= 1
             if not self._by_address[connection.group]:
@@ -103,14 +102,10 @@ class Listener(socket.socket):
     def _make_room(self) -> None:
         """End the longest silent connection of the address that has the most of them."""
         before_s = time.monotonic() - CROWDED_AFTER_S
-        silent = [
-            each for each in self.connections if not each.is_own and each.silent_since_s < before_s
-        ]
+        silent = [c for c in self.connections if not c.is_own and c.silent_since_s < before_s]
         if silent:
-            victim = max(
-                silent, key=lambda each: (self._by_address[each.group], -each.silent_since_s)
-            )
-            victim.hang_up()
+            silent.sort(key=lambda c: (self._by_address[c.group], -c.silent_since_s))
+            silent[-1].hang_up()
 
 
 class Connection(socket.socket):

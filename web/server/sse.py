@@ -11,14 +11,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from enum import Enum
 from functools import lru_cache, partial
 from typing import Protocol
 
-from flask import Response, copy_current_request_context, request
+from flask import Response, request
 
 from companion.core.errors import CompanionError
-from companion.core.i18n import say, speaking, spoken
+from companion.core.i18n import say
 from web.security.rate_limit import OWN_ADDRESSES, address_group
 
 LOOK_S = 1.0
@@ -108,7 +109,6 @@ class Streams:
         when_over: Callable[[], None] = _nothing,
     ) -> Response:
         """Answer with a stream of fragments: one now, and one after every change of the source."""
-        draw = copy_current_request_context(render)
         shown = -1
 
         def news() -> str:
@@ -117,18 +117,17 @@ class Streams:
             if version == shown:
                 return ""
             shown = version
-            return message(draw())
+            return message(render())
 
         return self.hold(news, lambda: source.wait(shown, LOOK_S), audience, when_over)
 
     def watch(self, draw: Callable[[], str], audience: Audience) -> Response:
         """Answer with a stream of a fragment, drawn anew every `LOOK_S` and sent when it differs."""
-        redraw = copy_current_request_context(draw)
         shown = ""
 
         def news() -> str:
             nonlocal shown
-            html = redraw()
+            html = draw()
             if html == shown:
                 return ""
             shown = html
@@ -145,6 +144,8 @@ class Streams:
     ) -> Response:
         """Answer with a stream of what `news` returns, with a pause after each call.
 
+        `news` finds the request and its language as they are now.
+
         `when_over` is called at the end. Raises `TooManyViewers` if all places are taken.
         """
         address = request.remote_addr or ""
@@ -157,14 +158,13 @@ class Streams:
         is_gone: Callable[[], bool] = request.environ.get(
             "waitress.client_disconnected", lambda: False
         )
-        language, first_round = spoken(), self._round
+        context, first_round = copy_context(), self._round
 
         def messages() -> Iterator[str]:
             yield RETRY
             said_s = time.monotonic()
             while not (self.closing.is_set() or self._round != first_round or is_gone()):
-                with speaking(language):
-                    text = news()
+                text = context.run(news)
                 if not text and time.monotonic() - said_s >= PING_S:
                     text = PING
                 if text:

@@ -230,9 +230,10 @@ export function askFirst(key, { question, yes, no }, act) {
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
   }
 
-  // A key without an address tells whoever knows what it does.
+  // A key without an address sends its form, or tells whoever knows what it does.
   function go(key) {
     if (key.dataset.post) ask(key);
+    else if (key.form) key.form.requestSubmit();
     else key.dispatchEvent(new Event('sure', { bubbles: true }));
   }
 

@@ -154,17 +154,18 @@ def _scripts(version: str, *names: str) -> Markup:
 
 def _board(view: TableView, quarters: int = 0) -> Markup:
     """Return the board that a viewer may know, drawn once however often nothing on it changes."""
-    shown = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
+    key = (spoken(), names_of_sides(), quarters, view.kit, view.phase, view.board, view.turn)
     for known, drawing in tuple(_DRAWN_BOARDS):
-        if known == shown:
+        if known == key:
             return drawing
     scene = scene_of(view)
     drawing = board_svg(scene, quarters) if scene else Markup()
     if view.phase is Phase.OVER and view.match.outcome:
-        for side in (view.seats[seat].side for seat in view.match.outcome.winners):
+        for seat in view.match.outcome.winners:
+            side = view.seats[seat].side
             if side and side.cheering:  # only now robots smile
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
-    _DRAWN_BOARDS.append((shown, drawing))
+    _DRAWN_BOARDS.append((key, drawing))
     return drawing
 
 

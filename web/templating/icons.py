@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import segno
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from companion.core.i18n import say, translate
 from companion.core.kit import SEATS, Kit
@@ -21,6 +21,7 @@ from companion.table.seats.seating import open_sentence
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_sign
+from web.rendering.svg import ornament
 
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
 _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
@@ -29,10 +30,7 @@ _ASKING = frozenset({REMATCH_HERE, REMATCH_THERE, *map(open_sentence, SEATS)})
 
 def icon(drawing: str, classes: str = "") -> Markup:
     """Draw a drawing in a line of text. It says nothing that the text does not."""
-    picture = Markup(
-        '<svg class="ic {}" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}"/></svg>'
-    )
-    return picture.format(classes, drawing)
+    return ornament(escape(f"ic {classes}"), "0 0 100 100", f'<use href="#{escape(drawing)}"/>')
 
 
 def notice_drawing(notice: str) -> str:
@@ -42,9 +40,8 @@ def notice_drawing(notice: str) -> str:
 
 def pointing(drawing: str, degrees: int) -> Markup:
     """Draw a drawing in a line of text, turned clockwise."""
-    return Markup(
-        '<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#{}" transform="rotate({} 50 50)"/></svg>'
-    ).format(drawing, degrees % 360)
+    turned = f'transform="rotate({degrees % 360} 50 50)"'
+    return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {turned}/>')
 
 
 def small_board(kit: Kit) -> Markup:
@@ -52,22 +49,25 @@ def small_board(kit: Kit) -> Markup:
     if kit.deck:
         return lanes_sign(kit)
     board = kit.board
-    dark = "".join(
-        f"M{s.file * 10} {(board.ranks - 1 - s.rank) * 10}h10v10h-10z"
-        for s in board.squares
-        if (s.file + s.rank) % 2 or s in board.holes
-    )
     width, height = board.files * 10, board.ranks * 10
+    dark = "".join(
+        f"M{square.file * 10} {height - 10 - square.rank * 10}h10v10h-10z"
+        for square in board.squares
+        if (square.file + square.rank) % 2 or square in board.holes
+    )
     if board.tones == 2:
         lines, tone = f"M0 0h{width}v{height}h-{width}z", "tile-4"
     else:
-        lines, tone = "".join(f"M{f * 10} 0v{height}" for f in range(board.files + 1)), "tile-2"
-        lines += "".join(f"M0 {r * 10}h{width}" for r in range(board.ranks + 1))
-    return Markup(
-        f'<svg class="mini" viewBox="-1 -1 {width + 2} {height + 2}" aria-hidden="true">'
-        f'<rect class="tile-1" width="{width}" height="{height}"/><path class="{tone}" d="{dark}"/>'
-        f'<path class="lines" d="{lines}"/></svg>'
+        lines, tone = (
+            "".join(f"M{10 * file} 0v{height}" for file in range(board.files + 1)),
+            "tile-2",
+        )
+        lines += "".join(f"M0 {10 * rank}h{width}" for rank in range(board.ranks + 1))
+    content = (
+        f'<rect class="tile-1" width="{width}" height="{height}"/>'
+        f'<path class="{tone}" d="{dark}"/><path class="lines" d="{lines}"/>'
     )
+    return ornament("mini", f"-1 -1 {width + 2} {height + 2}", content)
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
@@ -87,13 +87,11 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     path = Path(inspect.getfile(game)).with_name("pictures.svg")
     if not game.how_to_win or not path.exists():
         return {}
-    symbols = _PICTURE.findall(path.read_text(encoding="utf-8"))
-    whole = '<svg class="picture" viewBox="{}" aria-hidden="true"{}>{}</svg>'
-    cut = ' preserveAspectRatio="xMidYMid slice"'
-    return {
-        name: Markup(whole.format(box, "" if name == "emblem" else cut, drawn))
-        for name, box, drawn in symbols
-    }
+    pictures = {}
+    for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
+        cut = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
+        pictures[name] = ornament("picture", box, content, cut)
+    return pictures
 
 
 def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> Markup:
@@ -102,12 +100,9 @@ def start_board(game: Game[Any, Any], raw: Mapping[str, Any] | None = None) -> M
     if game.kit(options).deck:
         return lanes_sign(game.kit(options))
     state = game.setup(options, Random(0))
-    shown = game.standing(state, None)
-    return board_svg(
-        BoardPicture(
-            game.kit(options), game.expected(state) or {}, badges=shown.badges if shown else {}
-        )
-    )
+    standing, layout = game.standing(state, None), game.expected(state) or {}
+    badges = standing.badges if standing else {}
+    return board_svg(BoardPicture(game.kit(options), layout, badges=badges))
 
 
 def qr_code(url: str) -> Markup:

@@ -6,13 +6,21 @@ from companion.core.ports.diagnosis import (
     Advice,
     BoardSeen,
     CameraOffer,
-    Eye,
     Outline,
     SettledFrame,
     SquareSeen,
     Weakness,
 )
-from companion.core.ports.panel import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
+from companion.core.ports.panel import (
+    Alarm,
+    Cue,
+    PadKey,
+    Press,
+    SeatLamps,
+    Signal,
+    TurnLamp,
+    signal_to,
+)
 from companion.core.ports.simulation import PanelHands, PanelView, WorldPiece
 from companion.core.ports.speech import Spoken, Utterance
 
@@ -26,7 +34,6 @@ __all__ = [
     "CameraStatus",
     "Closeable",
     "Cue",
-    "Eye",
     "Frame",
     "Outline",
     "PadKey",
@@ -43,4 +50,5 @@ __all__ = [
     "Utterance",
     "Weakness",
     "WorldPiece",
+    "signal_to",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -99,61 +98,3 @@ class CameraOffer:
 
     source: str
     name: str
-
-
-class Eye(Protocol):
-    """What pages ask of the camera, from any thread. Nothing is computed unless it is asked for."""
-
-    def number(self) -> int:
-        """Return the number of the last frame, counted on over all cameras.
-
-        0: there was none yet.
-        """
-
-    def picture(self) -> bytes | None:
-        """Return the last frame as a JPEG of at most 960 px. None: there was none yet."""
-
-    def blind_advice(self) -> tuple[Advice, ...]:
-        """Return what may be wrong with the picture while no board is found in it."""
-
-    def board(self, frame: int | None = None) -> BoardSeen | None:
-        """Return the board in the last frame, or in a settled one, its weak places and advice.
-
-        None: no board is seen.
-        """
-
-    def settled(self) -> tuple[SettledFrame, ...]:
-        """Return the last frames in which the board came to rest, oldest first."""
-
-    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """Return a settled frame as a JPEG of at most that width. None: it is not kept any more."""
-
-    def photograph(self) -> bytes | None:
-        """Return the board alone, from straight above, as a small JPEG.
-
-        None: it does not lie still in view.
-        """
-
-    def cameras(self) -> tuple[CameraOffer, ...]:
-        """Return all cameras that could be used."""
-
-    def source(self) -> str:
-        """Return which one is used, as in the settings."""
-
-    def name(self) -> str:
-        """Return the name of the camera that is open. Empty: none."""
-
-    def choose(self, source: str) -> None:
-        """Use another camera from the next frame on.
-
-        Raises `CameraError` where there is only this one.
-        """
-
-    def locks(self) -> tuple[bool | None, bool | None] | None:
-        """Return whether focus and exposure are locked.
-
-        None, for one or both: this camera cannot be told to.
-        """
-
-    def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure as they are, or let them follow. None leaves one as it is."""

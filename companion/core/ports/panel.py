@@ -107,6 +107,11 @@ class Signal:
     number: int = 0
 
 
+def signal_to(seat: Seat, cue: Cue | EventCue, number: int = 0) -> Signal:
+    """Return a cue that concerns one seat."""
+    return Signal(cue, frozenset({seat}), number)
+
+
 @dataclass(frozen=True)
 class Alarm:
     """A cue that is due at a monotonic time, unless the clock is stopped before."""

@@ -10,8 +10,7 @@ from companion.core.grid import Square, parse_map
 from companion.core.i18n import initial, say
 from companion.core.kit import SEATS, Board, Face, Kit, Mark, Seat, Side
 
-_EMPTY_RANK = "........."
-STANDARD_MAP = "\n".join((".nN.n.Nn.", *[_EMPTY_RANK] * 7, ".sS.s.Ss."))
+STANDARD_MAP = ".nN.n.Nn.\n" + 7 * ".........\n" + ".sS.s.Ss."
 """Ruling 3: 9 x 9 squares without walls, starts b e h, spawn points c g."""
 WALLS_MAP = "\n".join(
     (
@@ -92,18 +91,23 @@ class Terrain:
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
         """Return the up to eight neighbours of each place, walls left out."""
-        ring = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
-        found = ((self._place(square.shifted(*step)) for step in ring) for square in self.squares)
-        return tuple(tuple(place for place in places if place is not None) for places in found)
+        around = []
+        for square in self.squares:
+            neighbours = [
+                self._place(square.shifted(files, ranks))
+                for files in (-1, 0, 1)
+                for ranks in (-1, 0, 1)
+                if files or ranks
+            ]
+            around.append(tuple(place for place in neighbours if place is not None))
+        return tuple(around)
 
     def _place(self, square: Square) -> int | None:
         """Return the place of a square on which a robot can stand."""
         on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
-        return (
-            square.file * self.ranks + square.rank
-            if on_board and square not in self.walls
-            else None
-        )
+        if not on_board or square in self.walls:
+            return None
+        return square.file * self.ranks + square.rank
 
 
 @lru_cache(maxsize=64)

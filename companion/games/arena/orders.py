@@ -76,7 +76,7 @@ def parse_orders(text: str) -> Orders:
 
 
 def marches(numbers: Sequence[int], way: str) -> Iterator[Orders]:
-    """Yield all of these robots go one way.
+    """Yield the orders by which all of these robots go one way.
 
     Then the same with one of them defending instead, for each.
 

@@ -34,7 +34,7 @@ class OrdersPad(PadGrammar):
         return len(self._codes(draft))
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return every key of the pad, ready too, until all robots are done."""
+        """Return whether this key may follow: any of the pad, ready too, until all robots are done."""
         return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
 
     def text(self, draft: tuple[str, ...]) -> str:
@@ -49,33 +49,27 @@ class OrdersPad(PadGrammar):
     def spell(self, text: str) -> tuple[str, ...]:
         """Return one or two keys a robot. Ready for one that does nothing."""
         given = dict(parse_orders(text).given)
-        directions = {key.letter: key.pad for key in self.keys}
-        keys: list[str] = []
-        for number in self.numbers:
-            code = given.get(number, NOTHING)
-            if code == DESTRUCT:
-                keys += ["a", "a"]
-            elif code == NOTHING:
-                keys.append(_READY)
-            else:
-                keys += ["a", directions[code[1:]]] if code.startswith("a") else [directions[code]]
-        return tuple(keys)
+        pads = {key.letter: (key.pad,) for key in self.keys}
+        spelled = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
+        spelled |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}
+        codes = [given.get(number, NOTHING) for number in self.numbers]
+        return tuple(key for code in codes for key in spelled[code])
 
     def _codes(self, draft: tuple[str, ...]) -> list[str]:
         """Return the order of each robot that is done. Empty: nothing."""
         codes: list[str] = []
         aims = False
         for pad in draft:
+            key = self.key(pad)
             if pad == "a" and not aims:
                 aims = True
                 continue
-            key = self.key(pad)
             if pad == "a":
                 codes.append(DESTRUCT)
-            elif key is None or pad == "b":
-                codes.append(key.letter if key else "")
+            elif key is None:
+                codes.append("")
             else:
-                codes.append(f"a{key.letter}" if aims else key.letter)
+                codes.append(f"a{key.letter}" if aims and pad != "b" else key.letter)
             aims = False
         return codes
 

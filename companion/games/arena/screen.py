@@ -28,22 +28,26 @@ _DIRECTIONS = tuple(
 )
 
 
-def standing_of(state: State, seat: Seat | None) -> BoardUi:
+def standing_of(state: State, viewer: Seat | None) -> BoardUi:
     """Return hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
     squares, most = state.terrain.squares, state.options.hit_points
+    facts: dict[Seat, str] = {}
+    badges: dict[Square, Badge] = {}
+    for seat, robots in zip(SEATS, state.robots, strict=True):
+        points = sum(robot.points for robot in robots)
+        facts[seat] = joined(", ", (counted_robots(len(robots)), counted_points(points)))
+        for robot in robots:
+            badge = Badge(str(robot.points), robot.points / most)
+            badges[squares[robot.place]] = badge
+    sheet = None
+    if viewer and state.outcome is None:
+        units = tuple(
+            Unit(str(robot.number), squares[robot.place], counted_points(robot.points))
+            for robot in state.robots[SEATS.index(viewer)]
+        )
+        sheet = OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
     return BoardUi(
-        sign=_sign(state, seat),
-        hint=_hint(state),
-        facts={
-            seat: _facts([robot.points for robot in state.robots[side]])
-            for side, seat in enumerate(SEATS)
-        },
-        badges={
-            squares[robot.place]: Badge(str(robot.points), robot.points / most)
-            for robots in state.robots
-            for robot in robots
-        },
-        sheet=_sheet(state, SEATS.index(seat)) if seat and state.outcome is None else None,
+        sign=_sign(state, viewer), hint=_hint(state), facts=facts, badges=badges, sheet=sheet
     )
 
 
@@ -72,19 +76,6 @@ def _hint(state: State) -> str:
     return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=soonest)))
 
 
-def _facts(points: list[int]) -> str:
-    """Return a side's facts, such as “3 robots, 84 points”."""
-    return joined(", ", (counted_robots(len(points)), counted_points(sum(points))))
-
-
-def _sheet(state: State, side: int) -> OrderSheet:
-    units = tuple(
-        Unit(str(robot.number), state.terrain.squares[robot.place], counted_points(robot.points))
-        for robot in state.robots[side]
-    )
-    return OrderSheet(units, _KINDS, _DIRECTIONS, NOTHING)
-
-
 def open_orders(
     state: State, actions: Mapping[Seat, Orders], shown: Collection[str], *, is_all: bool
 ) -> Mapping[Seat, tuple[UnitOrder, ...]]:
@@ -101,11 +92,8 @@ def open_orders(
 
 def order_words(number: int, code: str) -> str:
     """Return a robot's order in words."""
-    return say(
-        "{unit}: {order}",
-        unit=str(number),
-        order=_open_order(str(number), code, (), is_all=True).words,
-    )
+    unit = str(number)
+    return say("{unit}: {order}", unit=unit, order=_open_order(unit, code, (), is_all=True).words)
 
 
 def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -> UnitOrder:
@@ -114,28 +102,28 @@ def _open_order(unit: str, code: str, shown: Collection[str], *, is_all: bool) -
         return UnitOrder(unit)
     move, attack, defend, destruct = _KINDS
     if code in MOVES:
-        words = joined(" ", (move.label, WORDS[MOVES[code]]))
-        return UnitOrder(unit, code, words, "order-up", 90 * MOVES[code])
+        direction = MOVES[code]
+        words = joined(" ", (move.label, WORDS[direction]))
+        return UnitOrder(unit, code, words, move.drawing, 90 * direction)
     if code in ATTACKS:
-        words = joined(" ", (attack.label, WORDS[ATTACKS[code]]))
-        return UnitOrder(unit, code, words, "blade", 90 * ATTACKS[code] - 90)
-    kind = {DEFEND: defend, DESTRUCT: destruct}.get(code)
-    return (
-        UnitOrder(unit, code, kind.label, kind.drawing)
-        if kind
-        else UnitOrder(unit, code, say("no order"))
-    )
+        direction = ATTACKS[code]
+        words = joined(" ", (attack.label, WORDS[direction]))
+        return UnitOrder(unit, code, words, attack.drawing, 90 * direction - 90)
+    if code == NOTHING:
+        return UnitOrder(unit, code, say("no order"))
+    kind = defend if code == DEFEND else destruct
+    return UnitOrder(unit, code, kind.label, kind.drawing)
 
 
 def plan_of(state: State, side: int, orders: Orders) -> tuple[Square | None, ...]:
     """Return where each order leads: the square that is entered or attacked (None: a wall or no
     square), else its own."""
     places = {robot.number: robot.place for robot in state.robots[side]}
-    found: list[Square | None] = []
+    squares: list[Square | None] = []
     for number, code in orders.given:
         place: int | None = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
             place = state.terrain.ahead[place][direction]
-        found.append(None if place is None else state.terrain.squares[place])
-    return tuple(found)
+        squares.append(None if place is None else state.terrain.squares[place])
+    return tuple(squares)

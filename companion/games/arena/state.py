@@ -118,9 +118,7 @@ def first_state(options: ArenaOptions) -> State:
     """Return robots 1, 2, 3 … of each side on its starts, by file, then rank."""
     terrain = terrain_of(options.board)
     south, north = (
-        tuple(
-            Robot(number, place, options.hit_points) for number, place in enumerate(starts, start=1)
-        )
+        tuple(Robot(number, place, options.hit_points) for number, place in enumerate(starts, 1))
         for starts in _starts(options)
     )
     return State(options, terrain, (south, north))

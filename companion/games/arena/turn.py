@@ -8,17 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from companion.core.i18n import say
-from companion.core.kit import SEATS, Layout
-from companion.games.arena import sentences
-from companion.games.arena.board import MAX_ROBOTS, ROBOTS, STACKS, STEPS, Terrain
+from companion.core.i18n import joined, listed, say, say_n
+from companion.games.arena.board import (
+    MAX_ROBOTS,
+    NAMES,
+    ROBOTS,
+    STACKS,
+    STEPS,
+    WORDS,
+    Terrain,
+)
 from companion.games.arena.events import ArenaEvent
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
-from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning
-from companion.games.base import Event, Outcome, Stage, Step
+from companion.games.arena.state import Robot, State, is_spawning
+from companion.games.arena.words import counted_points, counted_robots
+from companion.games.base import Step
 from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import Badge, Headline
+from companion.games.turn_log import TurnLog
+
+_SHIELDED = say("Behind its shield a robot takes half the damage, rounded down.")
+_MAX_BUMPS = 3
+"""More failed moves than these are told in one headline."""
 
 
 class Failure(Enum):
@@ -85,104 +98,81 @@ class _Robot:
     number: int
     place: int
     points: int
-    code: str
-    name: str
-
-
-class _Turn:
-    """The position while a turn is carried out, and what has been told so far."""
-
-    def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
-        self.options: ArenaOptions = state.options
-        self.terrain: Terrain = state.terrain
-        self.number = state.turn
-        self.robots: list[_Robot] = []
-        for side in (0, 1):
-            codes, names = dict(given[side].given), ROBOTS[side]
-            self.robots += [
-                _Robot(side, *robot, codes.get(robot.number, NOTHING), names[robot.number])
-                for robot in state.robots[side]
-            ]
-        self.events: list[Event] = []
-        self.headlines: list[Headline] = []
-        """What is told of the stage that is carried out."""
-        self.stages: list[Stage] = []
-        self.outcome: Outcome | None = None
-        self._told = 0
-        self._layout: Layout | None = None
-        self._at: dict[int, _Robot] | None = None
+    code: str = NOTHING
 
     @property
-    def at(self) -> Mapping[int, _Robot]:
-        """Return which robot stands on a place."""
-        if self._at is None:
-            self._at = {robot.place: robot for robot in self.robots}
-        return self._at
+    def name(self) -> str:
+        return ROBOTS[self.side][self.number]
 
-    def forget_layout(self) -> None:
-        """Note that robots have moved, come or gone."""
-        self._layout = self._at = None
 
-    def add_event(
+class _Turn(TurnLog):
+    """The position while a turn is carried out."""
+
+    def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
+        super().__init__()
+        self.options, self.terrain, self.number = state.options, state.terrain, state.turn
+        self.robots: list[_Robot] = []
+        for side, robots in enumerate(state.robots):
+            codes = dict(given[side].given)
+            self.robots += [
+                _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
+            ]
+
+    def at(self) -> dict[int, _Robot]:
+        """Return which robot stands on which place."""
+        return {robot.place: robot for robot in self.robots}
+
+    def tell(
         self,
         kind: EventKind,
         robot: _Robot,
         text: str,
         rule: str,
-        *,
-        why: str | None = None,
         to: int | None = None,
-        edge: tuple[int, int] | None = None,
+        **more: Any,
     ) -> None:
-        """Add an event that happens to a robot where it stands."""
+        """Add an event that happens to a robot where it stands. `to` is a place."""
         texts = self.terrain.texts
-        there = None if to is None else texts[to]
-        self.events.append(
-            Event(kind, text, SEATS[robot.side], texts[robot.place], there, edge, why, rule)
-        )
+        target = None if to is None else texts[to]
+        self.add(kind, robot.side, text, rule, at=texts[robot.place], to=target, **more)
 
     def close(self, title: str) -> None:
         """End a stage, if anything was told in it."""
-        if len(self.events) == self._told:
+        if not self.fresh_events:
             return
-        if self._layout is None:
-            squares = self.terrain.squares
-            self._layout = {
-                squares[each.place]: STACKS[each.side][each.number] for each in self.robots
-            }
-        most, squares = self.options.hit_points, self.terrain.squares
+        squares, most = self.terrain.squares, self.options.hit_points
+        layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
         badges = {
             squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
         }
-        told = tuple(self.events[self._told :])
-        self.stages.append(
-            Stage(title, {}, told, self._layout, headlines=tuple(self.headlines), badges=badges)
-        )
-        self._told, self.headlines = len(self.events), []
-
-
-_MOST_BUMPS = 3
-"""More failed moves than these are told in one sentence."""
+        self.add_stage(title, layout, badges=badges)
 
 
 def _shelter(turn: _Turn) -> None:
     """Shelter those who defend, for the whole turn."""
     sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
     for robot in sheltered:
-        text = sentences.shelters(robot.name, turn.terrain.texts[robot.place])
-        turn.add_event(ArenaEvent.DEFEND, robot, text, "defending")
+        square = turn.terrain.texts[robot.place]
+        text = say("{robot!c} takes shelter on {square}.", robot=robot.name, square=square)
+        turn.tell(ArenaEvent.DEFEND, robot, text, "defending")
     if sheltered:
-        turn.headlines.append(Headline(sentences.take_shelter(len(sheltered))))
+        text = say_n("{n} robot takes shelter", "{n} robots take shelter", len(sheltered))
+        turn.headlines.append(Headline(text))
 
 
 def _arm(turn: _Turn) -> None:
     """Arm the self-destructs. Nothing stops them."""
     armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
     for robot in armed:
-        text = sentences.arms(robot.name, turn.terrain.texts[robot.place])
-        turn.add_event(ArenaEvent.ARMED, robot, text, "self-destruct")
+        square = turn.terrain.texts[robot.place]
+        text = say("{robot!c} arms its self-destruct on {square}.", robot=robot.name, square=square)
+        turn.tell(ArenaEvent.ARMED, robot, text, "self-destruct")
     if armed:
-        turn.headlines.append(Headline(sentences.are_armed(len(armed))))
+        text = say_n("{n} robot is going to blow up", "{n} robots are going to blow up", len(armed))
+        turn.headlines.append(Headline(text))
+
+
+# ---- moves ----------------------------------------------------------------------------------------------------------
 
 
 def _move(turn: _Turn) -> None:
@@ -193,60 +183,53 @@ def _move(turn: _Turn) -> None:
         for index, robot in enumerate(turn.robots)
         if robot.code in MOVES
     }
-    if not tries:
-        return
     failed = failures([robot.place for robot in turn.robots], tries)
-    turn.headlines += _bumps(turn, failed, tries)
+    turn.headlines += _bump_headlines(turn, failed, tries)
     for index, target in tries.items():
         robot = turn.robots[index]
         direction, here = MOVES[robot.code], texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
-            turn.add_event(
-                CommonEvent.BOUNCE,
-                robot,
-                sentences.bounces(robot.name, here),
-                "bounce",
-                why=why,
-                edge=STEPS[direction],
-            )
+            text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
+            turn.tell(CommonEvent.BOUNCE, robot, text, "bounce", why=why, edge=STEPS[direction])
         elif target is not None:
-            text = sentences.moves(robot.name, direction, here, texts[target])
-            turn.add_event(CommonEvent.MOVE, robot, text, "moving", to=target)
+            parts = {"direction": WORDS[direction], "origin": here, "target": texts[target]}
+            text = say(
+                "{robot!c} moves {direction}, {origin} to {target}.", robot=robot.name, **parts
+            )
+            turn.tell(CommonEvent.MOVE, robot, text, "moving", to=target)
     for index, target in tries.items():
         if index not in failed and target is not None:
             turn.robots[index].place = target
-    turn.forget_layout()
 
 
-def _bumps(
+def _bump_headlines(
     turn: _Turn, failed: Mapping[int, Failure], tries: Mapping[int, int | None]
 ) -> list[Headline]:
     """Return the headlines of moves that fail: one for those to the same square."""
-    if len(failed) > _MOST_BUMPS:
-        names = [turn.robots[index].name for index in failed]
-        return [Headline(sentences.are_blocked(len(failed)), "bump", (names[0], names[-1]))]
+    names = {index: turn.robots[index].name for index in failed}
+    if len(failed) > _MAX_BUMPS:
+        first, *_, last = names.values()
+        return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
     of_square: dict[int, list[int]] = {}
     for index in failed:
         place = tries[index]
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
-    headlines = []
+    at, headlines = turn.at(), []
     for place, indexes in of_square.items():
-        robot, names = turn.robots[indexes[0]], [turn.robots[index].name for index in indexes]
-        if len(indexes) > 1:
-            headlines.append(
-                Headline(
-                    sentences.all_want(len(indexes), turn.terrain.texts[place]),
-                    "bump",
-                    tuple(names[:2]),
-                )
-            )
-            continue
-        if standing := turn.at.get(place):
-            names.append(standing.name)
-        headlines.append(
-            Headline(sentences.is_blocked(robot.side, robot.number), "bump", tuple(names))
-        )
+        faces = [names[index] for index in indexes]
+        robot, number = turn.robots[indexes[0]], len(indexes)
+        if number == 1:
+            side = NAMES[robot.side]
+            text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
+            if place in at:
+                faces.append(at[place].name)
+        elif number == 2:
+            text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
+        else:
+            square = turn.terrain.texts[place]
+            text = say("{n} robots want {square}. None gets it.", n=number, square=square)
+        headlines.append(Headline(text, "bump", tuple(faces[:2])))
     return headlines
 
 
@@ -257,103 +240,108 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
         return _barrier(turn.terrain, robot.place, MOVES[robot.code])
     square = turn.terrain.texts[target]
     if failure is Failure.HELD:
-        return sentences.stays(turn.at[target].name, square)
-    return sentences.contest(
-        (turn.robots[other].name for other, tried in tries.items() if tried == target), square
-    )
+        robot = turn.at()[target]
+        return say("{robot!c} does not leave {square}.", robot=robot.name, square=square)
+    comers = [turn.robots[other].name for other, tried in tries.items() if tried == target]
+    return say("{robots!c} try to enter {square}.", robots=listed(comers), square=square)
 
 
 def _barrier(terrain: Terrain, place: int, direction: int) -> str:
     """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-    square = terrain.squares[place].shifted(*STEPS[direction])
-    return (
-        sentences.into_wall(direction, str(square))
-        if square in terrain.walls
-        else sentences.off_board(direction)
-    )
+    square, word = terrain.squares[place].shifted(*STEPS[direction]), WORDS[direction]
+    if square in terrain.walls:
+        name = str(square)
+        return say("{direction!c} leads into the wall on {square}.", direction=word, square=name)
+    return say("{direction!c} leads off the board.", direction=word)
 
 
 def _spawn(turn: _Turn) -> None:
     """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
-    options, terrain = turn.options, turn.terrain
+    options, at = turn.options, turn.at()
     if not is_spawning(options, turn.number):
         return
-    for side, spawns in enumerate(terrain.spawns):
+    for side, spawns in enumerate(turn.terrain.spawns):
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
-            square = terrain.texts[place]
-            if standing := turn.at.get(place):
-                why = sentences.is_in_the_way(standing.name)
+            square = turn.terrain.texts[place]
+            if place in at:
+                why = say("{robot!c} stands there.", robot=at[place].name)
             elif len(numbers) >= options.max_robots:
-                why = sentences.is_full(side, len(numbers))
+                why = say_n(
+                    "{side!c} has {n} robot, as many as a side may have.",
+                    "{side!c} has {n} robots, as many as a side may have.",
+                    len(numbers),
+                    side=NAMES[side],
+                )
             else:
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
-                robot = _Robot(
-                    side, number, place, options.hit_points, NOTHING, ROBOTS[side][number]
-                )
+                robot = _Robot(side, number, place, options.hit_points)
                 turn.robots.append(robot)
-                turn.add_event(
-                    ArenaEvent.SPAWN, robot, sentences.appears(robot.name, square), "spawning"
+                text = say(
+                    "{robot!c} appears on {square}: put down its tag.",
+                    robot=robot.name,
+                    square=square,
                 )
+                turn.tell(ArenaEvent.SPAWN, robot, text, "spawning")
                 continue
-            text = sentences.appears_not(side, square)
-            turn.events.append(
-                Event(ArenaEvent.NO_SPAWN, text, SEATS[side], square, why=why, rule="spawning")
-            )
-        turn.forget_layout()
+            text = say("No {colour} robot appears on {square}.", colour=NAMES[side], square=square)
+            turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
+
+
+# ---- attacks --------------------------------------------------------------------------------------------------------
 
 
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks at once, each at the square next to the robot."""
-    terrain = turn.terrain
-    for robot in turn.robots:
-        if robot.code not in ATTACKS:
-            continue
+    terrain, at = turn.terrain, turn.at()
+    attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
+    for robot in attackers:
         direction = ATTACKS[robot.code]
         target = terrain.ahead[robot.place][direction]
-        victim = None if target is None else turn.at.get(target)
-        if target is not None and victim is not None:
-            _hit(turn, robot, victim)
+        if target is None:
+            why = _barrier(terrain, robot.place, direction)
+        elif target in at:
+            _hit(turn, robot, at[target])
             continue
-        why = (
-            _barrier(terrain, robot.place, direction)
-            if target is None
-            else sentences.is_empty(terrain.texts[target])
+        else:
+            why = say("Nothing stands on {square}.", square=terrain.texts[target])
+        text = say(
+            "{robot!c} attacks {direction} and hits nothing.",
+            robot=robot.name,
+            direction=WORDS[direction],
         )
-        turn.add_event(
-            CommonEvent.MISS,
-            robot,
-            sentences.misses(robot.name, direction),
-            "attacking",
-            why=why,
-            to=target,
-        )
+        turn.tell(CommonEvent.MISS, robot, text, "attacking", why=why, to=target)
     turn.headlines.sort(key=lambda headline: headline.lost)
-    attacks = sum(robot.code in ATTACKS for robot in turn.robots)
-    if attacks and not turn.headlines:
-        turn.headlines.append(Headline(sentences.hit_nothing(attacks)))
+    if attackers and not turn.headlines:
+        text = say_n("The attack hits nothing", "{n} attacks hit nothing", len(attackers))
+        turn.headlines.append(Headline(text))
 
 
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     """Carry out an attack that hits another robot, a friend or an enemy."""
     is_friend = victim.side == robot.side
     damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
-    why = sentences.hit_reason(is_friend, victim.code == DEFEND)
-    square = turn.terrain.texts[victim.place]
-    text = sentences.hits(robot.name, ATTACKS[robot.code], victim.name, square, damage)
-    turn.add_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
-    told = sentences.takes(robot.side, victim.side, victim.number, damage)
-    turn.headlines.append(_hit_headline(turn, told, (robot, victim), damage))
-
-
-def _hit_headline(turn: _Turn, text: str, robots: tuple[_Robot, ...], damage: int) -> Headline:
-    """Return the headline of a hit: who has done it, and the robot that has lost points by it."""
-    victim = robots[-1]
-    faces, square = tuple(robot.name for robot in robots), turn.terrain.squares[victim.place]
-    return Headline(
-        text, "hit", faces, square, damage, max(0, victim.points), turn.options.hit_points
+    reasons = is_friend and say("It is on its own side."), victim.code == DEFEND and _SHIELDED
+    text = say_n(
+        "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
+        "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
+        damage,
+        robot=robot.name,
+        direction=WORDS[ATTACKS[robot.code]],
+        victim=victim.name,
+        square=turn.terrain.texts[victim.place],
     )
+    why = joined(" ", reasons) or None
+    turn.tell(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    parts = {"side": NAMES[robot.side], "number": victim.number, "points": damage}
+    text = say("{side!c} hits own robot {number} for {points}", **parts)
+    if not is_friend:
+        other = NAMES[victim.side]
+        text = say("{side!c} hits {other}’s robot {number} for {points}", other=other, **parts)
+    faces, square = (robot.name, victim.name), turn.terrain.squares[victim.place]
+    left, most = max(0, victim.points), turn.options.hit_points
+    turn.headlines.append(Headline(text, "hit", faces, square, damage, left, most))
 
 
 def _blow_up(turn: _Turn) -> None:
@@ -361,18 +349,27 @@ def _blow_up(turn: _Turn) -> None:
 
     Each hits the eight neighbours and leaves the robot with 0 points.
     """
-    armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
+    armed, at = [robot for robot in turn.robots if robot.code == DESTRUCT], turn.at()
     for robot in armed:
-        places = turn.terrain.around[robot.place]
-        victims = [turn.at[place] for place in places if place in turn.at]
-        hits = [(victim.name, _hurt(victim, turn.options.blast)) for victim in victims]
-        text = sentences.blows_up(robot.name, turn.terrain.texts[robot.place], hits)
-        why = sentences.SHIELDED if any(victim.code == DEFEND for victim in victims) else None
-        turn.add_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
-        told = sentences.has_blown_up(robot.side, robot.number, len(victims))
-        turn.headlines.append(
-            Headline(told, "hit", (robot.name,), lost=sum(points for _, points in hits))
+        victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
+        damages = [_hurt(victim, turn.options.blast) for victim in victims]
+        parts = {"robot": robot.name, "square": turn.terrain.texts[robot.place]}
+        text = say("{robot!c} blows up on {square} and hits nobody.", **parts)
+        if victims:
+            hits = listed(
+                say("{robot} ({points})", robot=victim.name, points=points)
+                for victim, points in zip(victims, damages, strict=True)
+            )
+            text = say("{robot!c} blows up on {square} and hits {robots}.", robots=hits, **parts)
+        why = _SHIELDED if any(victim.code == DEFEND for victim in victims) else None
+        turn.tell(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
+        text = say(
+            "{side!c}’s robot {number} blows up: {victims} hit",
+            side=NAMES[robot.side],
+            number=robot.number,
+            victims=len(victims),
         )
+        turn.headlines.append(Headline(text, "hit", (robot.name,), lost=sum(damages)))
     for robot in armed:
         robot.points = 0
 
@@ -388,43 +385,71 @@ def _hurt(victim: _Robot, damage: int) -> int:
     return damage
 
 
+# ---- the end of the turn ---------------------------------------------------------------------------------------------
+
+
 def _end(turn: _Turn) -> None:
     """Take robots without points off all together. Then see whether the game is over."""
     if not turn.events:
-        turn.events.append(Event(CommonEvent.IDLE, sentences.IDLE, rule="orders"))
-    gone = [robot for robot in turn.robots if robot.points <= 0]
-    for robot in gone:
-        why = sentences.BLOWN_UP if robot.code == DESTRUCT else sentences.NO_POINTS
-        turn.add_event(ArenaEvent.LEAVE, robot, sentences.leaves(robot.name), "leaving", why=why)
-    if gone:
-        turn.robots = [robot for robot in turn.robots if robot.points > 0]
-        turn.forget_layout()
-    turn.outcome = outcome = _outcome(turn)
-    if outcome:
-        turn.events.append(outcome.event("winning"))
+        turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
+    for robot in turn.robots:
+        if robot.points <= 0:
+            why = say("It has no hit points left.")
+            if robot.code == DESTRUCT:
+                why = say("It has blown itself up.")
+            text = say("{robot!c} leaves the board.", robot=robot.name)
+            turn.tell(ArenaEvent.LEAVE, robot, text, "leaving", why=why)
+    turn.robots = [robot for robot in turn.robots if robot.points > 0]
+    sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
+    counts = [len(robots) for robots in sides]
+    if not all(counts):
+        _end_without_robots(turn, counts)
+    elif turn.number >= turn.options.turns:
+        points = [sum(robot.points for robot in robots) for robots in sides]
+        _end_by_count(turn, counts, points)
 
 
-def _outcome(turn: _Turn) -> Outcome | None:
-    """Return how the game ends: a side without robots loses. After the last turn robots count, then hit points."""
-    of_north = sum([robot.side for robot in turn.robots])
-    counts = [len(turn.robots) - of_north, of_north]
+def _end_without_robots(turn: _Turn, counts: list[int]) -> None:
+    """End the game: a side without robots loses."""
     if not any(counts):
-        return Outcome(frozenset(), sentences.NOBODY_LEFT)
-    for side in (0, 1):
-        if not counts[side]:
-            return Outcome(frozenset({SEATS[1 - side]}), sentences.has_none(side))
-    if turn.number < turn.options.turns:
-        return None
-    if counts[0] != counts[1]:
-        side = int(counts[1] > counts[0])
-        return Outcome(frozenset({SEATS[side]}), sentences.more_robots(turn.number, side, counts))
-    points = [sum(robot.points for robot in turn.robots if robot.side == side) for side in (0, 1)]
-    if points[0] == points[1]:
-        return Outcome(frozenset(), sentences.as_many(turn.number, counts[0], points[0]))
-    side = int(points[1] > points[0])
-    return Outcome(
-        frozenset({SEATS[side]}), sentences.more_points(turn.number, side, counts[0], points)
-    )
+        turn.end(None, say("Neither side has a robot left: a draw."), "winning")
+        return
+    loser = counts.index(0)
+    turn.end(1 - loser, say("{side!c} has no robot left.", side=NAMES[loser]), "winning")
+
+
+def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
+    """End the game after the last turn: robots count, then hit points."""
+    scores = list(zip(counts, points, strict=True))
+    winner = None if scores[0] == scores[1] else scores.index(max(scores))
+    side = winner or 0
+    parts: dict[str, object] = {
+        "turn": turn.number,
+        "robots": counted_robots(counts[side]),
+        "side": NAMES[side],
+        "other": NAMES[1 - side],
+    }
+    more_points = counted_points(points[side])
+    if winner is None:
+        text = say(
+            "Turn {turn} was the last one: {robots} and {points} each, a draw.",
+            points=more_points,
+            **parts,
+        )
+    elif counts[0] != counts[1]:
+        text = say(
+            "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
+            fewer=counts[1 - side],
+            **parts,
+        )
+    else:
+        text = say(
+            "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
+            points=more_points,
+            fewer=points[1 - side],
+            **parts,
+        )
+    turn.end(winner, text, "winning")
 
 
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (

@@ -10,28 +10,30 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Drawn, Outcome, Preset, Step, View
-from companion.games.binmat.counter import CounterGame, is_counted, parse_counter
+from companion.games.binmat import counter
+from companion.games.binmat.counter import Counter
 from companion.games.binmat.events import BinmatEvent
-from companion.games.binmat.full import FullGame
 from companion.games.binmat.lesson import HELP, LESSON
-from companion.games.binmat.screen import KIT, SIDES, command_word
+from companion.games.binmat.orders import PASS, check_order, legal, parse_order
+from companion.games.binmat.screen import KIT, SIDES, command_word, tableau
 from companion.games.binmat.state import (
     BinmatOptions,
+    State,
     check_options,
+    deal,
     lead,
+    plain,
 )
 from companion.games.binmat.tools import tools_of_binmat
+from companion.games.binmat.turn import is_reversible, play
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 from companion.games.tools import GameTools, GameWithTools
 
-WAYS: Mapping[str, FullGame | CounterGame] = {"full": FullGame(), "referee": CounterGame()}
-"""The rules of each way to play. A state knows its way by its options."""
-
 
 class Binmat(GameWithTools[Any, str]):
-    """One game in several ways: every question on a state is answered by the rules of its way.
+    """The full game, and the counter of one with real cards, which has states of its own (`Counter`).
 
     An action is its notation.
     """
@@ -78,12 +80,14 @@ class Binmat(GameWithTools[Any, str]):
         check_options(options)
         return options
 
-    def setup(self, options: BinmatOptions, rng: Random) -> Any:
-        """Return the first state of the chosen way."""
-        return WAYS[options.way].setup(options, rng)
+    def setup(self, options: BinmatOptions, rng: Random) -> State | Counter:
+        """Return six lane decks of thirteen, and nobody holds a card. With real cards all turns are left."""
+        if options.way == "full":
+            return deal(options, rng)
+        return Counter(options, options.turns)
 
     def drawn(self, options: BinmatOptions) -> Drawn:
-        """Return what people deal themselves is not drawn.
+        """Return that the full game draws before it begins. What people deal themselves is not drawn.
 
         A deal that is chosen still leaves shuffles to come.
         """
@@ -93,11 +97,9 @@ class Binmat(GameWithTools[Any, str]):
         """Return the deal."""
         if self.hides(options) and any(options.hands):
             return say("The start of this game was chosen.")
-        return (
-            say("The deal of this game was chosen by the owner.")
-            if self.hides(options) and options.deck
-            else ""
-        )
+        if self.hides(options) and options.deck:
+            return say("The deal of this game was chosen by the owner.")
+        return ""
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program keeps the cards, which then lie face down to the end."""
@@ -111,82 +113,104 @@ class Binmat(GameWithTools[Any, str]):
         """Return the deal, and what the hands began with."""
         return frozenset({"deck", "hands"})
 
-    def to_act(self, state: Any) -> frozenset[Seat]:
-        """Return who must act."""
-        return WAYS[state.options.way].to_act(state)
+    def to_act(self, state: State | Counter) -> frozenset[Seat]:
+        """Return who must act: the side on turn, but the attacker draws what a combat brought him."""
+        if state.outcome:
+            return frozenset()
+        return frozenset({state.acting if isinstance(state, Counter) else state.seat})
 
-    def legal_actions(self, state: Any, seat: Seat) -> Iterable[str]:
-        """Return all legal actions of a seat."""
-        return WAYS[state.options.way].legal_actions(state, seat)
+    def legal_actions(self, state: State | Counter, seat: Seat) -> Iterable[str]:
+        """Return all legal actions of a seat. Of a game with real cards all but open cards."""
+        if seat not in self.to_act(state):
+            return []
+        if isinstance(state, Counter):
+            return counter.legal_actions(state)
+        return legal(state, seat)
 
-    def check(self, state: Any, seat: Seat, action: str) -> None:
-        """Raise `Illegal` unless the action is legal."""
-        WAYS[state.options.way].check(state, seat, action)
+    def check(self, state: State | Counter, seat: Seat, action: str) -> None:
+        """Raise `Illegal` unless the action is legal. Its words betray no card."""
+        if isinstance(state, Counter):
+            counter.check(state, action)
+        else:
+            check_order(state, seat, action)
 
-    def apply(self, state: Any, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
-        """Carry out the action of the seat that has the turn."""
-        return WAYS[state.options.way].apply(state, actions, rng)
+    def apply(self, state: State | Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
+        """Carry out the action of the seat that has the turn. A combat comes in stages."""
+        ((seat, action),) = actions.items()
+        if isinstance(state, Counter):
+            return counter.play(state, seat, action)
+        return play(state, action, rng)
 
-    def outcome(self, state: Any) -> Outcome | None:
+    def outcome(self, state: State | Counter) -> Outcome | None:
         """Return how it ended."""
-        return WAYS[state.options.way].outcome(state)
+        return state.outcome
 
-    def how_it_ended(self, state: Any) -> str:
+    def how_it_ended(self, state: State | Counter) -> str:
         """Return whether the turns or the cards have run out."""
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
-            return (
-                say("All turns are over.") if state.turns_left == 0 else super().how_it_ended(state)
-            )
+            all_over = say("All turns are over.")
+            return all_over if state.turns_left == 0 else super().how_it_ended(state)
         return say("A lane deck has run dry.")
 
-    def view(self, state: Any, seat: Seat | None) -> View:
-        """Return what that seat may know."""
-        return WAYS[state.options.way].view(state, seat)
+    def view(self, state: State | Counter, seat: Seat | None) -> View:
+        """Return what that seat may know. Hidden cards are `X`."""
+        return counter.view(state) if isinstance(state, Counter) else plain(state, seat)
 
-    def dump(self, state: Any) -> View:
+    def dump(self, state: State | Counter) -> View:
         """Return everything."""
-        return WAYS[state.options.way].dump(state)
+        if isinstance(state, Counter):
+            return counter.view(state)
+        return plain(state, None, is_dump=True)
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, whatever the way."""
-        return parse_counter(text) if is_counted(text) else WAYS["full"].parse(text)
+        return counter.parse_counter(text) if counter.is_counted(text) else parse_order(text)
 
-    def lead(self, state: Any) -> float | None:
+    def lead(self, state: State | Counter) -> float | None:
         """Return the lead by turns and cards. The referee of real cards knows none of them."""
-        return lead(state) if state.options.way == "full" else None
+        return None if isinstance(state, Counter) else lead(state)
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return what was done, without cards and lanes.
 
         Nothing with real cards, of which the ends alone are known.
         """
-        return () if is_counted(action) else (command_word(action),)
+        return () if counter.is_counted(action) else (command_word(action),)
 
-    def time_limit(self, state: Any) -> float | None:
-        """Return seconds a turn."""
-        return WAYS[state.options.way].time_limit(state)
+    def time_limit(self, state: State | Counter) -> float | None:
+        """Return the seconds of a turn. A combat with real cards takes as long as it likes."""
+        if isinstance(state, Counter) and (state.called or state.due):
+            return None
+        return state.options.seconds or None
 
-    def on_timeout(self, state: Any, seat: Seat) -> str | None:
+    def on_timeout(self, state: State | Counter, seat: Seat) -> str | None:
         """Return a pass, or only the alarm."""
-        return WAYS[state.options.way].on_timeout(state, seat)
+        return PASS if state.options.timeout == "pass" else None
 
-    def is_reversible(self, state: Any, seat: Seat, action: str) -> bool:
-        """Return whether the seat may take this back."""
-        return WAYS[state.options.way].is_reversible(state, seat, action)
+    def is_reversible(self, state: State | Counter, seat: Seat, action: str) -> bool:
+        """Return whether the seat may take this back.
 
-    def tableau(self, state: Any, seat: Seat | None) -> CardUi:
-        """Return what a viewer sees."""
-        return WAYS[state.options.way].tableau(state, seat)
+        Of a game with real cards presses alone: after a combat hands have moved the cards.
+        """
+        if isinstance(state, Counter):
+            return "/" not in action
+        return is_reversible(state, action)
 
-    def laid_open(self, state: Any, fans: Layout, before: Layout) -> str | None:
+    def tableau(self, state: State | Counter, seat: Seat | None) -> CardUi:
+        """Return what a viewer sees, and what can be tapped."""
+        if isinstance(state, Counter):
+            return counter.tableau(state, seat)
+        return tableau(state, seat)
+
+    def laid_open(self, state: State | Counter, fans: Layout, before: Layout) -> str | None:
         """Return the action that cards laid open mean."""
-        return WAYS[state.options.way].laid_open(state, fans, before)
+        return counter.laid_open(state, fans, before) if isinstance(state, Counter) else None
 
-    def pad(self, state: Any, seat: Seat) -> PadGrammar | None:
-        """Return how a seat spells its action with keys."""
-        return WAYS[state.options.way].pad(state, seat)
+    def pad(self, state: State | Counter, seat: Seat) -> PadGrammar | None:
+        """Return the keys of a game with real cards. The full game is tapped."""
+        return counter.pad(state) if isinstance(state, Counter) else None
 
     def tools(self) -> GameTools:
-        """Return combats explained, logs of hackmud read and written, and how self-play plays."""
+        """Return the command that explains combats, and how self-play plays."""
         return tools_of_binmat()

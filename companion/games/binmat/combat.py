@@ -8,14 +8,11 @@ Source: the rulebook's sections "Combat" and "The Wild Modifier". The difference
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
-
-import msgspec
 
 from companion.core.errors import Malformed
-from companion.core.i18n import joined, plain_words, say, say_n
+from companion.core.i18n import joined, say, say_n
 from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Stage
 from companion.games.binmat import sentences
@@ -32,10 +29,12 @@ from companion.games.binmat.cards import (
 from companion.games.binmat.events import BinmatEvent
 from companion.games.events import CommonEvent
 from companion.games.screen import Headline, Tally
+from companion.games.turn_log import TurnLog
 
 DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
 ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
 """How a seat is called."""
+_TRAPS = say("Traps")
 
 
 class Edition(StrEnum):
@@ -100,17 +99,10 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class CombatStep:
-    """One part of the reasoning, to be shown by itself."""
-
-    title: str
-    events: tuple[Event, ...]
-    tallies: tuple[Tally, ...] = ()
-
-
-@dataclass(frozen=True)
 class Combat:
     """Everything that a combat decided. The attacker stack is always gone afterwards.
+
+    Each of `steps` is one part of the reasoning, to be shown by itself.
 
     `attack` and `defence` are None when the combat was bounced. `defender` is the defender stack afterwards, bottom
     first. It lies face up if there is a card in it. `due`: cards that the lane deck owes the attacker's hand.
@@ -118,7 +110,7 @@ class Combat:
 
     fight: Fight
     edition: Edition
-    steps: tuple[CombatStep, ...]
+    steps: tuple[Stage, ...]
     traps: tuple[Trap, ...]
     bounced: bool
     attack: Sum | None
@@ -170,7 +162,7 @@ def sum_of(stack: Cards) -> Sum:
     for card in wilds:
         counts_two = total == 0
         total = 2 if counts_two else 1 << total.bit_length()
-        parts.append((CARD_TEXTS[card], "2" if counts_two else sentences.lifted_to(total)))
+        parts.append((CARD_TEXTS[card], "2" if counts_two else say("to {sum}", sum=total)))
         lifts.append((CARD_TEXTS[card], total))
     return Sum((*parts, *rest), total, power_of(total), tuple(lifts))
 
@@ -185,24 +177,22 @@ def power_of(total: int) -> int:
     return total.bit_length() - 1 if total and not total & (total - 1) else 0
 
 
-@dataclass
-class _Combat:
+class _Combat(TurnLog):
     """A combat while it is worked out."""
 
-    fight: Fight
-    edition: Edition
-    steps: list[CombatStep] = field(default_factory=list)
-    traps: list[Trap] = field(default_factory=list)
-    to_attacker_discard: list[str] = field(default_factory=list)
-    to_lane_discard: list[str] = field(default_factory=list)
-    attack: Sum | None = None
-    defence: Sum | None = None
-    damage: int = 0
-    due: int = 0
+    def __init__(self, fight: Fight, edition: Edition) -> None:
+        super().__init__()
+        self.fight, self.edition = fight, edition
+        self.attacker, self.defender = list(fight.attacker), list(fight.defender)
+        self.traps: list[Trap] = []
+        self.to_attacker_discard: list[str] = []
+        self.to_lane_discard: list[str] = []
+        self.attack: Sum | None = None
+        self.defence: Sum | None = None
+        self.damage = self.due = 0
 
     def run(self) -> Combat:
-        fight = self.fight
-        self.attacker, self.defender = list(fight.attacker), list(fight.defender)
+        """Work it out, step by step."""
         self._reveal()
         self._spring_traps()
         bounced = any(card[0] == BOUNCE for card in (*self.attacker, *self.defender))
@@ -211,9 +201,9 @@ class _Combat:
         else:
             self._compare()
         return Combat(
-            fight,
+            self.fight,
             self.edition,
-            tuple(self.steps),
+            tuple(self.stages),
             tuple(self.traps),
             bounced,
             self.attack,
@@ -226,65 +216,79 @@ class _Combat:
         )
 
     def _reveal(self) -> None:
-        fight, open_before = self.fight, self.fight.defender_open
-        opened = (
-            sentences.opens(ROLES[ATTACKER], fight.attacker)
-            if fight.attacker
-            else sentences.has_no_stack(ROLES[ATTACKER])
-        )
-        events = [Event(BinmatEvent.REVEAL, opened, ATTACKER, rule="combat")]
-        if not fight.defender:
-            text = sentences.has_no_stack(ROLES[DEFENDER])
-            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
-        elif open_before:
-            text = say(
-                "{role!c}’s {cards} lay face up before.",
-                role=ROLES[DEFENDER],
-                cards=cards_text(fight.defender),
-            )
-            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
-        else:
-            text = sentences.opens(ROLES[DEFENDER], fight.defender)
-            events.append(Event(BinmatEvent.REVEAL, text, DEFENDER, rule="combat"))
-        self.steps.append(CombatStep(sentences.CARDS_OPEN, tuple(events)))
+        stacks = {ATTACKER: self.fight.attacker, DEFENDER: self.fight.defender}
+        for seat, stack in stacks.items():
+            parts: dict[str, object] = {"role": ROLES[seat], "cards": cards_text(stack)}
+            if not stack:
+                text = say("{role!c} has no stack here.", **parts)
+            elif seat is DEFENDER and self.fight.defender_open:
+                text = say("{role!c}’s {cards} lay face up before.", **parts)
+            else:
+                text = say("{role!c} opens {cards}.", **parts)
+            self.add(BinmatEvent.REVEAL, seat, text, "combat")
+        self.add_stage(say("Cards open"), None)
 
     def _spring_traps(self) -> None:
         """Carry out the TRAPs that are turned up now, the initiator's first.
 
         Each takes the card played last from the other stack.
         """
-        events: list[Event] = []
         for seat in (self.fight.initiator, self.fight.initiator.other):
-            mine, theirs = (
-                (self.attacker, self.defender)
-                if seat is ATTACKER
-                else (self.defender, self.attacker)
-            )
+            stacks = self.attacker, self.defender
+            mine, theirs = stacks if seat is ATTACKER else stacks[::-1]
             for card in [card for card in mine if card[0] == TRAP]:
-                if self.fight.lay_open(seat, card):
-                    text = say(
-                        "{role!c}’s {card} does nothing.", role=ROLES[seat], card=CARD_TEXTS[card]
-                    )
-                    events.append(
-                        Event(BinmatEvent.TRAP_IDLE, text, seat, why=sentences.LAY_UP, rule="traps")
-                    )
-                else:
-                    events.append(self._spring(seat, card, theirs))
-        if events:
-            self.steps.append(CombatStep(sentences.TRAPS, tuple(events)))
+                self._spring(seat, card, theirs)
+        if self.fresh_events:
+            self.add_stage(_TRAPS, None)
 
-    def _spring(self, seat: Seat, card: str, theirs: list[str]) -> Event:
-        role = ROLES[seat]
+    def _spring(self, seat: Seat, card: str, theirs: list[str]) -> None:
+        """Let one TRAP act on the other stack, if it can."""
+        parts: dict[str, object] = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
+        if self.fight.lay_open(seat, card):
+            text = say("{role!c}’s {card} does nothing.", **parts)
+            why = say("It lay face up before the combat.")
+            self.add(BinmatEvent.TRAP_IDLE, seat, text, "traps", why=why)
+            return
         if not theirs:
             self.traps.append(Trap(seat, card, None))
+            text = say("{role!c}’s {card} takes nothing.", **parts)
             why = say("{role!c} has no card left in this lane.", role=ROLES[seat.other])
-            text = say("{role!c}’s {card} takes nothing.", role=role, card=CARD_TEXTS[card])
-            return Event(BinmatEvent.TRAP_IDLE, text, seat, why=why, rule="traps")
+            self.add(BinmatEvent.TRAP_IDLE, seat, text, "traps", why=why)
+            return
         taken = theirs.pop()
         self.traps.append(Trap(seat, card, taken))
-        (self.to_attacker_discard if seat is ATTACKER else self.to_lane_discard).append(taken)
-        text = sentences.trap_takes(role, card, taken)
-        return Event(BinmatEvent.TRAP, text, seat, why=sentences.TOP_CARD, rule="traps")
+        parts["taken"] = CARD_TEXTS[taken]
+        if seat is ATTACKER:
+            self.to_attacker_discard.append(taken)
+            text = say("{role!c}’s {card} takes {taken} to the attacker discard.", **parts)
+        else:
+            self.to_lane_discard.append(taken)
+            text = say("{role!c}’s {card} takes {taken} to the lane discard.", **parts)
+        why = say("It was the top card of the other stack.")
+        self.add(BinmatEvent.TRAP, seat, text, "traps", why=why)
+
+    # ---- where cards go ---------------------------------------------------------------------------------------
+
+    def _to_lane_discard(self, cards: list[str], rule: str) -> None:
+        """Move cards of the attacker stack there, in the order in which they leave."""
+        if cards:
+            text = sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards))
+            self.add(BinmatEvent.MOVED, ATTACKER, text, rule)
+            self.to_lane_discard += cards
+
+    def _to_attacker_discard(self, seat: Seat, cards: list[str], rule: str) -> None:
+        """Move cards of a seat's stack there, in the order in which they leave."""
+        if cards:
+            text = sentences.to_attacker_discard(ROLES[seat], tuple(cards))
+            self.add(BinmatEvent.MOVED, seat, text, rule)
+            self.to_attacker_discard += cards
+
+    def _keep_stack(self, rule: str) -> None:
+        """Say which cards of the defender stack stay."""
+        if self.defender:
+            cards = cards_text(tuple(self.defender))
+            text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
+            self.add(BinmatEvent.KEPT, DEFENDER, text, rule)
 
     def _bounce(self) -> None:
         """Move BOUNCEs to the opponent's discard, the rest of the attacker stack to the attacker discard."""
@@ -292,149 +296,108 @@ class _Combat:
         rest = [card for card in self.attacker if card[0] != BOUNCE]
         back = [card for card in self.defender if card[0] == BOUNCE]
         self.defender = [card for card in self.defender if card[0] != BOUNCE]
-        self.attacker = []
-        self.to_lane_discard += thrown
-        self.to_attacker_discard += rest + back
-        why = sentences.bounced_by(bool(thrown), bool(back))
-        events = [Event(CommonEvent.BOUNCE, sentences.BOUNCES, why=why, rule="bounce")]
-        if thrown:
-            events.append(_to_lane_discard(thrown, "bounce"))
-        if rest:
-            events.append(_to_attacker_discard(ATTACKER, rest, "bounce"))
-        if back:
-            events.append(_to_attacker_discard(DEFENDER, back, "bounce"))
-        self.steps.append(
-            CombatStep(sentences.BOUNCE_STEP, (*events, *self._stack_stays("bounce")))
-        )
+        why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if thrown else DEFENDER])
+        if thrown and back:
+            why = say("Both stacks hold a BOUNCE.")
+        self.add(CommonEvent.BOUNCE, None, sentences.BOUNCES, "bounce", why=why)
+        self._to_lane_discard(thrown, "bounce")
+        self._to_attacker_discard(ATTACKER, rest, "bounce")
+        self._to_attacker_discard(DEFENDER, back, "bounce")
+        self._keep_stack("bounce")
+        self.add_stage(say("Bounce"), None)
+
+    # ---- sums and damage --------------------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        self.attack, self.defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
-        mine, theirs = self.attack.power, self.defence.power
-        events = tuple(
-            _said_sum(seat, stack, its)
-            for seat, stack, its in (
-                (ATTACKER, self.attacker, self.attack),
-                (DEFENDER, self.defender, self.defence),
-            )
-        )
+        attack, defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
+        self.attack, self.defence = attack, defence
+        self._tell_sum(ATTACKER, self.attacker, attack)
+        self._tell_sum(DEFENDER, self.defender, defence)
         tallies = (
-            tally_of(ATTACKER, self.attack, mine > theirs),
-            tally_of(DEFENDER, self.defence, theirs > mine),
+            _tally(ATTACKER, attack, attack.power > defence.power),
+            _tally(DEFENDER, defence, defence.power > attack.power),
         )
-        self.steps.append(CombatStep(sentences.POWERS, events, tallies))
-        if mine < theirs:
-            self._repel(mine, theirs)
+        self.add_stage(say("Powers"), None, tallies=tallies)
+        if attack.power < defence.power:
+            self._repel(attack.power, defence.power)
         else:
-            self._strike(mine, theirs)
+            self._strike(attack.power, defence.power)
+
+    def _tell_sum(self, seat: Seat, stack: list[str], its: Sum) -> None:
+        """Say what a stack comes to, WILDs one by one."""
+        parts = {"role": ROLES[seat], "total": its.total, "power": its.power}
+        text = say("{role!c} has {total}: power {power}.", **parts)
+        why: str | None = say("The stack is empty.")
+        if stack:
+            numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
+            why = sentences.sum_reason(numbers, its.lifts, its.total, its.power)
+        self.add(BinmatEvent.SUM, seat, text, "wild" if its.lifts else "power", why=why)
 
     def _repel(self, mine: int, theirs: int) -> None:
         why = say("Power {power} is less than power {other}.", power=mine, other=theirs)
-        events = [Event(BinmatEvent.REPELLED, sentences.HOLDS, DEFENDER, why=why, rule="damage")]
-        if self.attacker:
-            events.append(_to_lane_discard(self.attacker, "damage"))
-        self.to_lane_discard += self.attacker
-        self.attacker = []
-        self.steps.append(CombatStep(sentences.OUTCOME, (*events, *self._stack_stays("damage"))))
+        text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
+        self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
+        self._to_lane_discard(self.attacker, "damage")
+        self._keep_stack("damage")
+        self.add_stage(say("Outcome"), None)
 
     def _strike(self, mine: int, theirs: int) -> None:
         self.damage, why = self._damage(mine, theirs)
-        events = [
-            Event(
-                BinmatEvent.DAMAGE,
-                sentences.does_damage(self.damage),
-                ATTACKER,
-                why=why,
-                rule="damage",
-            )
-        ]
+        text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
+        if self.damage:
+            parts = {"role": ROLES[ATTACKER], "damage": self.damage}
+            text = say("{role!c} does {damage} damage.", **parts)
+        self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
         hits = min(self.damage, len(self.defender))
-        if hits:
-            lost = self.defender[: -hits - 1 : -1]
-            del self.defender[-hits:]
-            self.to_attacker_discard += lost
-            events.append(_to_attacker_discard(DEFENDER, lost, "damage"))
+        lost = [self.defender.pop() for _ in range(hits)]
+        self._to_attacker_discard(DEFENDER, lost, "damage")
         self.due = self.damage - hits
         if self.due:
+            text = say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", self.due)
             why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
-            events.append(
-                Event(BinmatEvent.DUE, sentences.owes(self.due), ATTACKER, why=why, rule="damage")
-            )
-        if self.attacker:
-            events.append(_to_attacker_discard(ATTACKER, self.attacker, "damage"))
-        self.to_attacker_discard += self.attacker
-        self.attacker = []
-        self.steps.append(CombatStep(sentences.DAMAGE, (*events, *self._stack_stays("damage"))))
+            self.add(BinmatEvent.DUE, ATTACKER, text, "damage", why=why)
+        self._to_attacker_discard(ATTACKER, self.attacker, "damage")
+        self._keep_stack("damage")
+        self.add_stage(say("Damage"), None)
 
     def _damage(self, mine: int, theirs: int) -> tuple[int, str]:
         """Return the damage value of an attack that is not weaker, and its formula in words."""
+        no_power = say("Both powers are 0.")
         if not self.attacker:
-            return 0, sentences.TRAPPED_ALL if self.fight.attacker else sentences.NO_POWER
-        in_attack = any(card[0] == BREAK for card in self.attacker)
+            if self.fight.attacker:
+                return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
+            return 0, no_power
+        breakers = [
+            seat
+            for seat, stack in ((ATTACKER, self.attacker), (DEFENDER, self.defender))
+            if any(card[0] == BREAK for card in stack)
+        ]
         if self.edition is Edition.RULEBOOK:
-            if in_attack:
-                return mine, say(
-                    "{role!c} has a BREAK: damage is the power, {power}.",
-                    role=ROLES[ATTACKER],
-                    power=mine,
-                )
+            if ATTACKER in breakers:
+                parts = {"role": ROLES[ATTACKER], "power": mine}
+                return mine, say("{role!c} has a BREAK: damage is the power, {power}.", **parts)
         elif mine == 0:
-            return 0, sentences.NO_POWER
-        elif in_attack or any(card[0] == BREAK for card in self.defender):
+            return 0, no_power
+        elif breakers:
             size = len(self.defender)
-            return max(mine, size), sentences.break_counts_cards(in_attack, mine, size)
-        return mine - theirs + 1, sentences.differ(mine, theirs)
-
-    def _stack_stays(self, rule: str) -> tuple[Event, ...]:
-        """Return the sentence on a defender stack that stays."""
-        if not self.defender:
-            return ()
-        text = say(
-            "{role!c} keeps {cards}, face up.",
-            role=ROLES[DEFENDER],
-            cards=cards_text(tuple(self.defender)),
-        )
-        return (Event(BinmatEvent.KEPT, text, DEFENDER, rule=rule),)
+            return max(mine, size), say_n(
+                "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
+                "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
+                size,
+                role=ROLES[breakers[0]],
+                other=ROLES[DEFENDER],
+                power=mine,
+            )
+        damage = mine - theirs + 1
+        parts = {"power": mine, "other": theirs, "damage": damage}
+        return damage, say("{power} against {other}: {damage} damage", **parts)
 
 
-def _to_lane_discard(cards: list[str], rule: str) -> Event:
-    """Return cards of the attacker stack go there, in the order in which they leave."""
-    return Event(
-        BinmatEvent.MOVED,
-        sentences.to_lane_discard(ROLES[ATTACKER], tuple(cards)),
-        ATTACKER,
-        rule=rule,
-    )
-
-
-def _to_attacker_discard(seat: Seat, cards: list[str], rule: str) -> Event:
-    """Return cards of a seat's stack go there, in the order in which they leave."""
-    return Event(
-        BinmatEvent.MOVED, sentences.to_attacker_discard(ROLES[seat], tuple(cards)), seat, rule=rule
-    )
-
-
-def _said_sum(seat: Seat, stack: list[str], its: Sum) -> Event:
-    """Return a stack's sum in words, WILDs one by one."""
-    text = sentences.comes_to(ROLES[seat], its.total, its.power)
-    if not stack:
-        return Event(BinmatEvent.SUM, text, seat, why=sentences.IS_EMPTY, rule="power")
-    numbers = tuple([NUMBERS[card] for card in stack if card in NUMBERS])
-    why = sentences.sum_reason(numbers, its.lifts, its.total, its.power)
-    return Event(BinmatEvent.SUM, text, seat, why=why, rule="wild" if its.lifts else "power")
-
-
-def tally_of(seat: Seat, its: Sum, is_greater: bool) -> Tally:
+def _tally(seat: Seat, its: Sum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the doubling row 2 4 8 16 32 filled up to its power."""
     ladder = tuple(2**power for power in range(1, max(5, its.power) + 1))
-    return Tally(
-        seat,
-        its.parts,
-        str(its.total),
-        sentences.is_worth(its.power),
-        ladder,
-        its.power,
-        is_greater,
-    )
+    worth = say("power {power}", power=its.power)
+    return Tally(seat, its.parts, str(its.total), worth, ladder, its.power, is_greater)
 
 
 def stages_of(
@@ -452,30 +415,29 @@ def stages_of(
     """
     title = say("Combat") if lane is None else say("Lane {lane}", lane=lane)
     events = [*before, *combat.events, *after]
+    cards = _cards_of(combat.fight)
     stages = []
-    traps = next((step for step in combat.steps if step.title == sentences.TRAPS), None)
+    traps = next((step for step in combat.steps if step.title == _TRAPS), None)
     if traps:
         place = events.index(traps.events[-1]) + 1
         headlines = tuple(Headline(event.text, "sums") for event in traps.events)
         taken = frozenset(CARD_TEXTS[trap.taken] for trap in combat.traps if trap.taken)
-        cards = tuple(replace(tally, lost=taken) for tally in _cards_of(combat.fight))
-        stages = [Stage(title, {}, tuple(events[:place]), None, cards, headlines=headlines)]
+        tallies = tuple(replace(tally, lost=taken) for tally in cards)
+        stages = [Stage(title, {}, tuple(events[:place]), None, tallies, headlines=headlines)]
         events = events[place:]
-    tallies = next((step.tallies for step in combat.steps if step.tallies), _cards_of(combat.fight))
     lost = {
-        Seat.SOUTH: combat.fight.defender,
-        Seat.NORTH: () if combat.damage else combat.fight.attacker,
+        DEFENDER: combat.fight.defender,
+        ATTACKER: () if combat.damage else combat.fight.attacker,
     }
     gone = {
         seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
         for seat, cards in lost.items()
     }
-    tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in tallies)
-    headline = (
-        Headline(sentences.BOUNCES, "bump")
-        if combat.bounced
-        else Headline(_headline(combat, lane), "sums")
-    )
+    sums = next((step.tallies for step in combat.steps if step.tallies), cards)
+    tallies = tuple(replace(tally, lost=gone[tally.seat]) for tally in sums)
+    headline = Headline(sentences.BOUNCES, "bump")
+    if not combat.bounced:
+        headline = Headline(_headline(combat, lane), "sums")
     return (*stages, Stage(title, {}, tuple(events), expected, tallies, todo, (headline,)))
 
 
@@ -490,81 +452,31 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 def _headline(combat: Combat, lane: int | None) -> str:
     """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
-    mine, theirs = combat.attack or Sum((), 0, 0), combat.defence or Sum((), 0, 0)
+    mine, theirs = combat.attack, combat.defence
+    assert mine is not None  # sums are there unless it was bounced
+    assert theirs is not None
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}
-    attacker, defender = ROLES[ATTACKER], ROLES[DEFENDER]
     if mine.power < theirs.power:
-        totals = {"total": theirs.total, "other": mine.total, "side": defender}
+        totals = {"total": theirs.total, "other": mine.total, "side": ROLES[DEFENDER]}
         if lane is None:
             return say("{total} beats {other}. {side!c} holds the lane.", **totals)
         return say("{total} beats {other}. {side!c} holds lane {lane}.", **totals, lane=lane)
     hits = combat.damage - combat.due
-    head = (
-        say("{total} beats {other}.", **totals)
-        if mine.power > theirs.power
-        else sentences.level(totals)
-    )
+    side = ROLES[DEFENDER]
     if not combat.damage:
-        return joined(" ", (head, say("No damage.")))
-    if combat.due and not hits:
-        return joined(
-            " ",
-            (
-                head,
-                say_n(
-                    "{side!c} draws {n} card.",
-                    "{side!c} draws {n} cards.",
-                    combat.due,
-                    side=attacker,
-                ),
-            ),
+        result = say("No damage.")
+    elif not hits:
+        result = say_n(
+            "{side!c} draws {n} card.",
+            "{side!c} draws {n} cards.",
+            combat.due,
+            side=ROLES[ATTACKER],
         )
-    if not combat.defender:
-        return joined(" ", (head, say("{side!c} loses the stack.", side=defender)))
-    return joined(
-        " ",
-        (head, say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=defender)),
-    )
-
-
-def plain(combat: Combat) -> dict[str, Any]:
-    """Return a combat in plain JSON: the stacks, every step with its sentences, sums, damage, and
-    where the cards go."""
-    fight = combat.fight
-
-    def plain_sum(its: Sum | None) -> dict[str, Any] | None:
-        if its is None:
-            return None
-        return {
-            "parts": [[card, str(adds)] for card, adds in its.parts],
-            "total": its.total,
-            "power": its.power,
-        }
-
-    return {
-        "edition": combat.edition,
-        "initiator": fight.initiator,
-        "defender_open": fight.defender_open,
-        "attacker": list(fight.attacker),
-        "defender": list(fight.defender),
-        "steps": [
-            {
-                "title": step.title,
-                "events": [
-                    msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events
-                ],
-            }
-            for step in combat.steps
-        ],
-        "traps": [
-            {"seat": trap.seat, "card": trap.card, "taken": trap.taken} for trap in combat.traps
-        ],
-        "bounced": combat.bounced,
-        "attack": plain_sum(combat.attack),
-        "defence": plain_sum(combat.defence),
-        "damage": combat.damage,
-        "due": combat.due,
-        "defender_after": list(combat.defender),
-        "to_attacker_discard": list(combat.to_attacker_discard),
-        "to_lane_discard": list(combat.to_lane_discard),
-    }
+    elif not combat.defender:
+        result = say("{side!c} loses the stack.", side=side)
+    else:
+        result = say_n("{side!c} loses {n} card.", "{side!c} loses {n} cards.", hits, side=side)
+    comparison = say("{total} against {other}.", **totals)
+    if mine.power > theirs.power:
+        comparison = say("{total} beats {other}.", **totals)
+    return joined(" ", (comparison, result))

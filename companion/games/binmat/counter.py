@@ -10,16 +10,14 @@ says that the attacker has won.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Any, NamedTuple
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
 from companion.core.i18n import joined, say, say_n
-from companion.core.kit import Kit, Layout, Seat
-from companion.games.base import Event, Game, Outcome, Step, View, plain_outcome
+from companion.core.kit import Layout, Seat
+from companion.games.base import Event, Outcome, Step, plain_outcome
 from companion.games.binmat import sentences
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
@@ -65,6 +63,11 @@ class Counter:
     def seat(self) -> Seat:
         """Return whose turn it is. The defender has the first one."""
         return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+
+    @property
+    def acting(self) -> Seat:
+        """Return who is to act. The attacker draws what the combat brought him."""
+        return ATTACKER if self.due else self.seat
 
 
 class OpenCards(NamedTuple):
@@ -148,7 +151,7 @@ class CounterPad(PadGrammar):
         return {(): DONE, ("a",): CALL, ("b",): WON}.get(draft)
 
     def accepts(self, draft: tuple[str, ...], pad: str) -> bool:
-        """Return one key at most."""
+        """Return whether this key may follow: there is one at most."""
         return not draft and self.key(pad) is not None
 
     def spell(self, text: str) -> tuple[str, ...]:
@@ -164,158 +167,8 @@ _COMBAT_PAD = CounterPad(
 )
 
 
-class CounterGame(Game[Counter, str]):
-    """The way `referee` of the game. An action is its notation."""
-
-    name = "binmat"
-    options_type = BinmatOptions
-
-    def kit(self, options: BinmatOptions) -> Kit:
-        """Return cards and lanes."""
-        return KIT
-
-    def setup(self, options: BinmatOptions, rng: Random) -> Counter:
-        """Return the state with all turns left."""
-        return Counter(options, options.turns)
-
-    def to_act(self, state: Counter) -> frozenset[Seat]:
-        """Return the side on turn, also in its combat.
-
-        The attacker draws what the combat brought him.
-        """
-        if state.outcome:
-            return frozenset()
-        return frozenset({ATTACKER if state.due else state.seat})
-
-    def legal_actions(self, state: Counter, seat: Seat) -> Iterable[str]:
-        """Return all but open cards, of which there are too many."""
-        if seat in self.to_act(state):
-            yield from _legal(state)
-
-    def check(self, state: Counter, seat: Seat, action: str) -> None:
-        """Refuse open cards outside a combat, and what is not legal now."""
-        if action in _legal(state):
-            return
-        if "/" in action and state.called:
-            if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
-                return
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("Combat needs at least one card in the attacker stack"),
-                "combat",
-            )
-        raise Illegal(Refusal.WRONG_PHASE, _why_not(state, action), "clock")
-
-    def apply(self, state: Counter, actions: Mapping[Seat, str], rng: Random) -> Step[Counter]:
-        """Count, call, or work the combat out."""
-        ((seat, action),) = actions.items()
-        if action in _CALLS:
-            lane = int(action[1:]) if action[1:] else None
-            event = Event(
-                BinmatEvent.COMBAT, sentences.declares(ROLES[seat], lane), seat, rule="combat"
-            )
-            return Step(replace(state, called=True, lane=lane), (event,))
-        if action == WON:
-            reason = say("The lane deck owes a card and has none.")
-            outcome = Outcome(frozenset({ATTACKER}), reason)
-            return Step(replace(_turn_over(state), outcome=outcome), (outcome.event("winning"),))
-        if "/" in action:
-            return _fight(state, OpenCards.parse(action))
-        return Step(
-            _turn_over(state),
-            (Event(BinmatEvent.DONE, _done_text(state, seat, action), seat, rule="turns"),),
-        )
-
-    def outcome(self, state: Counter) -> Outcome | None:
-        """Return how it ended."""
-        return state.outcome
-
-    def view(self, state: Counter, seat: Seat | None) -> View:
-        """Return turns left, whose turn, whether a combat is on, outcome.
-
-        Nothing is hidden: the cards lie on the table.
-        """
-        return {
-            "way": state.options.way,
-            "edition": state.options.edition,
-            "to_act": sorted(self.to_act(state)),
-            "turns_left": state.turns_left,
-            "player": str(player_on_turn(state.options, state.turns_left)),
-            "combat": {"lane": state.lane} if state.called else None,
-            "due": state.due,
-            "outcome": plain_outcome(state.outcome),
-        }
-
-    def parse(self, text: str) -> str:
-        """Read `.`, `c`, `c3`, `!`, `--`, and open cards."""
-        return parse_counter(text)
-
-    def time_limit(self, state: Counter) -> float | None:
-        """Return the seconds of a turn. A combat takes as long as it likes."""
-        return None if state.called or state.due else state.options.seconds or None
-
-    def on_timeout(self, state: Counter, seat: Seat) -> str | None:
-        """Return a pass, or only the alarm."""
-        return PASS if state.options.timeout == "pass" else None
-
-    def is_reversible(self, state: Counter, seat: Seat, action: str) -> bool:
-        """Return whether it is a press. Cards that were worked out have been moved by hands."""
-        return "/" not in action
-
-    def tableau(self, state: Counter, seat: Seat | None) -> CardUi:
-        """Return the count, and keys for the side on turn and for the table."""
-        may_act = seat is None or seat in self.to_act(state)
-        sign, hint, pad_hint = _sign(state)
-        return CardUi(
-            count=Count(state.turns_left, state.options.turns, say("turns left")),
-            acting=_acting(state),
-            keys=_keys(state),
-            choices=_choices(state) if may_act and not state.outcome else (),
-            entry=_entry(state) if may_act and not state.outcome else None,
-            sign=sign,
-            hint=hint,
-            pad_hint=pad_hint,
-            wants_both=state.called and not state.due and not state.outcome,
-        )
-
-    def laid_open(self, state: Counter, fans: Layout, before: Layout) -> str | None:
-        """Return the combat that open cards mean: one lane with open attacker cards, every card of
-        it read."""
-        if not state.called:
-            return None
-        changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
-        shown = [
-            zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards
-        ]
-        lanes = (
-            [lane for lane in shown if lane in changed] or shown
-            if state.lane is None
-            else [state.lane]
-        )
-        if len(lanes) != 1:
-            return None
-        mine, theirs = (Square(lanes[0], _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
-        attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
-        if not attacker or "X" in (*attacker, *defender):
-            return None
-        marked = [_mark_open(defender, before.get(theirs, ()))]
-        if state.options.edition is Edition.HACKMUD:
-            marked.insert(0, _mark_open(attacker, before.get(mine, ())))
-        else:
-            marked.insert(0, " ".join(attacker))
-        return parse_counter(f"{lanes[0]}: {' / '.join(marked)}")
-
-    def pad(self, state: Counter, seat: Seat) -> PadGrammar | None:
-        """Return the same keys for both pads: any hand may press for the side on turn."""
-        return _COMBAT_PAD if state.called or state.due else _TURN_PAD
-
-
-def _mark_open(stack: Cards, lay_open: Cards) -> str:
-    """Return cards of a stack, those that lay open before with their mark."""
-    return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
-
-
-def _legal(state: Counter) -> tuple[str, ...]:
+def legal_actions(state: Counter) -> tuple[str, ...]:
+    """Return all but open cards, of which there are too many."""
     if state.outcome:
         return ()
     if state.called or state.due:
@@ -323,14 +176,110 @@ def _legal(state: Counter) -> tuple[str, ...]:
     return (DONE, PASS, *_CALLS)
 
 
-def _done_text(state: Counter, seat: Seat, action: str) -> str:
-    """Return what has been done, as a sentence."""
+def check(state: Counter, action: str) -> None:
+    """Refuse open cards outside a combat, and what is not legal now."""
+    if action in legal_actions(state):
+        return
+    rule, why = "clock", _why_not(state, action)
+    if "/" in action and state.called:
+        if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
+            return
+        rule, why = "combat", say("Combat needs at least one card in the attacker stack")
+    raise Illegal(Refusal.WRONG_PHASE, why, rule)
+
+
+def play(state: Counter, seat: Seat, action: str) -> Step[Counter]:
+    """Count, call, or work the combat out."""
+    if "/" in action:
+        return _fight(state, OpenCards.parse(action))
     role = ROLES[seat]
+    if action in _CALLS:
+        lane = int(action[1:]) if action[1:] else None
+        event = Event(BinmatEvent.COMBAT, sentences.declares(role, lane), seat, rule="combat")
+        return Step(replace(state, called=True, lane=lane), (event,))
+    if action == WON:
+        reason = say("The lane deck owes a card and has none.")
+        outcome = Outcome(frozenset({ATTACKER}), reason)
+        return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
+    text = say("{role!c} is done.", role=role)
     if action == PASS:
-        return sentences.passes(role)
-    return (
-        say("{role!c} has drawn.", role=role) if state.due else say("{role!c} is done.", role=role)
+        text = sentences.passes(role)
+    elif state.due:
+        text = say("{role!c} has drawn.", role=role)
+    return Step(_end_turn(state), (Event(BinmatEvent.DONE, text, seat, rule="turns"),))
+
+
+def view(state: Counter) -> dict[str, Any]:
+    """Return turns left, whose turn, whether a combat is on, outcome.
+
+    Nothing is hidden: the cards lie on the table.
+    """
+    return {
+        "way": state.options.way,
+        "edition": state.options.edition,
+        "to_act": [] if state.outcome else [state.acting],
+        "turns_left": state.turns_left,
+        "player": str(player_on_turn(state.options, state.turns_left)),
+        "combat": {"lane": state.lane} if state.called else None,
+        "due": state.due,
+        "outcome": plain_outcome(state.outcome),
+    }
+
+
+def tableau(state: Counter, viewer: Seat | None) -> CardUi:
+    """Return the count, and keys for the side on turn and for the table."""
+    may_act = viewer in (None, state.acting) and not state.outcome
+    sign, hint, pad_hint = _sign(state)
+    # the attacker draws what a combat brought him, whoever declared it
+    acting = player_on_turn(state.options, state.turns_left)
+    if state.acting is not state.seat:
+        acting = ROLES[ATTACKER]
+    return CardUi(
+        count=Count(state.turns_left, state.options.turns, say("turns left")),
+        acting=acting,
+        keys=_keys(state),
+        choices=_choices(state) if may_act else (),
+        entry=_entry(state) if may_act else None,
+        sign=sign,
+        hint=hint,
+        pad_hint=pad_hint,
+        wants_both=state.called and not state.due and not state.outcome,
     )
+
+
+def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
+    """Return the combat that open cards mean: one lane with open attacker cards, every card of it read."""
+    if not state.called:
+        return None
+    lane = _lane_laid_open(fans, before) if state.lane is None else state.lane
+    if lane is None:
+        return None
+    mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
+    attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
+    if not attacker or "X" in (*attacker, *defender):
+        return None
+    is_hackmud = state.options.edition is Edition.HACKMUD
+    lay_open = before.get(mine, ()) if is_hackmud else ()
+    stacks = _mark_open(attacker, lay_open), _mark_open(defender, before.get(theirs, ()))
+    return parse_counter(f"{lane}: {' / '.join(stacks)}")
+
+
+def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
+    """Return the one lane whose attacker stack is laid open: of several the one that has changed."""
+    lanes = [zone.file for zone, cards in fans.items() if zone.rank == _ZONE[ATTACKER] and cards]
+    changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
+    lanes = [lane for lane in lanes if lane in changed] or lanes
+    return lanes[0] if len(lanes) == 1 else None
+
+
+def pad(state: Counter) -> PadGrammar:
+    """Return the same keys for both pads: any hand may press for the side on turn."""
+    return _COMBAT_PAD if state.called or state.due else _TURN_PAD
+
+
+def _mark_open(stack: Cards, lay_open: Cards) -> str:
+    """Return cards of a stack, those that lay open before with their mark."""
+    return " ".join([card + OPEN_MARK * (card in lay_open) for card in stack])
 
 
 def _why_not(state: Counter, action: str) -> str:
@@ -349,7 +298,7 @@ def _why_not(state: Counter, action: str) -> str:
     )
 
 
-def _turn_over(state: Counter) -> Counter:
+def _end_turn(state: Counter) -> Counter:
     left = state.turns_left - 1
     reason = say("All {turns} turns are over.", turns=state.options.turns)
     outcome = None if left else Outcome(frozenset({DEFENDER}), reason)
@@ -367,7 +316,7 @@ def _fight(state: Counter, cards: OpenCards) -> Step[Counter]:
     if lane is not None:
         zones = {Square(lane, _ZONE[ATTACKER]): (), Square(lane, _ZONE[DEFENDER]): combat.defender}
     stages = stages_of(combat, lane, expected=zones or None, todo=_hands(combat))
-    after = _turn_over(state)
+    after = _end_turn(state)
     if combat.due:
         after = replace(state, called=False, lane=lane, due=combat.due)
     return Step(after, combat.events, stages)
@@ -380,17 +329,17 @@ def _hands(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """
     todo = []
     if cards := combat.to_attacker_discard:
-        named = say("{side!c}: discard {cards}", side=ROLES[ATTACKER], cards=cards_text(cards))
-        number = say("{side!c}: discard {count} cards", side=ROLES[ATTACKER], count=len(cards))
-        todo.append((ATTACKER, named if len(named) <= _SIGN_LENGTH else number))
+        parts: dict[str, object] = {"side": ROLES[ATTACKER], "count": len(cards)}
+        text = say("{side!c}: discard {cards}", cards=cards_text(cards), **parts)
+        if len(text) > _SIGN_LENGTH:
+            text = say("{side!c}: discard {count} cards", **parts)
+        todo.append((ATTACKER, text))
     if cards := combat.to_lane_discard:
-        named = say(
-            "{side!c}: {cards} to the lane discard", side=ROLES[DEFENDER], cards=cards_text(cards)
-        )
-        number = say(
-            "{side!c}: {count} cards to the lane discard", side=ROLES[DEFENDER], count=len(cards)
-        )
-        todo.append((DEFENDER, named if len(named) <= _SIGN_LENGTH else number))
+        parts = {"side": ROLES[DEFENDER], "count": len(cards)}
+        text = say("{side!c}: {cards} to the lane discard", cards=cards_text(cards), **parts)
+        if len(text) > _SIGN_LENGTH:
+            text = say("{side!c}: {count} cards to the lane discard", **parts)
+        todo.append((DEFENDER, text))
     return tuple(todo)
 
 
@@ -401,75 +350,55 @@ def _sign(state: Counter) -> tuple[str, str, str]:
         return "", "", ""
     if state.due:
         hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
-        if state.options.edition != "rulebook":
+        if state.options.edition is Edition.HACKMUD:
             hints.append(say("An empty deck is first refilled from its discard pile."))
-        return (
-            _draw_sign(state.due, state.lane),
-            joined(" ", hints),
-            joined(" ", (say("Then press ready."), *hints)),
-        )
+        pad_hints = [say("Then press ready."), *hints]
+        return _draw_sign(state.due, state.lane), joined(" ", hints), joined(" ", pad_hints)
     if state.called:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
             sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
-        return (
-            sign,
-            say("The oldest at your edge. Or tap them on a phone."),
-            say("The oldest at your edge. Or work it out, then press ready."),
-        )
+        hint = say("The oldest at your edge. Or tap them on a phone.")
+        return sign, hint, say("The oldest at your edge. Or work it out, then press ready.")
     player = player_on_turn(state.options, state.turns_left)
     hint = say("“Turn done” ends it, “Combat” declares combat.")
-    return (
-        say("{player!c}: your turn", player=player),
-        hint,
-        say("Ready ends it. Hold it to declare combat."),
-    )
+    pad_hint = say("Ready ends it. Hold it to declare combat.")
+    return say("{player!c}: your turn", player=player), hint, pad_hint
 
 
 def _draw_sign(due: int, lane: int | None) -> str:
     """Return what the attacker draws, from a deck that may not be known."""
+    side = ROLES[ATTACKER]
     if lane is None:
         return say_n(
             "{side!c}: draw {n} card from the lane deck",
             "{side!c}: draw {n} cards from the lane deck",
             due,
-            side=ROLES[ATTACKER],
+            side=side,
         )
     return say_n(
         "{side!c}: draw {n} card from lane deck {lane}",
         "{side!c}: draw {n} cards from lane deck {lane}",
         due,
-        side=ROLES[ATTACKER],
+        side=side,
         lane=lane,
     )
 
 
-_READY = ChoiceKey("done", say("Turn done"), is_main=True)
-_COMBAT = ChoiceKey("combat", say("Combat"))
-_ENDS = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
-
-
-def _acting(state: Counter) -> str:
-    """Return who acts, by name: the attacker draws what a combat brought him, whoever declared it."""
-    return (
-        ROLES[ATTACKER]
-        if state.due and state.seat is DEFENDER
-        else player_on_turn(state.options, state.turns_left)
-    )
-
-
 def _keys(state: Counter) -> tuple[ChoiceKey, ...]:
+    wins = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
     if state.due:
-        return (ChoiceKey("done", say("All drawn"), is_main=True), _ENDS)
+        return (ChoiceKey("done", say("All drawn"), is_main=True), wins)
     if state.called:
-        return (ChoiceKey("done", say("Worked out by hand")), _ENDS)
-    return (_READY, _COMBAT)
+        return (ChoiceKey("done", say("Worked out by hand")), wins)
+    done = ChoiceKey("done", say("Turn done"), is_main=True)
+    return (done, ChoiceKey("combat", say("Combat")))
 
 
 def _choices(state: Counter) -> tuple[CardChoice, ...]:
-    if state.called or state.due:
-        return (CardChoice(DONE, "done"), CardChoice(WON, "won"))
-    return (CardChoice(DONE, "done"), CardChoice(CALL, "combat"))
+    has_combat = state.called or state.due
+    other = CardChoice(WON, "won") if has_combat else CardChoice(CALL, "combat")
+    return (CardChoice(DONE, "done"), other)
 
 
 def _entry(state: Counter) -> CardEntry | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Annotated, Any, Literal
@@ -23,7 +22,6 @@ OPEN_LANES = frozenset({3, 4, 5})
 """The defender's right three lanes, whose decks lie face up."""
 
 HIDDEN = "X"
-_Known = tuple[str | None, ...]
 
 
 class BinmatOptions(Options, frozen=True):
@@ -164,12 +162,10 @@ def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | N
 def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
     """Return an attacker stack, bottom first, as a viewer sees it: its face-down cards are known to
     the attacker alone."""
-    return tuple(
-        [
-            card if viewer is ATTACKER or card in state.attack_up else None
-            for card in state.attack[lane]
-        ]
-    )
+    stack = state.attack[lane]
+    if viewer is ATTACKER:
+        return stack
+    return tuple([card if card in state.attack_up else None for card in stack])
 
 
 def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | None, ...]:
@@ -178,66 +174,36 @@ def known_hand(state: State, seat: Seat, viewer: Seat | None) -> tuple[str | Non
     return hand if viewer is seat else (None,) * len(hand)
 
 
-def plain(state: State, viewer: Seat | None) -> dict[str, Any]:
-    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`.
+def plain(state: State, viewer: Seat | None, *, is_dump: bool = False) -> dict[str, Any]:
+    """Return what a viewer (None: everybody) knows, in plain JSON. Hidden cards are `X`, in a dump none is hidden.
 
     Lanes are listed from 0: `deck` and `attacker_deck` from the top, `defender` and `attacker` stacks from the bottom,
     hands from the oldest card. `attacker_open` says of each card of the attacker stack whether it lies face up.
     """
-    return _plain(
-        state,
-        decks=[known_deck(state, lane) for lane in LANES],
-        defence=[known_defence(state, lane, viewer) for lane in LANES],
-        attack=[known_attack(state, lane, viewer) for lane in LANES],
-        attacker_deck=(None,) * len(state.attacker_deck),
-        hands={seat: known_hand(state, seat, viewer) for seat in SEATS},
-    )
 
+    def named(cards: Cards, known: tuple[str | None, ...]) -> list[str]:
+        return list(cards) if is_dump else [card or HIDDEN for card in known]
 
-def plain_all(state: State) -> dict[str, Any]:
-    """Return everything the state holds, in the form of `plain`."""
-    hands = dict(zip(SEATS, state.hands, strict=True))
-    return _plain(
-        state,
-        decks=list(state.decks),
-        defence=list(state.defence),
-        attack=list(state.attack),
-        attacker_deck=state.attacker_deck,
-        hands=hands,
-    )
-
-
-def _plain(
-    state: State,
-    *,
-    decks: list[Any],
-    defence: list[Any],
-    attack: list[Any],
-    attacker_deck: _Known,
-    hands: Mapping[Seat, _Known],
-) -> dict[str, Any]:
-    def named(cards: _Known) -> list[str]:
-        return [card or HIDDEN for card in cards]
-
+    hands = zip(SEATS, state.hands, strict=True)
     return {
         "edition": state.options.edition,
         "to_act": [] if state.outcome else [state.seat],
         "turns_left": state.turns_left,
         "lanes": [
             {
-                "deck": named(decks[lane]),
+                "deck": named(state.decks[lane], known_deck(state, lane)),
                 "deck_open": state.are_open[lane],
                 "discard": list(state.discards[lane]),
-                "defender": named(defence[lane]),
+                "defender": named(state.defence[lane], known_defence(state, lane, viewer)),
                 "defender_open": state.is_up[lane],
-                "attacker": named(attack[lane]),
+                "attacker": named(state.attack[lane], known_attack(state, lane, viewer)),
                 "attacker_open": [card in state.attack_up for card in state.attack[lane]],
             }
             for lane in LANES
         ],
-        "attacker_deck": named(attacker_deck),
+        "attacker_deck": named(state.attacker_deck, (None,) * len(state.attacker_deck)),
         "attacker_discard": list(state.attacker_discard),
-        "hands": {seat: named(hands[seat]) for seat in SEATS},
+        "hands": {seat: named(hand, known_hand(state, seat, viewer)) for seat, hand in hands},
         "passes": dict(zip(SEATS, state.passes, strict=True)),
         "outcome": plain_outcome(state.outcome),
     }

@@ -10,6 +10,7 @@ from typing import Any
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Layout, Seat
+from companion.games.base import Event
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
     ATTACKER,
@@ -18,7 +19,6 @@ from companion.games.binmat.combat import (
     Combat,
     Edition,
     Fight,
-    plain,
     resolve,
 )
 from companion.games.binmat.counter import OpenCards
@@ -78,40 +78,35 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
 
     `attacker_stack` is always empty then. What the stacks held before is `attacker` and `defender`.
     """
-    whole = plain(combat)
+    fight, attack, defence = combat.fight, combat.attack, combat.defence
     return {
-        "edition": whole["edition"],
-        "initiator": ROLES[combat.fight.initiator],
-        "defender_open": combat.fight.defender_open,
-        "attacker_open": sorted(combat.fight.attacker_open),
-        "attacker": whole["attacker"],
-        "defender": whole["defender"],
+        "edition": combat.edition,
+        "initiator": ROLES[fight.initiator],
+        "defender_open": fight.defender_open,
+        "attacker_open": sorted(fight.attacker_open),
+        "attacker": list(fight.attacker),
+        "defender": list(fight.defender),
         "bounced": combat.bounced,
-        "attacker_power": combat.attack.power if combat.attack else None,
-        "defender_power": combat.defence.power if combat.defence else None,
-        "attacker_sum": combat.attack.total if combat.attack else None,
-        "defender_sum": combat.defence.total if combat.defence else None,
+        "attacker_power": attack.power if attack else None,
+        "defender_power": defence.power if defence else None,
+        "attacker_sum": attack.total if attack else None,
+        "defender_sum": defence.total if defence else None,
         "damage": combat.damage,
         "due": combat.due,
         "attacker_stack": [],
-        "defender_stack": whole["defender_after"],
-        "attacker_discard": whole["to_attacker_discard"],
-        "lane_discard": whole["to_lane_discard"],
+        "defender_stack": list(combat.defender),
+        "attacker_discard": list(combat.to_attacker_discard),
+        "lane_discard": list(combat.to_lane_discard),
         "steps": [
-            {
-                "title": step.title,
-                "sentences": [
-                    {
-                        "text": event.text,
-                        "why": event.why,
-                        "rule": RULE_TITLES[event.rule] if event.rule else None,
-                    }
-                    for event in step.events
-                ],
-            }
+            {"title": step.title, "sentences": [_plain_event(event) for event in step.events]}
             for step in combat.steps
         ],
     }
+
+
+def _plain_event(event: Event) -> dict[str, str | None]:
+    rule = RULE_TITLES[event.rule] if event.rule else None
+    return {"text": event.text, "why": event.why, "rule": rule}
 
 
 def _cards_or_none(cards: Cards) -> str:

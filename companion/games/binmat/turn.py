@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
-from companion.games.base import Event, Outcome, Stage, Step
-from companion.games.binmat import sentences
-from companion.games.binmat.cards import BOUNCE, BREAK, Cards
+from companion.core.i18n import say, say_n
+from companion.core.kit import SEATS
+from companion.games.base import Stage, Step
+from companion.games.binmat import orders, sentences
+from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, Cards, cards_text
 from companion.games.binmat.combat import (
     ATTACKER,
     DEFENDER,
@@ -26,16 +26,13 @@ from companion.games.binmat.combat import (
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.orders import (
     ATTACKER_PILE,
-    COMBAT,
-    DISCARD,
     DOWN,
-    DRAW,
     ORDERS,
     UP,
     CardAction,
 )
 from companion.games.binmat.state import LANES, State, can_draw
-from companion.games.events import EventKind
+from companion.games.turn_log import TurnLog
 
 
 def play(state: State, action: str, rng: Random) -> Step[State]:
@@ -43,7 +40,7 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
     turn = _Turn(state, rng)
     turn.run(ORDERS[action])
     after = turn.state_after()
-    return Step(after, tuple(turn.events), turn.stages())
+    return Step(after, tuple(turn.events), turn.combat_stages())
 
 
 def is_reversible(state: State, action: str) -> bool:
@@ -70,110 +67,83 @@ def _costs_hand(state: State) -> bool:
     return state.is_hackmud and state.passes[seat] > 0 and bool(state.hands[seat])
 
 
-class _Turn:
-    """The position while a turn is carried out, and what happened so far."""
+class _Turn(TurnLog):
+    """The position while a turn is carried out."""
 
     def __init__(self, state: State, rng: Random) -> None:
-        self.before, self.rng = state, rng
-        self.seat = state.seat
-        self.index = SEATS.index(self.seat)
-        self.role = ROLES[self.seat]
-        self.decks, self.are_open, self.discards = (
-            list(state.decks),
-            list(state.are_open),
-            list(state.discards),
-        )
-        self.defence, self.is_up, self.attack = (
-            list(state.defence),
-            list(state.is_up),
-            list(state.attack),
-        )
+        super().__init__()
+        self.before, self.rng, self.seat = state, rng, state.seat
+        self.index, self.role = SEATS.index(self.seat), ROLES[self.seat]
+        self.decks, self.discards = list(state.decks), list(state.discards)
+        self.are_open, self.is_up = list(state.are_open), list(state.is_up)
+        self.defence, self.attack = list(state.defence), list(state.attack)
         self.attacker_deck, self.attacker_discard = state.attacker_deck, state.attacker_discard
         self.hands, self.attack_up = list(state.hands), set(state.attack_up)
-        self.outcome: Outcome | None = None
-        self.events: list[Event] = []
         self.combat: Combat | None = None
         self.lane: int | None = None
 
     def run(self, order: CardAction) -> None:
-        """Carry out the action, then the win checks."""
-        letter = order.letter
-        if letter == DRAW:
-            self._draw(order.lane)
-        elif letter == DOWN:
-            self._play_down(order.card, order.lane)
-        elif letter == UP:
-            self._play_up(order.card, order.lane)
-        elif letter == COMBAT:
-            self.add_event(
-                BinmatEvent.COMBAT, sentences.declares(self.role, order.lane), rule="combat"
-            )
-            self._fight(order.lane)
-        elif letter == DISCARD:
-            self._discard(order.card, order.lane)
-        else:
-            self._pass()
+        """Carry out the action."""
+        match order.letter:
+            case orders.DRAW:
+                self._draw(order.lane)
+            case orders.DOWN:
+                self._play_down(order.card, order.lane)
+            case orders.UP:
+                self._play_up(order.card, order.lane)
+            case orders.COMBAT:
+                text = sentences.declares(self.role, order.lane)
+                self.add(BinmatEvent.COMBAT, self.seat, text, "combat")
+                self._fight(order.lane)
+            case orders.DISCARD:
+                self._discard(order.card, order.lane)
+            case _:
+                self._pass()
 
     def state_after(self) -> State:
         """Return the position after the turn, its outcome decided."""
         before = self.before
         passes = list(before.passes)
-        passes[self.index] = (
-            passes[self.index] + 1 if self.events[0].kind is BinmatEvent.PASS else 0
+        has_passed = self.events[0].kind is BinmatEvent.PASS
+        passes[self.index] = passes[self.index] + 1 if has_passed else 0
+        after = replace(
+            before,
+            decks=tuple(self.decks),
+            are_open=tuple(self.are_open),
+            discards=tuple(self.discards),
+            defence=tuple(self.defence),
+            is_up=tuple(self.is_up),
+            attack=tuple(self.attack),
+            attacker_deck=self.attacker_deck,
+            attacker_discard=self.attacker_discard,
+            hands=(self.hands[0], self.hands[1]),
+            turns_left=before.turns_left - 1,
+            passes=(passes[0], passes[1]),
+            attack_up=frozenset(self.attack_up),
         )
-        after = State(
-            before.options,
-            tuple(self.decks),
-            tuple(self.are_open),
-            tuple(self.discards),
-            tuple(self.defence),
-            tuple(self.is_up),
-            tuple(self.attack),
-            self.attacker_deck,
-            self.attacker_discard,
-            (self.hands[0], self.hands[1]),
-            before.turns_left - 1,
-            (passes[0], passes[1]),
-            frozenset(self.attack_up),
-            self.outcome,
-        )
-        if self.outcome is None and (reason := _defender_wins(after)):
-            self._end(DEFENDER, reason)
-            return replace(after, outcome=self.outcome)
-        return after
-
-    def add_event(
-        self,
-        kind: EventKind,
-        text: str,
-        seat: Seat | None = None,
-        why: str | None = None,
-        rule: str | None = None,
-    ) -> None:
-        """Add an event, of the seat whose turn it is unless another is named."""
-        self.events.append(Event(kind, text, seat or self.seat, why=why, rule=rule))
-
-    def _end(self, winner: Seat, reason: str) -> None:
-        self.outcome = Outcome(frozenset({winner}), reason)
-        self.events.append(self.outcome.event("winning"))
+        if self.outcome is None and (reason := _why_defender_wins(after)):
+            self.end(DEFENDER, reason, "winning")
+        return replace(after, outcome=self.outcome)
 
     # ---- drawing ----------------------------------------------------------------------------------------------
 
     def _draw(self, lane: int) -> None:
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
-            self.add_event(BinmatEvent.DRAW, sentences.FROM_ATTACKER_DECK, rule="drawing")
+            text = say("{role!c} draws a card from the attacker deck.", role=self.role)
+            self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
             return
         if not self.decks[lane] and not self.discards[lane]:
-            text = say(
-                "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
-            )
-            self.add_event(BinmatEvent.DRAW, text, rule="reshuffle")
-            self._end(ATTACKER, say("Lane {lane} has no card left to draw.", lane=lane))
+            parts: dict[str, object] = {"role": self.role, "lane": lane}
+            text = say("{role!c} draws from lane {lane}, which is empty.", **parts)
+            self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
+            text = say("Lane {lane} has no card left to draw.", lane=lane)
+            self.end(ATTACKER, text, "winning")
             return
         known = self._top_in_sight(lane)
         self._draw_from_lane(lane, self.index)
-        self.add_event(BinmatEvent.DRAW, sentences.draws(self.role, known, lane), rule="drawing")
+        text = sentences.draws(self.role, known, lane)
+        self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
     def _top_in_sight(self, lane: int) -> str | None:
         """Return the top card of a lane deck, where it lies open."""
@@ -185,7 +155,8 @@ class _Turn:
         if not self.decks[lane]:
             self.decks[lane], self.discards[lane] = self._shuffle(self.discards[lane]), ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
-            self.add_event(BinmatEvent.RESHUFFLE, sentences.reshuffles(lane), rule="reshuffle")
+            text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
+            self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
         card, *rest = self.decks[lane]
         self.decks[lane] = tuple(rest)
         self.hands[hand] += (card,)
@@ -193,7 +164,8 @@ class _Turn:
     def _draw_from_attacker_deck(self) -> None:
         if not self.attacker_deck:
             self.attacker_deck, self.attacker_discard = self._shuffle(self.attacker_discard), ()
-            self.add_event(BinmatEvent.RESHUFFLE, sentences.ATTACKER_RESHUFFLE, rule="reshuffle")
+            text = say("The attacker discard becomes the attacker deck.")
+            self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
         card, *rest = self.attacker_deck
         self.attacker_deck = tuple(rest)
         self.hands[1] += (card,)
@@ -206,6 +178,16 @@ class _Turn:
 
     # ---- playing ----------------------------------------------------------------------------------------------
 
+    @property
+    def _stacks(self) -> list[Cards]:
+        """Return the stacks of the seat whose turn it is."""
+        return self.attack if self.seat is ATTACKER else self.defence
+
+    @property
+    def _playing(self) -> str:
+        """Return the paragraph on how this seat plays a card."""
+        return "playing-attacker" if self.seat is ATTACKER else "playing-defender"
+
     def _take(self, card: str) -> None:
         hand = list(self.hands[self.index])
         hand.remove(card)  # the first of several backs, where nobody here knows them
@@ -213,61 +195,53 @@ class _Turn:
 
     def _play_down(self, card: str, lane: int) -> None:
         self._take(card)
-        stacks = self.attack if self.seat is ATTACKER else self.defence
-        stacks[lane] += (card,)
-        self.add_event(
-            BinmatEvent.PLAY_DOWN, sentences.plays_down(self.role, lane), rule=self._playing()
-        )
+        self._stacks[lane] += (card,)
+        text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)
+        self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing)
 
     def _play_up(self, card: str, lane: int) -> None:
         self._take(card)
-        text = sentences.plays_up(self.role, card, lane)
+        rule, why, begins_combat = self._playing, None, False
+        is_bounce = self.seat is ATTACKER and card[0] == BOUNCE
         if card[0] == BREAK:
-            (self.attack if self.seat is ATTACKER else self.defence)[lane] += (card,)
-            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.BREAK_BEGINS, rule="break-up")
-            self._fight(lane)
-        elif self.seat is DEFENDER:
-            self.defence[lane] += (card,)
-            self.is_up[lane] = True
-            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.LIES_UP, rule=self._playing())
-        elif card[0] != BOUNCE:
-            self.attack[lane] += (card,)
+            rule, why = "break-up", say("A BREAK face up begins combat at once.")
+            begins_combat = True
+        elif is_bounce:
+            rule, begins_combat = "bounce-up", self.before.is_hackmud
+            if begins_combat:
+                why = say("A BOUNCE face up begins combat at once.")
+        elif self.seat is ATTACKER:
+            why = say("It stays face up in the stack.")
             self.attack_up.add(card)
-            self.add_event(
-                BinmatEvent.PLAY_UP, text, why=sentences.CARD_LIES_UP, rule=self._playing()
-            )
-        elif self.before.is_hackmud:
-            self.attack[lane] = (card,)
-            self.add_event(BinmatEvent.PLAY_UP, text, why=sentences.BOUNCE_BEGINS, rule="bounce-up")
-            self._fight(lane)
         else:
-            self.add_event(BinmatEvent.PLAY_UP, text, rule="bounce-up")
+            why = say("The stack lies face up.")
+            self.is_up[lane] = True
+        parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
+        text = say("{role!c} plays {card} face up in lane {lane}.", **parts)
+        self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
+        if is_bounce and not begins_combat:
             self._bounce(card, lane)
-
-    def _playing(self) -> str:
-        return "playing-attacker" if self.seat is ATTACKER else "playing-defender"
+            return
+        self._stacks[lane] += (card,)
+        if begins_combat:
+            self._fight(lane)
 
     def _bounce(self, card: str, lane: int) -> None:
         """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
-        stack = self.defence[lane]
+        stack, defender = self.defence[lane], ROLES[DEFENDER]
         if stack and not self.is_up[lane]:
-            self.add_event(
-                BinmatEvent.REVEAL,
-                sentences.opens(ROLES[DEFENDER], stack),
-                DEFENDER,
-                rule="bounce-up",
-            )
+            text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
+            self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         back = tuple([other for other in stack if other[0] == BOUNCE])
         kept = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
-            text = sentences.to_attacker_discard(ROLES[DEFENDER], back)
-            self.add_event(BinmatEvent.MOVED, text, DEFENDER, rule="bounce-up")
+            text = sentences.to_attacker_discard(defender, back)
+            self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
         self.attacker_discard += back
         self.defence[lane], self.is_up[lane] = kept, bool(kept)
         self.discards[lane] += (card,)
-        self.add_event(
-            BinmatEvent.MOVED, sentences.to_lane_discard(self.role, (card,)), rule="bounce-up"
-        )
+        text = sentences.to_lane_discard(self.role, (card,))
+        self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
 
     # ---- combat -----------------------------------------------------------------------------------------------
 
@@ -277,11 +251,8 @@ class _Turn:
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
-        self.attack[lane], self.defence[lane], self.is_up[lane] = (
-            (),
-            combat.defender,
-            bool(combat.defender),
-        )
+        self.attack[lane], self.defence[lane] = (), combat.defender
+        self.is_up[lane] = bool(combat.defender)
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
@@ -298,35 +269,36 @@ class _Turn:
             self._draw_from_lane(lane, 1)
             paid += 1
         if paid:
-            text = sentences.is_paid(known, paid - 1 if known else paid, lane)
-            self.add_event(BinmatEvent.DRAW, text, ATTACKER, rule="damage")
+            self.add(BinmatEvent.DRAW, ATTACKER, _paid_text(known, paid, lane), "damage")
         if paid < due:
-            self._end(ATTACKER, sentences.lacks(lane, due, paid))
+            parts = {"lane": lane, "due": due, "paid": paid}
+            text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
+            self.end(ATTACKER, text, "winning")
 
     # ---- discarding and passing -------------------------------------------------------------------------------
 
     def _discard(self, card: str, lane: int) -> None:
         self._take(card)
+        parts: dict[str, object] = {"role": self.role, "card": CARD_TEXTS[card], "lane": lane}
+        text = say("{role!c} discards {card} to lane {lane}.", **parts)
+        if self.seat is ATTACKER:
+            text = say("{role!c} discards {card} and draws two from the attacker deck.", **parts)
+        self.add(BinmatEvent.DISCARD, self.seat, text, "discarding")
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
-            self.add_event(
-                BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding"
-            )
             return
         self.attacker_discard += (card,)
-        self.add_event(
-            BinmatEvent.DISCARD, sentences.discards(self.role, card, lane), rule="discarding"
-        )
         self._draw_from_attacker_deck()
         self._draw_from_attacker_deck()
 
     def _pass(self) -> None:
-        self.add_event(BinmatEvent.PASS, sentences.passes(self.role), rule="turns")
+        self.add(BinmatEvent.PASS, self.seat, sentences.passes(self.role), "turns")
         if not _costs_hand(self.before):
             return
         lost, self.hands[self.index] = self.hands[self.index][::-1], ()
-        text = sentences.loses_hand(self.role, lost)
-        self.add_event(BinmatEvent.HAND_LOST, text, why=sentences.PASSED_AGAIN, rule="passing")
+        text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
+        why = say("It is the second pass in a row, or a later one.")
+        self.add(BinmatEvent.HAND_LOST, self.seat, text, "passing", why=why)
         if self.seat is ATTACKER:
             self.attacker_discard += lost
             return
@@ -336,22 +308,42 @@ class _Turn:
 
     # ---- stages -----------------------------------------------------------------------------------------------
 
-    def stages(self) -> tuple[Stage, ...]:
+    def combat_stages(self) -> tuple[Stage, ...]:
         """Return a combat, with what led to it and what followed."""
         if self.combat is None:
             return ()
-        told = self.combat.events
-        before = next(at for at, event in enumerate(self.events) if event is told[0])
-        behind = before + len(told)
-        return stages_of(
-            self.combat, self.lane, before=self.events[:before], after=self.events[behind:]
+        events = self.combat.events
+        start = next(at for at, event in enumerate(self.events) if event is events[0])
+        before, after = self.events[:start], self.events[start + len(events) :]
+        return stages_of(self.combat, self.lane, before=before, after=after)
+
+
+def _paid_text(known: str | None, paid: int, lane: int) -> str:
+    """Say that a lane deck gives what damage has cost: the card that lay open, if one did, and
+    others."""
+    parts: dict[str, object] = {"role": ROLES[ATTACKER], "lane": lane}
+    if known is None:
+        return say_n(
+            "{role!c} draws {n} card from lane {lane}.",
+            "{role!c} draws {n} cards from lane {lane}.",
+            paid,
+            **parts,
         )
+    if paid == 1:
+        return sentences.draws(ROLES[ATTACKER], known, lane)
+    return say_n(
+        "{role!c} draws {card} and {n} more card from lane {lane}.",
+        "{role!c} draws {card} and {n} more cards from lane {lane}.",
+        paid - 1,
+        card=CARD_TEXTS[known],
+        **parts,
+    )
 
 
-def _defender_wins(state: State) -> str | None:
+def _why_defender_wins(state: State) -> str | None:
     """Return why the defender has won after a turn, or None."""
     if state.turns_left == 0:
-        return sentences.all_turns_over(state.options.turns)
+        return say("All {turns} turns are over.", turns=state.options.turns)
     if state.hands[1] or any(state.attack) or any(can_draw(state, lane) for lane in LANES):
         return None
-    return sentences.CANNOT_DRAW
+    return say("{role!c} has no card, and no lane to draw from.", role=ROLES[ATTACKER])

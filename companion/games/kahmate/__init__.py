@@ -22,10 +22,9 @@ from companion.games.kahmate.state import (
     KahmateOptions,
     State,
     details,
-    expected,
     first_state,
+    layout_of,
     lead,
-    to_act,
 )
 from companion.games.kahmate.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.pads import PadGrammar
@@ -96,15 +95,16 @@ class Kahmate(Game[State, Action]):
             return say("The ball’s card and who begins were chosen by the owner.")
         if options.ball_card is not None:
             return say("The ball’s card of this game was chosen by the owner.")
-        return (
-            say("Who begins this game was chosen by the owner.")
-            if options.starter is not None
-            else ""
-        )
+        if options.starter is not None:
+            return say("Who begins this game was chosen by the owner.")
+        return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both while they place and while a face-off waits, else the seat whose round it is."""
-        return to_act(state)
+        if state.outcome:
+            return frozenset()
+        is_sealed = state.is_placing or state.course
+        return frozenset(SEATS if is_sealed else (SEATS[state.seat],))
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[Action]:
         """Return all legal actions, lazily: there are 5,765,760 placings."""
@@ -151,15 +151,15 @@ class Kahmate(Game[State, Action]):
 
     def commands(self, action: Action) -> tuple[str, ...]:
         """Return a run, a pass, a kick or a tackle."""
-        word = _COMMANDS.get(type(action))
-        return (word,) if word else ()
+        kind = type(action)
+        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
 
     def expected(self, state: State) -> Layout | None:
         """Return the ball on top of its carrier.
 
         While a face-off waits, the board as it was before its action.
         """
-        return expected(state)
+        return None if state.is_placing else layout_of(state.places, state.down, state.ball)
 
     def is_checked(self, state: State) -> bool:
         """Return False while pieces are placed or a face-off waits: hands may have gone ahead."""
@@ -167,11 +167,9 @@ class Kahmate(Game[State, Action]):
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
         """Return a run, pass or kick without a face-off, unless it won: all of it is open."""
-        if not isinstance(action, Run | Pass | Kick) or (
-            isinstance(action, Run) and action.into_goal
-        ):
+        if isinstance(action, Run) and action.into_goal:
             return False
-        return not course_of(state, action).face_offs
+        return isinstance(action, Run | Pass | Kick) and not course_of(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
         """Return the number of the round. 0 while pieces are placed."""

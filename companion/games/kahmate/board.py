@@ -103,6 +103,12 @@ def rank_of(square: int) -> int:
     return square // FILES
 
 
+def ranks_ahead(start: int, end: int, seat: int) -> int:
+    """Return how many ranks a square is ahead of another one, as a seat plays. Below 0: behind it."""
+    ranks = rank_of(end) - rank_of(start)
+    return ranks if seat == SOUTH else -ranks
+
+
 def behind(square: int, seat: int) -> int:
     """Return one square behind for that seat.
 
@@ -131,6 +137,11 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     return tuple(
         start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)]
     )
+
+
+def named(piece: int, square: int) -> dict[str, object]:
+    """Return the names of a piece and a square, for a sentence about both."""
+    return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 
 
 _HEIGHT_MM, _BALL_MM = 5.0, 3.0

@@ -19,7 +19,6 @@ from companion.games.kahmate.board import (
     OWN_LINE,
     OWN_RANKS,
     PIECE_NAMES,
-    SEAT_OF,
     SQUARES,
     TEAMS,
     behind,
@@ -56,7 +55,7 @@ def _run(state: State, run: Run) -> Course:
         other = board[square]
         if other in (EMPTY, mover):
             stop = square
-        elif not state.down[other] and SEAT_OF[other] != seat and other not in beaten:
+        elif state.stands_against(other) and other not in beaten:
             ball = behind(stop, seat) if has_ball else state.ball
             face_offs.append(FaceOff(other, stop, ball))
             beaten.add(other)
@@ -66,24 +65,17 @@ def _run(state: State, run: Run) -> Course:
     return Course(Kind.RUN, (mover,), end, end if has_ball else state.ball, tuple(face_offs))
 
 
-def interceptors(state: State, action: Pass) -> list[int]:
-    """Return the standing opponents whose squares a pass crosses, the nearest to the passer first."""
-    found = []
-    for square in squares_between(action.start, action.end):
-        other = state.board[square]
-        if other != EMPTY and not state.down[other] and SEAT_OF[other] != state.seat:
-            found.append(other)
-    return found
-
-
 def _pass(state: State, action: Pass) -> Course:
-    """Return the end of a lost face-off: it gives the ball to the interceptor, who stays where he is."""
-    face_offs = [
-        FaceOff(other, action.start, state.places[other]) for other in interceptors(state, action)
-    ]
-    return Course(
-        Kind.PASS, (state.board[action.start],), action.start, action.end, tuple(face_offs)
-    )
+    """Return the end of a pass: standing opponents whose squares it crosses intercept, the nearest to the passer first.
+
+    A lost face-off gives the ball to the interceptor, who stays where he is.
+    """
+    start, face_offs = action.start, []
+    for square in squares_between(start, action.end):
+        other = state.board[square]
+        if state.stands_against(other):
+            face_offs.append(FaceOff(other, start, square))
+    return Course(Kind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
 
 
 def _tackle(state: State, action: Tackle) -> Course:
@@ -137,18 +129,18 @@ def laid_out(state: State, seat: int, seen: FacesSeen) -> Placement | None:
 
     None unless all its six pieces stand there.
     """
-    own = {PIECE_NAMES[piece] for piece in TEAMS[seat]} | {
-        DOWN_NAMES[piece] for piece in TEAMS[seat]
+    faces = [PIECE_NAMES[piece] for piece in TEAMS[seat]]
+    turned_over = [DOWN_NAMES[piece] for piece in TEAMS[seat]]
+    lying = {
+        NUMBER_OF[square]: face for square, face in seen.items() if face in (*faces, *turned_over)
     }
-    lying = sorted((face, NUMBER_OF[square]) for square, face in seen.items() if face in own)
-    squares = [square for _, square in lying]
-    if not state.is_placing or [face for face, _ in lying] != sorted(
-        PIECE_NAMES[piece] for piece in TEAMS[seat]
-    ):
+    if not state.is_placing or sorted(lying.values()) != sorted(faces):
         return None
-    if not set(squares) <= set(OWN_RANKS[seat]):
+    if not lying.keys() <= set(OWN_RANKS[seat]):
         return None
-    by_face: dict[str, list[int]] = {}
-    for face, square in lying:
-        by_face.setdefault(face, []).append(square)
-    return Placement(tuple(by_face[PIECE_NAMES[piece]].pop(0) for piece in TEAMS[seat]))
+    squares = []
+    for face in faces:
+        square = min(square for square, name in lying.items() if name == face)
+        squares.append(square)
+        del lying[square]
+    return Placement(tuple(squares))

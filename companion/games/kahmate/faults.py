@@ -11,7 +11,6 @@ from companion.core.errors import Illegal
 from companion.core.i18n import joined, say
 from companion.games.kahmate.actions import Action, Kick, Pass, Path, Run, Tackle
 from companion.games.kahmate.board import (
-    AHEAD,
     BALL,
     DOWN_NAMES,
     IN_GOAL,
@@ -22,7 +21,8 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     STEPS,
-    rank_of,
+    named,
+    ranks_ahead,
 )
 from companion.games.kahmate.courses import FacesSeen
 from companion.games.kahmate.legal import Reason, check, refuse
@@ -74,13 +74,13 @@ def _judge(state: State, seat: int, change: _Change) -> None:
     ]
     for piece in gone:
         if SEAT_OF[piece] != seat and len(gone) == 1:
-            parts = {
-                "piece": PIECE_NAMES[piece],
-                "side": SIDE_NAMES[seat],
-                "square": NAMES[state.places[piece]],
-            }
-            sentence = say("{piece!c} is not {side}’s to move: put it back on {square}.", **parts)
-            refuse(Reason.OTHER_SIDE, sentence, "round", state.places[piece])
+            square = state.places[piece]
+            sentence = say(
+                "{piece!c} is not {side}’s to move: put it back on {square}.",
+                **named(piece, square),
+                side=SIDE_NAMES[seat],
+            )
+            refuse(Reason.OTHER_SIDE, sentence, "round", square)
     if not gone:
         _judge_left_ball(state, change)
         _judge_ball(state, change)
@@ -99,7 +99,7 @@ def _judge_flips(state: State, change: _Change) -> None:
         square = state.places[piece]
         pair = {PIECE_NAMES[piece], DOWN_NAMES[piece]}
         if square != IN_GOAL and {change.was.get(square), change.now.get(square)} == pair:
-            parts = {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
+            parts = named(piece, square)
             sentence = say(
                 "{piece!c} on {square} should not have been turned over: turn it back.", **parts
             )
@@ -124,11 +124,13 @@ def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
         return
     end = ends[0]
     both = {"square": NAMES[start], "to": NAMES[end]}
-    if end == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
+    if end == state.ball and state.other_carrier != EMPTY:
         tackle = Tackle((_way_to_tackle(state, start),), end)
         _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
         return
-    way = _way(start, end, _forbidden(state, seat))
+    # no run enters the square of the other side's carrier
+    avoided = frozenset() if state.other_carrier == EMPTY else frozenset({state.ball})
+    way = _way(start, end, avoided)
     if has_fetched:
         way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
     _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
@@ -153,9 +155,9 @@ def _judge_left_ball(state: State, change: _Change) -> None:
     """Judge a carrier that stands elsewhere while the ball lies where it was."""
     carrier = state.carrier
     if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
-        parts = {"piece": PIECE_NAMES[carrier], "square": NAMES[state.ball]}
         sentence = say(
-            "{piece!c} has left the ball on {square}: a carrier takes the ball along.", **parts
+            "{piece!c} has left the ball on {square}: a carrier takes the ball along.",
+            **named(carrier, state.ball),
         )
         refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
@@ -172,16 +174,13 @@ def _judge_ball(state: State, change: _Change) -> None:
         )
         refuse(Reason.NO_BALL, sentence, "loose-ball", start)
     mate = state.board[end] != EMPTY and SEAT_OF[state.board[end]] == state.seat
-    is_ahead = (rank_of(end) - rank_of(start)) * AHEAD[state.seat] > 0
+    is_ahead = ranks_ahead(start, end, state.seat) > 0
     both = {"square": NAMES[start], "to": NAMES[end]}
+    action: Kick | Pass = Pass(start, end)
+    text = say("{square} to {to} is not a pass.", **both)
     if is_ahead and not mate:
-        _explain(
-            state, state.seat, Kick(start, end), say("{square} to {to} is not a kick.", **both)
-        )
-    else:
-        _explain(
-            state, state.seat, Pass(start, end), say("{square} to {to} is not a pass.", **both)
-        )
+        action, text = Kick(start, end), say("{square} to {to} is not a kick.", **both)
+    _explain(state, state.seat, action, text)
 
 
 def _explain(state: State, seat: int, action: Action, first: str) -> None:
@@ -196,16 +195,10 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------
 
 
-def _forbidden(state: State, seat: int) -> frozenset[int]:
-    """Return the square of the other side's carrier: no run enters it."""
-    carrier = state.carrier
-    return frozenset({state.ball}) if carrier != EMPTY and SEAT_OF[carrier] != seat else frozenset()
-
-
 def _way_to_tackle(state: State, start: int) -> Path:
     """Return the way to a square next to the carrier."""
-    standing = (piece for piece in PIECES if SEAT_OF[piece] != state.seat and not state.down[piece])
-    return _way(start, state.ball, {state.places[piece] for piece in standing})[:-1]
+    standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
+    return _way(start, state.ball, standing)[:-1]
 
 
 def _way(start: int, end: int, avoided: Set[int]) -> Path:
@@ -213,28 +206,23 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
 
     Else a shortest at all, to say what bars it.
     """
-    shortest = _shortest(start, end, frozenset())
-    return next(
-        (way for way in (_shortest(start, end, avoided),) if len(way) == len(shortest)), shortest
-    )
+    shortest, around = _shortest(start, end, frozenset()), _shortest(start, end, avoided)
+    return around if len(around) == len(shortest) else shortest
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:
     """Return a shortest way that goes through none of the avoided squares, empty where there is
     none."""
-    came_from = {start: start}
-    queue = deque([start])
+    queue: deque[Path] = deque([(start,)])
+    visited = {start}
     while queue:
-        square = queue.popleft()
-        if square == end:
-            way = [end]
-            while way[-1] != start:
-                way.append(came_from[way[-1]])
-            return tuple(reversed(way))
-        if square in avoided:
+        way = queue.popleft()
+        if way[-1] == end:
+            return way
+        if way[-1] in avoided:
             continue
-        for following in STEPS[square]:
-            if following not in came_from:
-                came_from[following] = square
-                queue.append(following)
+        for square in STEPS[way[-1]]:
+            if square not in visited:
+                visited.add(square)
+                queue.append((*way, square))
     return ()

@@ -13,7 +13,6 @@ from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.games.kahmate.actions import Action, Card, Kick, Pass, Path, Placement, Run, Tackle
 from companion.games.kahmate.board import (
-    AHEAD,
     KICK_REACH,
     NAMES,
     OWN_LINE,
@@ -28,11 +27,13 @@ from companion.games.kahmate.board import (
     STEPS,
     TEAMS,
     file_of,
+    named,
     rank_of,
+    ranks_ahead,
 )
 from companion.games.kahmate.state import EMPTY, RUNS, State
 
-_DEEDS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
+_VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
 """What is tried with a piece, as one is asked to do it with another."""
 
 
@@ -80,10 +81,6 @@ def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) 
     raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
 
 
-def _who(piece: int, square: int) -> dict[str, object]:
-    return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
-
-
 def check(state: State, seat: int, action: Action) -> None:
     """Raise `Illegal` unless that seat may do this now."""
     if state.outcome:
@@ -125,12 +122,12 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
         refuse(Reason.ALREADY_PLACED, sentence, "setting-up")
     for place, square in enumerate(action.squares):
         if square not in OWN_RANKS[seat]:
-            parts = {
-                "square": NAMES[square],
-                "ranks": OWN_RANK_WORDS[seat],
-                "side": SIDE_NAMES[seat],
-            }
-            sentence = say("{square} is not on {ranks}: {side} places its pieces there.", **parts)
+            sentence = say(
+                "{square} is not on {ranks}: {side} places its pieces there.",
+                square=NAMES[square],
+                ranks=OWN_RANK_WORDS[seat],
+                side=SIDE_NAMES[seat],
+            )
             refuse(Reason.OUTSIDE_OWN_RANKS, sentence, "setting-up", square)
         if square in action.squares[:place]:
             sentence = say(
@@ -145,12 +142,11 @@ def _check_card(state: State, seat: int, action: Card) -> None:
         sentence = say("No face-off waits for a card: run, pass, kick, tackle or end the turn.")
         refuse(Reason.NO_FACE_OFF, sentence, "face-off")
     if action.value not in state.hands[seat]:
-        parts = {"card": action.value, "cards": _hand(state, seat)}
-        refuse(
-            Reason.CARD_SPENT,
-            say("Card {card} has been used: choose one of {cards}.", **parts),
-            "face-off",
+        cards = _hand(state, seat)
+        sentence = say(
+            "Card {card} has been used: choose one of {cards}.", card=action.value, cards=cards
         )
+        refuse(Reason.CARD_SPENT, sentence, "face-off")
 
 
 def _hand(state: State, seat: int) -> str:
@@ -163,7 +159,7 @@ def _own_piece(state: State, square: int, deed: str) -> int:
     `deed` is what was tried with it.
     """
     piece = state.board[square]
-    parts = {"square": NAMES[square], "deed": _DEEDS[deed], "side": SIDE_NAMES[state.seat]}
+    parts = {"square": NAMES[square], "deed": _VERBS[deed], "side": SIDE_NAMES[state.seat]}
     if piece == EMPTY:
         sentence = say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts)
         refuse(Reason.NOBODY_THERE, sentence, "round", square)
@@ -180,11 +176,11 @@ def _check_runner(state: State, square: int, deed: str) -> int:
     if piece in state.ran:
         sentence = say(
             "{piece!c} on {square} has run already: each piece runs once in a turn.",
-            **_who(piece, square),
+            **named(piece, square),
         )
         refuse(Reason.RAN_ALREADY, sentence, "round", square)
     if state.down[piece]:
-        parts = {**_who(piece, square), "side": SIDE_NAMES[state.seat]}
+        parts = {**named(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
@@ -227,8 +223,8 @@ def _check_run(state: State, run: Run) -> None:
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
-        if square == state.ball and carrier != EMPTY and SEAT_OF[carrier] != seat:
-            who = _who(carrier, square)
+        if square == state.ball and state.other_carrier != EMPTY:
+            who = named(carrier, square)
             sentence = say(
                 "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.", **who
             )
@@ -260,7 +256,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
     other = state.board[last]
     if other in (EMPTY, piece):
         return
-    who = _who(other, last)
+    who = named(other, last)
     if state.down[other]:
         sentence = say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **who)
         refuse(Reason.STOPS_ON_TURNED_OVER, sentence, "running", last)
@@ -281,7 +277,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 def _check_carrier(state: State, square: int, deed: str) -> None:
     piece = _own_piece(state, square, deed)
     if piece != state.carrier:
-        who = _who(piece, square)
+        who = named(piece, square)
         sentence = say(
             "{piece!c} on {square} does not have the ball: pass with the carrier.", **who
         )
@@ -295,7 +291,7 @@ def _check_carrier(state: State, square: int, deed: str) -> None:
 def _check_pass(state: State, action: Pass) -> None:
     _check_carrier(state, action.start, "pass")
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
-    back = (rank_of(action.start) - rank_of(action.end)) * (1 if AHEAD[state.seat] > 0 else -1)
+    back = ranks_ahead(action.end, action.start, state.seat)
     aside = abs(file_of(action.start) - file_of(action.end))
     if back < 1:
         sentence = say("{to} is not behind {square}: a pass goes 1 or 2 ranks back.", **ends)
@@ -313,10 +309,10 @@ def _check_pass(state: State, action: Pass) -> None:
         )
     elif SEAT_OF[receiver] != state.seat:
         sentence = say(
-            "{piece!c} is on {square}: a pass goes to a team-mate.", **_who(receiver, action.end)
+            "{piece!c} is on {square}: a pass goes to a team-mate.", **named(receiver, action.end)
         )
     elif state.down[receiver]:
-        who = _who(receiver, action.end)
+        who = named(receiver, action.end)
         sentence = say("{piece!c} on {square} is turned over: it cannot receive a pass.", **who)
     else:
         return
@@ -325,17 +321,16 @@ def _check_pass(state: State, action: Pass) -> None:
 
 def _check_kick(state: State, action: Kick) -> None:
     _check_carrier(state, action.start, "kick")
-    ahead = 1 if AHEAD[state.seat] > 0 else -1
     ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
     for mate in TEAMS[state.seat]:
-        if (rank_of(state.places[mate]) - rank_of(action.start)) * ahead > 0:
-            square = state.places[mate]
-            parts = {**_who(mate, square), "side": SIDE_NAMES[state.seat]}
+        square = state.places[mate]
+        if ranks_ahead(action.start, square, state.seat) > 0:
+            parts = {**named(mate, square), "side": SIDE_NAMES[state.seat]}
             sentence = say(
                 "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.", **parts
             )
             refuse(Reason.TEAM_MATE_AHEAD, sentence, "kick", square)
-    ranks = (rank_of(action.end) - rank_of(action.start)) * ahead
+    ranks = ranks_ahead(action.start, action.end, state.seat)
     if ranks < 1:
         sentence = say("{to} is not ahead of {square}: a kick goes 1 to 3 ranks ahead.", **ends)
         refuse(Reason.KICK_NOT_AHEAD, sentence, "kick", action.end)
@@ -351,7 +346,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
     tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
-        who = _who(tacklers[0], square)
+        who = named(tacklers[0], square)
         sentence = say("{piece!c} on {square} is named twice: two tacklers are two pieces.", **who)
         refuse(Reason.SAME_TACKLER, sentence, "tackle", square)
     if len(tacklers) > state.runs_left:
@@ -366,7 +361,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
         )
         refuse(Reason.NO_CARRIER, sentence, "tackle", action.target)
     if SEAT_OF[carrier] == state.seat:
-        who = _who(carrier, action.target)
+        who = named(carrier, action.target)
         sentence = say(
             "{piece!c} on {square} is a team-mate: only a carrier of the other side is tackled.",
             **who,
@@ -376,8 +371,8 @@ def _check_tackle(state: State, action: Tackle) -> None:
         _check_way(piece, (*path, action.target), 0)
         for square in path[1:]:
             other = state.board[square]
-            if other != EMPTY and SEAT_OF[other] != state.seat and not state.down[other]:
-                who = _who(other, square)
+            if state.stands_against(other):
+                who = named(other, square)
                 sentence = say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing opponent.",
                     **who,

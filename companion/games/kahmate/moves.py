@@ -28,13 +28,12 @@ from companion.games.kahmate.board import (
     OWN_LINE,
     OWN_RANKS,
     PASS_REACH,
-    RANKS,
-    SEAT_OF,
     SPEED,
     STEPS,
     TEAMS,
     file_of,
     rank_of,
+    ranks_ahead,
 )
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.state import EMPTY, Course, State
@@ -67,16 +66,10 @@ def able(state: State) -> list[int]:
     ]
 
 
-def _other_carrier(state: State) -> int:
-    """Return the carrier of the seat that is not on turn, or EMPTY."""
-    carrier = state.carrier
-    return carrier if carrier != EMPTY and SEAT_OF[carrier] != state.seat else EMPTY
-
-
 def runs(state: State, piece: int) -> Iterator[Run]:
     """Yield every run of a piece that is able to, the shorter ones first."""
     board, ball, speed, goal = state.board, state.ball, SPEED[piece], OWN_LINE[1 - state.seat]
-    forbidden = _other_carrier(state)
+    forbidden = state.other_carrier
     loose = ball if state.carrier == EMPTY else -1
     start = state.places[piece]
     ways: list[tuple[Path, bool]] = [((start,), start == ball)]
@@ -98,13 +91,11 @@ def runs(state: State, piece: int) -> Iterator[Run]:
 
 def passes(state: State) -> Iterator[Pass]:
     """Yield every pass of the carrier."""
-    carrier = state.carrier
-    if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
+    if state.carrier not in TEAMS[state.seat]:
         return
-    ahead = AHEAD[state.seat] // FILES
     for mate in TEAMS[state.seat]:
         end = state.places[mate]
-        back = (rank_of(state.ball) - rank_of(end)) * ahead
+        back = ranks_ahead(end, state.ball, state.seat)
         aside = abs(file_of(state.ball) - file_of(end))
         if not state.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
             yield Pass(state.ball, end)
@@ -112,35 +103,32 @@ def passes(state: State) -> Iterator[Pass]:
 
 def kicks(state: State) -> Iterator[Kick]:
     """Yield every kick of the carrier."""
-    carrier = state.carrier
-    if carrier == EMPTY or SEAT_OF[carrier] != state.seat:
+    ball, mates = state.ball, TEAMS[state.seat]
+    if state.carrier not in mates:
         return
-    ahead, ball = AHEAD[state.seat] // FILES, state.ball
-    if any((rank_of(state.places[mate]) - rank_of(ball)) * ahead > 0 for mate in TEAMS[state.seat]):
+    if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
         return
     files = range(max(0, file_of(ball) - KICK_REACH), min(FILES, file_of(ball) + KICK_REACH + 1))
     for ranks in range(1, KICK_REACH + 1):
-        rank = rank_of(ball) + ranks * ahead
-        if 0 <= rank < RANKS:
+        first = ball - file_of(ball) + ranks * AHEAD[state.seat]
+        if 0 <= first < AREA:
             for file in files:
-                yield Kick(ball, rank * FILES + file)
+                yield Kick(ball, first + file)
 
 
 def ways_to_carrier(state: State, piece: int) -> Iterator[Path]:
     """Yield every way of a piece to a square next to the other side's carrier, the shorter ones
     first."""
-    if _other_carrier(state) == EMPTY:
+    if state.other_carrier == EMPTY:
         return
-    board, down, target, seat = state.board, state.down, state.ball, state.seat
     ways: list[Path] = [(state.places[piece],)]
     for _ in range(SPEED[piece]):
         further = []
         for path in ways:
             for square in STEPS[path[-1]]:
-                other = board[square]
-                if square == target:
+                if square == state.ball:
                     yield path
-                elif other == EMPTY or down[other] or SEAT_OF[other] == seat:
+                elif not state.stands_against(state.board[square]):
                     further.append((*path, square))
         ways = further
 
@@ -174,19 +162,12 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     candidates += [passes(state), kicks(state)]
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
     candidates.append(_tackles(state, ways))
-    best: dict[Course, tuple[int, str, Action]] = {}
+    best: dict[Course, tuple[tuple[int, str], Action]] = {}
     for action in itertools.chain.from_iterable(candidates):
-        course = course_of(state, action)
-        length = steps_of(action)
-        known = best.get(course)
-        if known is None or length < known[0]:
-            best[course] = (length, str(action), action)
-        elif length == known[0] and (text := str(action)) < known[1]:
-            best[course] = (length, text, action)
-    found: list[tuple[Action, Course | None]] = [
-        (action, course) for course, (_, _, action) in best.items()
-    ]
-    return [*found, (EndRound(), None)]
+        course, rank = course_of(state, action), (steps_of(action), str(action))
+        if course not in best or rank < best[course][0]:
+            best[course] = rank, action
+    return [*((action, course) for course, (_, action) in best.items()), (EndRound(), None)]
 
 
 def steps_of(action: Action) -> int:
@@ -256,7 +237,7 @@ def _random_run(state: State, rng: Random) -> Run | None:
     if state.carrier in pieces and rng.random() < lean:
         piece = state.carrier
     board, ball, goal = state.board, state.ball, OWN_LINE[1 - state.seat]
-    forbidden = _other_carrier(state)
+    forbidden = state.other_carrier
     loose = ball if state.carrier == EMPTY else -1
     path = [state.places[piece]]
     has_ball = path[0] == ball
@@ -280,8 +261,7 @@ def _nearer(state: State, square: int, otherwise: int, has_ball: bool) -> int:
 
     `otherwise` where there is none.
     """
-    carrier = state.carrier
-    if has_ball or (carrier != EMPTY and SEAT_OF[carrier] == state.seat):
+    if has_ball or state.carrier in TEAMS[state.seat]:
         ahead = square + AHEAD[state.seat]
         return ahead if 0 <= ahead < AREA else otherwise
     if rank_of(square) != rank_of(state.ball):

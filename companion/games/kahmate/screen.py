@@ -48,22 +48,19 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
 
     Keys and placing are there for the seat that may use them.
     """
-    may_act = viewer is not None and SEATS[state.seat] is viewer
-    in_round = not (state.is_placing or state.course or state.outcome)
+    if state.is_placing:
+        placing = _placing(SEATS.index(viewer)) if viewer else None
+        return BoardUi(_sign(state), _hint(state), placing=placing)
+    duel = None
+    if state.course and state.face_off:
+        duel = _duel(state, state.course, state.face_off)
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        facts={}
-        if state.is_placing
-        else {seat: _facts(state, place) for place, seat in enumerate(SEATS)},
-        hands={}
-        if state.is_placing
-        else {seat: _hand(state.hands[place]) for place, seat in enumerate(SEATS)},
-        keys=_keys(state) if may_act and in_round else (),
-        placing=_placing(SEATS.index(viewer)) if state.is_placing and viewer else None,
-        duel=_duel(state, state.course, state.face_off)
-        if state.course and state.face_off
-        else None,
+        facts={seat: _facts(state, number) for number, seat in enumerate(SEATS)},
+        hands={seat: _hand(state.hands[number]) for number, seat in enumerate(SEATS)},
+        keys=_keys(state) if SEATS[state.seat] is viewer else (),
+        duel=duel,
     )
 
 
@@ -89,17 +86,14 @@ def _sign(state: State) -> str:
     return say("{side!c}: end the turn", side=side)
 
 
-def _can_tackle(state: State) -> bool:
-    return any(path for piece in able(state) for path in ways_to_carrier(state, piece))
-
-
 def _hint(state: State) -> str:
     """Return why, or by which rule."""
     if state.is_placing:
         return say("Then cards decide the ball and who starts.")
     if state.course:
         return _HINTS[state.course.kind]
-    return say("A tackle ends the turn.") if not state.outcome and _can_tackle(state) else ""
+    can_tackle = any(any(ways_to_carrier(state, piece)) for piece in able(state))
+    return say("A tackle ends the turn.") if can_tackle and not state.outcome else ""
 
 
 def _facts(state: State, seat: int) -> str:
@@ -121,7 +115,6 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     return tuple(key for key in _KEYS if key.name in used)
 
 
-@lru_cache(maxsize=2)
 def _placing(seat: int) -> Placing:
     return Placing(
         tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat]),
@@ -133,50 +126,36 @@ def _placing(seat: int) -> Placing:
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     """Return both sides of the face-off that waits."""
     mover, other = course.movers[0], face_off.defender
-    texts = _deed(state, course), _defence(course.kind, NAMES[state.places[other]])
-    attack = tuple(ROLE_OF[piece].attack for piece in course.movers)
-    sides = {
-        SEATS[state.seat]: Duellist(
-            PIECE_NAMES[mover], SQUARES[state.places[mover]], texts[0], attack
-        ),
-        SEATS[1 - state.seat]: Duellist(
-            PIECE_NAMES[other], SQUARES[state.places[other]], texts[1], (ROLE_OF[other].defence,)
-        ),
-    }
-    return Duel({seat: sides[seat] for seat in SEATS}, _HINTS[course.kind])
+    start, square = state.places[mover], state.places[other]
+    strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
+    attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _deed(state, course), strengths)
+    text = say("is in the way on {square}", square=NAMES[square])
+    if course.kind is Kind.TACKLE:
+        text = say("has the ball on {square}", square=NAMES[square])
+    elif course.kind is Kind.PASS:
+        text = say("intercepts on {square}", square=NAMES[square])
+    defender = Duellist(PIECE_NAMES[other], SQUARES[square], text, (ROLE_OF[other].defence,))
+    pair = (attacker, defender) if state.seat == 0 else (defender, attacker)
+    return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
 
 
 def _deed(state: State, course: Course) -> str:
     """Return what the attacker of a face-off does."""
     start = NAMES[state.places[course.movers[0]]]
-    match course.kind:
-        case Kind.TACKLE if len(course.movers) > 1:
-            second = course.movers[1]
-            parts = {
-                "start": start,
-                "role": ROLE_OF[second].name,
-                "square": NAMES[state.places[second]],
-            }
-            return say("tackles from {start} with {role} on {square}", **parts)
-        case Kind.TACKLE:
+    if course.kind is Kind.TACKLE:
+        if len(course.movers) == 1:
             return say("tackles from {start}", start=start)
-        case Kind.PASS:
-            return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
-        case _ if course.end == IN_GOAL:
-            return say("runs from {start} into goal", start=start)
-        case _ if NAMES[course.end] == start:
-            return say("runs from {start} and comes back", start=start)
+        second = course.movers[1]
+        role, square = ROLE_OF[second].name, NAMES[state.places[second]]
+        parts = {"start": start, "role": role, "square": square}
+        return say("tackles from {start} with {role} on {square}", **parts)
+    if course.kind is Kind.PASS:
+        return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
+    if course.end == IN_GOAL:
+        return say("runs from {start} into goal", start=start)
+    if NAMES[course.end] == start:
+        return say("runs from {start} and comes back", start=start)
     return say("runs from {start} to {end}", start=start, end=NAMES[course.end])
-
-
-def _defence(kind: Kind, square: str) -> str:
-    """Return what the defender does."""
-    match kind:
-        case Kind.TACKLE:
-            return say("has the ball on {square}", square=square)
-        case Kind.PASS:
-            return say("intercepts on {square}", square=square)
-    return say("is in the way on {square}", square=square)
 
 
 # ---- what can be tapped -------------------------------------------------------------------------------------------
@@ -215,26 +194,27 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
     key = ""
     taps: tuple[Square, ...] = ()
+    met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
     match action:
-        case Run(path=path):
-            squares, label, taps = path, _run_label(state, action, course), _run_taps(state, action)
+        case Run(path=squares):
+            label, taps = _run_label(state, action, course), _run_taps(state, action)
         case Pass(start=start, end=end):
             squares, label = (start, end), _pass_label(state, action, course)
         case Kick(start=start, end=end):
             squares, key = (start, end), "kick"
             label = say("Kick {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Tackle(paths=paths, target=target):
-            squares, label = (*itertools.chain(*paths), target), _tackle_label(action, course)
+            squares, label, met = (
+                (*itertools.chain(*paths), target),
+                _tackle_label(action, course),
+                (),
+            )
             if len(paths) > 1:
-                key, taps = (
-                    "tackle2",
-                    tuple(SQUARES[square] for square in (*(path[0] for path in paths), target)),
-                )
+                key = "tackle2"
+                taps = tuple(SQUARES[square] for square in (paths[0][0], paths[1][0], target))
         case _:
             raise AssertionError(f"{action} has no course")
-    is_met = () if isinstance(action, Tackle) else course.face_offs
-    meets = tuple(SQUARES[state.places[face_off.defender]] for face_off in is_met)
-    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, meets)
+    return Play(str(action), tuple(SQUARES[square] for square in squares), label, key, taps, met)
 
 
 def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
@@ -254,19 +234,17 @@ def _met(state: State, course: Course) -> str:
 def _run_label(state: State, run: Run, course: Course) -> str:
     parts = {"start": NAMES[run.path[0]], "end": NAMES[run.path[-1]], "met": _met(state, course)}
     fetches = course.ball == course.end and state.ball in run.path[1:-1]
-    if not course.face_offs:
-        if run.into_goal:
-            return say("Run {start} into goal", **parts)
-        return (
-            say("Run {start} to {end} with ball", **parts)
-            if fetches
-            else say("Run {start} to {end}", **parts)
-        )
     if run.into_goal:
-        return say("Run {start} into goal against {met}", **parts)
+        if course.face_offs:
+            return say("Run {start} into goal against {met}", **parts)
+        return say("Run {start} into goal", **parts)
     if fetches:
-        return say("Run {start} to {end} with ball against {met}", **parts)
-    return say("Run {start} to {end} against {met}", **parts)
+        if course.face_offs:
+            return say("Run {start} to {end} with ball against {met}", **parts)
+        return say("Run {start} to {end} with ball", **parts)
+    if course.face_offs:
+        return say("Run {start} to {end} against {met}", **parts)
+    return say("Run {start} to {end}", **parts)
 
 
 def _pass_label(state: State, action: Pass, course: Course) -> str:
@@ -299,15 +277,8 @@ class CardPad(PadGrammar):
         return super().accepts(draft, pad) and key is not None and key.letter not in self.spent
 
 
-class EndPad(PadGrammar):
-    """No keys: ready ends the round."""
-
-    def text(self, draft: tuple[str, ...]) -> str | None:
-        """Return the end of the round."""
-        return "."
-
-
-_END_PAD = EndPad((), 0)
+_END_PAD = PadGrammar((), 0, ready_alone=".")
+"""No keys: ready ends the round."""
 _PADS = ("up", "down", "left", "right", "a", "b")
 
 
@@ -325,11 +296,10 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
 
 @lru_cache(maxsize=128)
 def _card_pad(seat: Seat, hand: tuple[int, ...]) -> CardPad:
-    cards = dict(zip(_PADS, map(str, FULL_HAND), strict=True))
+    drawing = SIDES[seat].drawing
     keys = tuple(
-        Key(card, say("card {card}", card=card), SIDES[seat].drawing, key)
-        for key, card in cards.items()
+        Key(str(card), say("card {card}", card=str(card)), drawing, pad)
+        for pad, card in zip(_PADS, FULL_HAND, strict=True)
     )
-    return CardPad(
-        keys, 1, spent=frozenset(card for card in cards.values() if int(card) not in hand)
-    )
+    spent = frozenset(str(card) for card in FULL_HAND if card not in hand)
+    return CardPad(keys, 1, spent=spent)

@@ -13,7 +13,7 @@ from msgspec import Meta
 from companion.core.errors import Malformed
 from companion.core.grid import Square, parse_groups
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Layout, Seat
+from companion.core.kit import SEATS, Seat
 from companion.games.base import Options, Outcome
 from companion.games.kahmate.board import (
     AREA,
@@ -128,6 +128,16 @@ class State:
         return EMPTY if piece == EMPTY or self.down[piece] else piece
 
     @property
+    def other_carrier(self) -> int:
+        """Return the carrier of the seat that is not on turn, or EMPTY."""
+        carrier = self.carrier
+        return carrier if carrier != EMPTY and SEAT_OF[carrier] != self.seat else EMPTY
+
+    def stands_against(self, piece: int) -> bool:
+        """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
+        return piece != EMPTY and not self.down[piece] and SEAT_OF[piece] != self.seat
+
+    @property
     def is_placing(self) -> bool:
         """Return whether the pieces are still to be placed."""
         return not self.places
@@ -192,25 +202,10 @@ def lead(state: State) -> float:
     if state.is_placing:
         return 0.0
     middle = (RANKS - 1) / 2
-    if state.ball == IN_GOAL:
-        return (
-            middle + 1 if state.seat == SOUTH else -middle - 1
-        )  # whoever has scored is still on turn
-    return state.ball // FILES - middle
-
-
-def expected(state: State) -> Layout | None:
-    """Return what lies where. None while pieces are being placed."""
-    return None if state.is_placing else layout_of(state.places, state.down, state.ball)
-
-
-def to_act(state: State) -> frozenset[Seat]:
-    """Return both place and choose cards at once. Otherwise the seat whose round it is."""
-    if state.outcome:
-        return frozenset()
-    if state.is_placing or state.course:
-        return frozenset(SEATS)
-    return frozenset({SEATS[state.seat]})
+    if state.ball != IN_GOAL:
+        return state.ball // FILES - middle
+    beyond = middle + 1
+    return beyond if state.seat == SOUTH else -beyond  # whoever has scored is still on turn
 
 
 def details(state: State) -> dict[str, Any]:
@@ -255,11 +250,8 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
         return None
     if state.ball == IN_GOAL:
         return {"square": "goal", "seat": SEATS[state.seat]}
-    carrier = state.carrier
-    return {
-        "square": NAMES[state.ball],
-        "seat": None if carrier == EMPTY else SEATS[SEAT_OF[carrier]],
-    }
+    seat = None if state.carrier == EMPTY else SEATS[SEAT_OF[state.carrier]]
+    return {"square": NAMES[state.ball], "seat": seat}
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:

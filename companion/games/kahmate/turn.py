@@ -9,14 +9,14 @@ those stand up that have lain long enough. Sources: rulebook. Rulings, section 4
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from companion.core.i18n import joined, listed, say
-from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Event, Outcome, Stage, Step
-from companion.games.events import CommonEvent, EventKind
+from companion.core.kit import SEATS, Seat
+from companion.games.base import Step
+from companion.games.events import CommonEvent
 from companion.games.kahmate.actions import (
     Action,
     Card,
@@ -39,97 +39,67 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     TEAMS,
+    named,
 )
 from companion.games.kahmate.courses import course_of
 from companion.games.kahmate.events import KahmateEvent
-from companion.games.kahmate.state import EMPTY, FULL_HAND, Course, FaceOff, Kind, State, layout_of
+from companion.games.kahmate.state import FULL_HAND, Course, FaceOff, Kind, State, layout_of
 from companion.games.screen import Headline, Tally
+from companion.games.turn_log import TurnLog
 
 STARTERS = ("south", "north")
-_CARD = say("card")
 _FACE_OFF = say("Face-off")
+_PLACE_BALL = say("Place the ball")
 _TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
-_TRY, _TURN_OVER, _STAND_UP = say("Try"), say("Turn over"), say("Stand up")
-_STANDS_UP = say("It stands up at the end of its side’s next turn.")
-_ENDS = tuple(say("{side!c} ends the turn.", side=name) for name in SIDE_NAMES)
 
 
 def play(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
     """Carry out what everybody in `to_act` has decided."""
     pair = tuple(actions.get(seat) for seat in SEATS)
-    one, other = pair
-    if isinstance(one, Placement) and isinstance(other, Placement):
-        return _place(state, (one, other), rng)
-    if isinstance(one, Card) and isinstance(other, Card):
-        return _face_off(state, (one.value, other.value))
-    action = pair[state.seat]
+    south, north = pair
     turn = _Turn(state)
-    if isinstance(action, Run | Pass | Kick | Tackle):
-        course = course_of(state, action)
-        _announce(turn, course)
-        if course.face_offs:
-            return Step(replace(state, course=course, won=0), tuple(turn.events))
-        _succeed(turn, course)
-    elif isinstance(action, EndRound):
-        turn.end_round(_ENDS[state.seat])
+    if isinstance(south, Placement) and isinstance(north, Placement):
+        _place(turn, (south, north), rng)
+    elif isinstance(south, Card) and isinstance(north, Card):
+        _decide_face_off(turn, (south.value, north.value))
+    else:
+        _act(turn, pair[state.seat])
     return turn.result()
 
 
-@dataclass
-class _Turn:
-    """The position while an action is carried out, and its events and stages so far."""
+def _act(turn: _Turn, action: Action | None) -> None:
+    """Carry out an action of a round, as far as no face-off waits for cards."""
+    state = turn.state
+    if isinstance(action, EndRound):
+        turn.end_round(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
+    elif isinstance(action, Run | Pass | Kick | Tackle):
+        course = course_of(state, action)
+        _announce(turn, course)
+        if course.face_offs:
+            turn.changes["course"] = course
+        else:
+            _succeed(turn, course)
 
-    state: State
-    places: list[int] = field(init=False)
-    down: list[int] = field(init=False)
-    ball: int = field(init=False)
-    events: list[Event] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
-    tallies: tuple[Tally, ...] = ()
-    """To be shown with the next stage."""
-    told: str = ""
-    """The headline of those sums."""
-    changes: dict[str, Any] = field(default_factory=dict)
-    """What else of the state is different afterwards."""
-    _told: int = 0
 
-    def __post_init__(self) -> None:
-        self.places, self.down, self.ball = (
-            list(self.state.places),
-            list(self.state.down),
-            self.state.ball,
-        )
+class _Turn(TurnLog):
+    """The position while an action is carried out."""
 
-    def add_event(
-        self, kind: EventKind, seat: int | None, text: str, rule: str, **more: Any
-    ) -> None:
-        """Add an event."""
-        self.events.append(
-            Event(kind, text, None if seat is None else SEATS[seat], rule=rule, **more)
-        )
-
-    def layout(self) -> Layout:
-        """Return what lies where now."""
-        return layout_of(self.places, self.down, self.ball)
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.state, self.ball = state, state.ball
+        self.places, self.down = list(state.places), list(state.down)
+        self.tallies: tuple[Tally, ...] = ()
+        """Sums to be shown with the next stage."""
+        self.changes: dict[str, Any] = {}
+        """What else of the state is different afterwards."""
 
     def stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage of what hands do for everything said since the last stage.
 
         Until all is decided they may have gone ahead.
         """
-        events = tuple(self.events[self._told :])
-        self._told = len(self.events)
-        headlines = (Headline(self.told, "sums"),) if self.tallies else ()
-        self.stages.append(
-            Stage(
-                title,
-                {},
-                events,
-                self.layout() if is_decided else None,
-                self.tallies,
-                headlines=headlines,
-            )
-        )
+        layout = layout_of(self.places, self.down, self.ball) if is_decided else None
+        self.add_stage(title, layout, tallies=self.tallies)
         self.tallies = ()
 
     def move_ball(
@@ -137,38 +107,29 @@ class _Turn:
     ) -> None:
         """Say where the ball goes: who stands there has it. `falls` are pieces that are turned over afterwards."""
         self.ball = square
-        piece = self.places.index(square) if square in self.places else EMPTY
-        name, seat = NAMES[square], None if piece == EMPTY else SEAT_OF[piece]
-        if piece == EMPTY:
-            text = say("The ball lies on {square}.", square=name)
-        elif self.down[piece] or piece in falls:
-            text = say(
-                "The ball lies with {piece}, turned over on {square}.",
-                piece=PIECE_NAMES[piece],
-                square=name,
-            )
-        else:
-            text = say("{piece!c} has the ball on {square}.", piece=PIECE_NAMES[piece], square=name)
-        self.add_event(KahmateEvent.BALL, seat, text, rule, square=name, why=why)
+        seat = None
+        text = say("The ball lies on {square}.", square=NAMES[square])
+        if square in self.places:
+            piece = self.places.index(square)
+            seat = SEAT_OF[piece]
+            text = say("{piece!c} has the ball on {square}.", **named(piece, square))
+            if self.down[piece] or piece in falls:
+                text = say(
+                    "The ball lies with {piece}, turned over on {square}.", **named(piece, square)
+                )
+        self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Have hands turn pieces over: they lie until the end of their owner's next round."""
+        why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
-            self.down[piece] = 2 if SEAT_OF[piece] == self.state.seat else 1
-            name = NAMES[self.places[piece]]
-            text = say(
-                "{piece!c} is turned over on {square}.", piece=PIECE_NAMES[piece], square=name
-            )
-            self.add_event(
-                KahmateEvent.TURNED_OVER,
-                SEAT_OF[piece],
-                text,
-                "turned-over",
-                square=name,
-                why=_STANDS_UP,
-            )
+            seat, square = SEAT_OF[piece], self.places[piece]
+            self.down[piece] = 2 if seat == self.state.seat else 1
+            text = say("{piece!c} is turned over on {square}.", **named(piece, square))
+            kind = KahmateEvent.TURNED_OVER
+            self.add(kind, seat, text, "turned-over", at=NAMES[square], why=why)
         if pieces:
-            self.stage(_TURN_OVER)
+            self.stage(say("Turn over"))
 
     def end_round(self, text: str) -> None:
         """Give the turn to the other seat.
@@ -176,25 +137,20 @@ class _Turn:
         Pieces that have lain through a whole round of their owner stand up.
         """
         seat = self.state.seat
-        self.add_event(KahmateEvent.ROUND_END, seat, text, "round")
-        risen = []
+        self.add(KahmateEvent.ROUND_END, seat, text, "round")
+        risen = [piece for piece in TEAMS[seat] if self.down[piece] == 1]
         for piece in TEAMS[seat]:
-            if self.down[piece]:
-                self.down[piece] -= 1
-                if not self.down[piece]:
-                    risen.append(piece)
+            self.down[piece] = max(0, self.down[piece] - 1)
         for piece in risen:
-            name = NAMES[self.places[piece]]
-            text = say("{piece!c} stands up on {square}.", piece=PIECE_NAMES[piece], square=name)
-            if self.ball == self.places[piece]:
+            square = self.places[piece]
+            text = say("{piece!c} stands up on {square}.", **named(piece, square))
+            if self.ball == square:
                 text = say(
-                    "{piece!c} stands up on {square} and has the ball.",
-                    piece=PIECE_NAMES[piece],
-                    square=name,
+                    "{piece!c} stands up on {square} and has the ball.", **named(piece, square)
                 )
-            self.add_event(KahmateEvent.STANDS_UP, seat, text, "turned-over", square=name)
+            self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
         if risen:
-            self.stage(_STAND_UP)
+            self.stage(say("Stand up"))
         self.changes |= {"seat": 1 - seat, "ran": (), "round": self.state.round + 1}
         self._end_at_limit()
 
@@ -203,57 +159,48 @@ class _Turn:
         state, options = self.state, self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
-            reason = say(
-                "Turn {number} was the last one, without a try: a draw.", number=state.round
-            )
+            text = say("Turn {number} was the last one, without a try: a draw.", number=state.round)
+            self.end(None, text, "limits")
         elif options.quiet_limit and quiet >= options.quiet_limit:
-            reason = say("{number} turns without a face-off: a draw.", number=quiet)
-        else:
-            return
-        self.end(frozenset(), reason, "limits")
-
-    def end(self, winners: frozenset[Seat], reason: str, rule: str) -> None:
-        """End the game."""
-        outcome = Outcome(winners, reason)
-        self.events.append(outcome.event(rule))
-        self.changes["outcome"] = outcome
+            text = say("{number} turns without a face-off: a draw.", number=quiet)
+            self.end(None, text, "limits")
 
     def result(self) -> Step[State]:
         """Return what is answered. What was said after the last stage belongs to it."""
-        if self.stages and (rest := tuple(self.events[self._told :])):
-            self.stages[-1] = replace(self.stages[-1], events=(*self.stages[-1].events, *rest))
-        moved = {"places": tuple(self.places), "down": tuple(self.down), "ball": self.ball}
-        after = replace(self.state, **{"course": None, "won": 0, **moved, **self.changes})
+        if self.stages and self.fresh_events:
+            last = self.stages[-1]
+            self.stages[-1] = replace(last, events=(*last.events, *self.fresh_events))
+        changes: dict[str, Any] = {
+            "course": None,
+            "won": 0,
+            "places": tuple(self.places),
+            "down": tuple(self.down),
+            "ball": self.ball,
+            "outcome": self.outcome,
+        }
+        after = replace(self.state, **(changes | self.changes))
         return Step(after, tuple(self.events), tuple(self.stages))
 
 
-def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> Step[State]:
-    """Return the step in which both place: the ball's card and who begins are drawn."""
-    options = state.options
+def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) -> None:
+    """Place the pieces of both. The ball's card and who begins are drawn."""
+    options = turn.state.options
     card = options.ball_card or rng.randint(1, 6)
     starter = STARTERS.index(options.starter or rng.choice(STARTERS))
-    turn = _Turn(state)
-    turn.places = [*placed[0].squares, *placed[1].squares]
-    for seat, placement in enumerate(placed):
-        told = (
-            joined(" ", (role.name, NAMES[at]))
-            for role, at in zip(ROLES, placement.squares, strict=True)
-        )
-        text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=joined(", ", told))
-        turn.add_event(CommonEvent.PLACED, seat, text, "setting-up")
+    for seat, placement in enumerate(placements):
+        turn.places += placement.squares
+        places = zip(ROLES, placement.squares, strict=True)
+        pieces = joined(", ", (joined(" ", (role.name, NAMES[at])) for role, at in places))
+        text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
+        turn.add(CommonEvent.PLACED, seat, text, "setting-up")
     turn.ball = BALL_RANK * FILES + card
     name = NAMES[turn.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
-    turn.add_event(KahmateEvent.BALL, None, text, "setting-up", square=name)
-    turn.add_event(
-        KahmateEvent.BEGINS,
-        starter,
-        say("{side!c} begins.", side=SIDE_NAMES[starter]),
-        "setting-up",
-    )
+    turn.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
+    text = say("{side!c} begins.", side=SIDE_NAMES[starter])
+    turn.add(KahmateEvent.BEGINS, starter, text, "setting-up")
     turn.stage(say("Put the pieces out"))
-    turn.changes = {"seat": starter}
-    return turn.result()
+    turn.changes["seat"] = starter
 
 
 # ---- actions -----------------------------------------------------------------------------------------------------
@@ -261,125 +208,65 @@ def _place(state: State, placed: tuple[Placement, Placement], rng: Random) -> St
 
 def _announce(turn: _Turn, course: Course) -> None:
     """Say what is done, and whom it meets."""
-    state, places = turn.state, turn.places
-    mover = course.movers[0]
-    start, to, rule = NAMES[places[mover]], None, course.kind.value
-    met = [_on_square(each.defender, places[each.defender]) for each in course.face_offs]
-    why = say("It meets {pieces}: both choose a card.", pieces=listed(met)) if met else None
-    parts = {"piece": PIECE_NAMES[mover], "start": start}
+    state, mover = turn.state, course.movers[0]
+    start = state.places[mover]
+    parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
+    defenders = [
+        say("{piece} on {square}", **named(each.defender, state.places[each.defender]))
+        for each in course.face_offs
+    ]
+    why, rule, to = None, course.kind.value, None
+    if defenders:
+        why = say("It meets {pieces}: both choose a card.", pieces=listed(defenders))
     match course.kind:
         case Kind.RUN if course.end == IN_GOAL:
-            text, rule = say("{piece!c} runs from {start} into goal.", **parts), "try"
+            rule = "try"
+            text = say("{piece!c} runs from {start} into goal.", **parts)
         case Kind.RUN:
             to, rule = NAMES[course.end], "running"
-            text = _runs(mover, places[mover], course.end)
+            text = say("{piece!c} runs from {start} to {end}.", **parts, end=to)
+            if course.end == start:
+                text = say("{piece!c} runs from {start} and comes back.", **parts)
         case Kind.TACKLE:
             to, why = NAMES[state.ball], say("Both choose a card.")
-            text = _tackle_text(course, met[0])
+            text = say("{piece!c} tackles {target}.", **parts, target=defenders[0])
+            if len(course.movers) > 1:
+                parts["other"] = PIECE_NAMES[course.movers[1]]
+                text = say("{piece!c} and {other} tackle {target}.", **parts, target=defenders[0])
         case Kind.PASS:
             to = NAMES[course.ball]
             text = say("{piece!c} passes from {start} to {end}.", **parts, end=to)
         case Kind.KICK:
             to = NAMES[course.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    turn.add_event(KahmateEvent(course.kind), state.seat, text, rule, square=start, to=to, why=why)
-
-
-def _on_square(piece: int, square: int) -> str:
-    return say("{piece} on {square}", piece=PIECE_NAMES[piece], square=NAMES[square])
-
-
-def _runs(piece: int, start: int, end: int) -> str:
-    if end == start:
-        return say(
-            "{piece!c} runs from {start} and comes back.",
-            piece=PIECE_NAMES[piece],
-            start=NAMES[start],
-        )
-    return say(
-        "{piece!c} runs from {start} to {end}.",
-        piece=PIECE_NAMES[piece],
-        start=NAMES[start],
-        end=NAMES[end],
-    )
-
-
-def _tackle_text(course: Course, target: str) -> str:
-    first, *others = (PIECE_NAMES[piece] for piece in course.movers)
-    if others:
-        return say(
-            "{piece!c} and {other} tackle {target}.", piece=first, other=others[0], target=target
-        )
-    return say("{piece!c} tackles {target}.", piece=first, target=target)
+    turn.add(KahmateEvent(course.kind), state.seat, text, rule, at=NAMES[start], to=to, why=why)
 
 
 def _succeed(turn: _Turn, course: Course) -> None:
     """Carry out a run, pass or kick without a face-off, or with every one of them won."""
     state, mover = turn.state, course.movers[0]
+    # a stage that shows sums is the face-off's
+    title = _FACE_OFF if turn.tallies else _TITLES[course.kind]
     if course.kind is not Kind.RUN:
         turn.move_ball(course.ball, course.kind)
-        turn.stage(_title(turn, course))
+        turn.stage(title)
         return
     turn.places[mover] = course.end
     turn.changes["ran"] = (*state.ran, mover)
     if course.ball != state.ball and mover != state.carrier:
-        name = NAMES[state.ball]
-        text = say("{piece!c} takes the ball on {square}.", piece=PIECE_NAMES[mover], square=name)
-        turn.add_event(KahmateEvent.BALL, state.seat, text, "loose-ball", square=name)
+        text = say("{piece!c} takes the ball on {square}.", **named(mover, state.ball))
+        turn.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
     turn.ball = course.ball
     if course.end == IN_GOAL:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        turn.end(frozenset({SEATS[state.seat]}), reason, "try")
-    turn.stage(_title(turn, course))
+        turn.end(state.seat, reason, "try")
+        if not turn.tallies:
+            title = say("Try")
+    turn.stage(title)
     turn.turn_over(tuple(face_off.defender for face_off in course.face_offs))
 
 
-def _title(turn: _Turn, course: Course) -> str:
-    """Return a stage that shows sums is the face-off's."""
-    if turn.tallies:
-        return _FACE_OFF
-    return _TRY if course.end == IN_GOAL else _TITLES[course.kind]
-
-
 # ---- face-offs ---------------------------------------------------------------------------------------------------
-
-
-def _face_off(state: State, cards: tuple[int, int]) -> Step[State]:
-    """Return the step in which both cards are open: totals are compared, the cards are discarded (rulebook, "FACE
-    OFF")."""
-    course, face_off = state.course, state.face_off
-    if course is None or face_off is None:
-        raise AssertionError("cards are only asked for while a face-off waits")
-    turn = _Turn(state, changes={"fought": state.round})
-    strengths = [(ROLE_OF[piece].name, ROLE_OF[piece].attack) for piece in course.movers]
-    attack = _Sum(state.seat, course.movers[0], (*strengths, (_CARD, cards[state.seat])))
-    defender = ROLE_OF[face_off.defender]
-    other = 1 - state.seat
-    defence = _Sum(
-        other, face_off.defender, ((defender.name, defender.defence), (_CARD, cards[other]))
-    )
-    turn.tallies = (attack.tally(defence), defence.tally(attack))
-    _tell_totals(turn, attack, defence)
-    turn.told = _headline(state, course, attack.total, defence.total)
-    _discard(turn, cards)
-    if attack.total == defence.total or (
-        attack.total > defence.total and state.won + 1 < len(course.face_offs)
-    ):
-        turn.changes |= {"course": course, "won": state.won + (attack.total > defence.total)}
-        turn.stage(_FACE_OFF, is_decided=False)
-    elif course.kind is Kind.TACKLE:
-        _settle_tackle(turn, course, face_off, attack.total - defence.total)
-    elif attack.total > defence.total:
-        _succeed(turn, course)
-    elif course.kind is Kind.PASS:
-        turn.move_ball(face_off.ball, "intercept")
-        turn.stage(_FACE_OFF)
-    else:
-        _stop_run(turn, course, face_off)
-    return turn.result()
-
-
-Parts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -388,11 +275,16 @@ class _Sum:
 
     seat: int
     piece: int
-    parts: Parts
+    parts: tuple[tuple[str, int], ...]
 
     @property
     def total(self) -> int:
         return sum(number for _, number in self.parts)
+
+    @property
+    def text(self) -> str:
+        """Return the sum in words, such as “big 2 + card 3”."""
+        return joined(" + ", (joined(" ", (name, str(number))) for name, number in self.parts))
 
     def tally(self, other: _Sum) -> Tally:
         """Return the tally as it is shown beside the other one."""
@@ -400,78 +292,97 @@ class _Sum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-def _comparison(attack: Parts, defence: Parts) -> str:
-    """Return the comparison, such as “Big 2 + card 3 against regular 0 + card 5.”."""
-    one, other = (
-        joined(" + ", (joined(" ", (name, str(number))) for name, number in parts))
-        for parts in (attack, defence)
-    )
-    return say("{attack!c} against {defence}.", attack=one, defence=other)
+def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
+    """Open both cards: totals are compared, the cards are discarded (rulebook, "FACE OFF")."""
+    state = turn.state
+    course, face_off = state.course, state.face_off
+    if course is None or face_off is None:
+        raise AssertionError("cards are only asked for while a face-off waits")
+    turn.changes["fought"] = state.round
+    seat, other, card = state.seat, 1 - state.seat, say("card")
+    roles = [ROLE_OF[piece] for piece in course.movers]
+    strengths = [(role.name, role.attack) for role in roles]
+    attack = _Sum(seat, course.movers[0], (*strengths, (card, cards[seat])))
+    role = ROLE_OF[face_off.defender]
+    strength = (role.name, role.defence)
+    defence = _Sum(other, face_off.defender, (strength, (card, cards[other])))
+    turn.tallies = (attack.tally(defence), defence.tally(attack))
+    _tell_totals(turn, attack, defence)
+    headline = _headline(state, course, attack.total, defence.total)
+    turn.headlines.append(Headline(headline, "sums"))
+    _discard(turn, cards)
+    is_won, is_level = attack.total > defence.total, attack.total == defence.total
+    if is_level or (is_won and state.won + 1 < len(course.face_offs)):
+        turn.changes |= {"course": course, "won": state.won + is_won}
+        turn.stage(_FACE_OFF, is_decided=False)
+    elif course.kind is Kind.TACKLE:
+        _settle_tackle(turn, course, face_off, attack.total - defence.total)
+    elif is_won:
+        _succeed(turn, course)
+    elif course.kind is Kind.PASS:
+        turn.move_ball(face_off.ball, "intercept")
+        turn.stage(_FACE_OFF)
+    else:
+        _stop_run(turn, course, face_off)
 
 
 def _tell_totals(turn: _Turn, attack: _Sum, defence: _Sum) -> None:
     """Say who wins the face-off, and by which sums."""
-    why = _comparison(attack.parts, defence.parts)
+    why = say("{attack!c} against {defence}.", attack=attack.text, defence=defence.text)
     totals: dict[str, object] = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
-        turn.add_event(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
+        turn.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
-    winner = max(attack, defence, key=lambda each: each.total)
-    text = say(
-        "{attack} against {defence}: {piece} wins the face-off.",
-        **totals,
-        piece=PIECE_NAMES[winner.piece],
-    )
-    if len(attack.parts) > 2 and winner is attack:
-        side = SIDE_NAMES[attack.seat]
+    winner = attack if attack.total > defence.total else defence
+    piece = PIECE_NAMES[winner.piece]
+    text = say("{attack} against {defence}: {piece} wins the face-off.", **totals, piece=piece)
+    if len(winner.parts) > 2:
+        side = SIDE_NAMES[winner.seat]
         text = say(
             "{attack} against {defence}: the two of {side} win the face-off.", **totals, side=side
         )
-    turn.add_event(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
+    turn.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
 def _headline(state: State, course: Course, attack: int, defence: int) -> str:
     """Say what came of a face-off, for both, in at most 40 letters."""
-    totals = {"more": max(attack, defence), "less": min(attack, defence)}
-    side, other = SIDE_NAMES[state.seat], SIDE_NAMES[1 - state.seat]
-    if attack == defence:
-        return say("{more} against {less}: choose again", **totals)
     is_won = attack > defence
-    match course.kind:
-        case Kind.TACKLE if attack - defence > CLEAR_LEAD:
-            return say("{more} against {less}: {side} has the ball", **totals, side=side)
-        case Kind.TACKLE if is_won:
-            return say("{more} against {less}: the ball is loose", **totals)
-        case Kind.TACKLE:
-            return say("{more} against {less}: {side} keeps the ball", **totals, side=other)
-        case Kind.PASS if is_won:
-            return say("{more} against {less}: the pass gets through", **totals)
-        case Kind.PASS:
-            return say("{more} against {less}: {side} has the ball", **totals, side=other)
-        case Kind.KICK:
-            return say(
-                "{more} against {less}: {side} wins", **totals, side=side if is_won else other
-            )
-        case _ if not is_won:
-            return say("{more} against {less}: {side} stops the run", **totals, side=other)
-        case _ if state.won + 1 < len(course.face_offs):
-            return say("{more} against {less}: {side} runs on", **totals, side=side)
-        case _ if course.end == IN_GOAL:
-            return say("{more} against {less}: {side} scores", **totals, side=side)
-    return say("{more} against {less}: {side} gets past", **totals, side=side)
+    winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
+    parts: dict[str, object] = {
+        "more": max(attack, defence),
+        "less": min(attack, defence),
+        "side": winner,
+    }
+    if attack == defence:
+        return say("{more} against {less}: choose again", **parts)
+    if course.kind is Kind.TACKLE:
+        if not is_won:
+            return say("{more} against {less}: {side} keeps the ball", **parts)
+        if attack - defence > CLEAR_LEAD:
+            return say("{more} against {less}: {side} has the ball", **parts)
+        return say("{more} against {less}: the ball is loose", **parts)
+    if course.kind is Kind.PASS:
+        if is_won:
+            return say("{more} against {less}: the pass gets through", **parts)
+        return say("{more} against {less}: {side} has the ball", **parts)
+    if not is_won:
+        return say("{more} against {less}: {side} stops the run", **parts)
+    if state.won + 1 < len(course.face_offs):
+        return say("{more} against {less}: {side} runs on", **parts)
+    if course.end == IN_GOAL:
+        return say("{more} against {less}: {side} scores", **parts)
+    return say("{more} against {less}: {side} gets past", **parts)
 
 
 def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
     """Spend both cards. Fill an empty hand again at once."""
-    first, second = (
-        tuple(card for card in hand if card != spent)
-        for hand, spent in zip(turn.state.hands, cards, strict=True)
-    )
-    if not first:
+    hands = zip(turn.state.hands, cards, strict=True)
+    left = [tuple(card for card in hand if card != spent) for hand, spent in hands]
+    if not left[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
-        turn.add_event(KahmateEvent.REFILLED, None, text, "face-off")
-    turn.changes["hands"] = (first or FULL_HAND, second or FULL_HAND)
+        turn.add(KahmateEvent.REFILLED, None, text, "face-off")
+    turn.changes["hands"] = tuple(hand or FULL_HAND for hand in left)
 
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
@@ -481,16 +392,9 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
     turn.changes["ran"] = (*state.ran, mover)
-    name = NAMES[face_off.stop]
-    text = say("{piece!c} stops on {square}.", piece=PIECE_NAMES[mover], square=name)
-    turn.add_event(
-        KahmateEvent.STOPPED,
-        state.seat,
-        text,
-        "in-the-way",
-        square=NAMES[state.places[mover]],
-        to=name,
-    )
+    start, stop = NAMES[state.places[mover]], NAMES[face_off.stop]
+    text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
+    turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
     had_ball = mover == state.carrier or face_off.ball != state.ball
     if had_ball:
         turn.ball = face_off.stop
@@ -498,7 +402,7 @@ def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     if had_ball:
         turn.move_ball(face_off.ball, "in-the-way", falls)
         if face_off.ball != face_off.stop:
-            turn.stage(say("Place the ball"))
+            turn.stage(_PLACE_BALL)
     turn.turn_over(falls)
 
 
@@ -507,23 +411,19 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
 
     `ahead` is by how much the attack is greater than the defence. The round is over.
     """
-    state, carrier = turn.state, face_off.defender
+    state, carrier, side = turn.state, face_off.defender, SIDE_NAMES[turn.state.seat]
     turn.stage(_FACE_OFF)
     if ahead < 0:
-        name = NAMES[state.ball]
-        text = say("{piece!c} keeps the ball on {square}.", piece=PIECE_NAMES[carrier], square=name)
-        turn.add_event(KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=name)
+        text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))
+        turn.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
         turn.turn_over(course.movers)
     else:
+        square = course.ball
+        why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
         if ahead > CLEAR_LEAD:
-            taken = state.places[course.movers[0]]
-            why = say(
-                "{number} ahead: {side} wins the ball.", number=ahead, side=SIDE_NAMES[state.seat]
-            )
-        else:
-            taken = course.ball
-            why = say("{number} ahead: it takes more than 2 to win the ball.", number=ahead)
-        turn.move_ball(taken, "tackled-ball", (carrier,), why)
-        turn.stage(say("Place the ball"))
+            square = state.places[course.movers[0]]
+            why = say("{number} ahead: {side} wins the ball.", number=ahead, side=side)
+        turn.move_ball(square, "tackled-ball", (carrier,), why)
+        turn.stage(_PLACE_BALL)
         turn.turn_over((carrier,))
-    turn.end_round(say("The tackle ends {side}’s turn.", side=SIDE_NAMES[state.seat]))
+    turn.end_round(say("The tackle ends {side}’s turn.", side=side))

@@ -14,7 +14,14 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Outcome, Step, View
-from companion.games.outbuffered.board import INITIALS, NAMES, SIDES, kit_of, terrain_of
+from companion.games.outbuffered.board import (
+    INITIALS,
+    NAMES,
+    SIDES,
+    STEPS,
+    kit_of,
+    terrain_of,
+)
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import OutbufferedOptions, State, layout_of, lead, plan, play
@@ -165,36 +172,23 @@ class Outbuffered(Game[State, str]):
         index = SEATS.index(seat)
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
+            there = plan(state, seat, entered + key.letter)[-1]
+            text = say("to {square}", square=there)
             if key.letter == "S":
-                yield Possible(key.drawing, key.label, HELP["shoot"])
+                text = HELP["shoot"]
             elif key.letter == "I":
-                yield Possible(key.drawing, key.label, say("you stay on {square}", square=before))
-            else:
-                there = plan(state, seat, entered + key.letter)[-1]
-                yield self._step(state, index, key, (before, there))
-
-    def _step(self, state: State, index: int, key: Key, way: tuple[Square, Square]) -> Possible:
-        before, there = way
-        squares = (there,) if there != before else ()
-        if there == before:
-            return Possible(key.drawing, key.label, say("you bounce and stay"), (), is_barred=True)
-        if there == state.robots[1 - index]:
-            return Possible(
-                key.drawing,
-                key.label,
-                say("you bounce if {side} stays", side=NAMES[1 - index]),
-                squares,
-            )
-        if there == state.flags[1 - index]:
-            return Possible(
-                key.drawing,
-                key.label,
-                say("to {square}: you take their flag", square=there),
-                squares,
-            )
-        if there == state.terrain.bases[index]:
-            return Possible(key.drawing, key.label, say("to {square}: home", square=there), squares)
-        return Possible(key.drawing, key.label, say("to {square}", square=there), squares)
+                text = say("you stay on {square}", square=before)
+            elif there == before:
+                text = say("you bounce and stay")
+            elif there == state.robots[1 - index]:
+                text = say("you bounce if {side} stays", side=NAMES[1 - index])
+            elif there == state.flags[1 - index]:
+                text = say("to {square}: you take their flag", square=there)
+            elif there == state.terrain.bases[index]:
+                text = say("to {square}: home", square=there)
+            is_barred = key.letter in STEPS and there == before
+            squares = () if there == before else (there,)
+            yield Possible(key.drawing, key.label, text, squares, is_barred)
 
     def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
         """Return where the own robot would stand after each order if the other did nothing and

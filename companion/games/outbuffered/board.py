@@ -71,22 +71,20 @@ class Terrain:
         Where walls leave no way, as if there were none.
         """
         reached, front, steps = {origin}, {origin}, 0
-        while front and target not in reached:
+        while front:
+            if target in front:
+                return steps
             front = {there for here in front for there in self._neighbours[here].values()} - reached
             reached |= front
             steps += 1
-        return (
-            steps
-            if target in reached
-            else abs(origin.file - target.file) + abs(origin.rank - target.rank)
-        )
+        return abs(origin.file - target.file) + abs(origin.rank - target.rank)
 
     @cached_property
     def lines_of_fire(self) -> dict[Square, frozenset[Square]]:
         """Return the squares that a shot reaches from each square: rank and file, up to the first wall."""
-        return {square: frozenset(self._ray_squares(square)) for square in self._neighbours}
+        return {square: frozenset(self._squares_in_sight(square)) for square in self._neighbours}
 
-    def _ray_squares(self, origin: Square) -> Iterator[Square]:
+    def _squares_in_sight(self, origin: Square) -> Iterator[Square]:
         for step in STEPS.values():
             square = self.neighbour(origin, step)
             while square is not None:
@@ -136,13 +134,10 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
     `has_tiles`: orders lie as tiles that the camera reads.
     """
     terrain = terrain_of(board)
-    marks = [
-        Mark(terrain.starts[0], "start-s", Seat.SOUTH),
-        Mark(terrain.bases[0], "base-s", Seat.SOUTH),
-        Mark(terrain.starts[1], "start-n", Seat.NORTH),
-        Mark(terrain.bases[1], "base-n", Seat.NORTH),
-        *(Mark(wall, "wall") for wall in sorted(terrain.walls)),
-    ]
+    marks: list[Mark] = []
+    for seat, letter, start, base in zip(SEATS, "sn", terrain.starts, terrain.bases, strict=True):
+        marks += Mark(start, f"start-{letter}", seat), Mark(base, f"base-{letter}", seat)
+    marks += [Mark(wall, "wall") for wall in sorted(terrain.walls)]
     printed = Board(
         say("standard") if board == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
         terrain.files,

@@ -6,20 +6,20 @@ Source: the rulebook's sections 2, 3 and "What if", with the rulings of the hous
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Layout, Seat
-from companion.games.base import Event, Options, Order, Outcome, Stage, Step
-from companion.games.events import CommonEvent, EventKind
-from companion.games.outbuffered import sentences
+from companion.games.base import Options, Order, Outcome, Step
+from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
     FLAGS,
     INITIALS,
+    NAMES,
     NORTH,
     ROBOTS,
     SOUTH,
@@ -29,16 +29,18 @@ from companion.games.outbuffered.board import (
 )
 from companion.games.outbuffered.events import OutbufferedEvent
 from companion.games.screen import Headline
+from companion.games.turn_log import TurnLog
 
 _ARROWS = {(0, 1): "order-up", (0, -1): "order-down", (-1, 0): "order-left", (1, 0): "order-right"}
-_STAYS_UNDER = say("It stays under the robot and moves with it.")
-_NO_LINE = say("No free line along the rank or the file leads to the other robot.")
-_STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
-"""The events after which `quiet_limit` counts anew."""
 _DRAWINGS = {letter: _ARROWS[step] for letter, step in STEPS.items()} | {
     "I": "order-idle",
     "S": "order-shoot",
 }
+_WORDS = {"U": say("up"), "D": say("down"), "L": say("left"), "R": say("right")}
+_STIRS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
+"""The events after which `quiet_limit` counts anew."""
+_SCENES = ("bump", "taken", "hit", "")
+"""The order in which the headlines of a step are read."""
 
 
 class OutbufferedOptions(Options, frozen=True):
@@ -81,34 +83,37 @@ class State:
         return self.turn - 1 - self.stirred
 
 
+class _Turn(TurnLog):
+    """The position while a turn is carried out."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.state, self.terrain = state, state.terrain
+        self.robots, self.flags = list(state.robots), list(state.flags)
+        self.off_board = False
+
+
 def play(state: State, buffers: tuple[str, str]) -> Step[State]:
     """Carry out South's and North's buffer."""
-    turn = _Turn(state, list(state.robots), list(state.flags))
-    stages: list[Stage] = []
-    events: list[Event] = []
+    turn = _Turn(state)
     stirred = state.stirred
     for number, commands in enumerate(zip(*buffers, strict=True), start=1):
-        turn.events = []
         _move(turn, commands)
-        _homecoming(turn)
+        _check_homecoming(turn)
         if turn.outcome is None and "S" in commands:
             _shoot(turn, commands)
-        if any(event.kind in _STIRS for event in turn.events):
+        if any(event.kind in _STIRS for event in turn.fresh_events):
             stirred = state.turn
         if number == 3 and turn.outcome is None:
             _end_at_limit(turn, state.turn - stirred)
+        turn.headlines.sort(key=lambda headline: _SCENES.index(headline.scene))
+        if turn.outcome:
+            turn.headlines.append(_end_headline(turn, turn.outcome))
+        elif not turn.headlines and commands == ("I", "I"):
+            turn.headlines.append(Headline(say("Both wait")))
+        layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
         orders = {seat: _order(state, index, commands[index]) for index, seat in enumerate(SEATS)}
-        told = tuple(turn.events)
-        stages.append(
-            Stage(
-                sentences.step_title(number),
-                orders,
-                told,
-                turn.layout(),
-                headlines=_headlines(turn),
-            )
-        )
-        events += turn.events
+        turn.add_stage(say("Step {number} of 3", number=number), layout, orders=orders)
         if turn.outcome:
             break
     after = replace(
@@ -120,29 +125,37 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
         off_board=turn.off_board,
         stirred=stirred,
     )
-    return Step(after, tuple(events), tuple(stages))
+    return Step(after, tuple(turn.events), tuple(turn.stages))
 
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
     """End in a draw when the last turn is over, or the last one of those that may go by `quiet`."""
     options, number = turn.state.options, turn.state.turn
     if number == options.turn_limit:
-        _finish(turn, (), say("Turn {number} was the last one: a draw.", number=number), "ties")
+        turn.end(None, say("Turn {number} was the last one: a draw.", number=number), "ties")
     elif options.quiet_limit and quiet >= options.quiet_limit:
         text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
-        _finish(turn, (), text, "ties")
+        turn.end(None, text, "ties")
+
+
+def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
+    if turn.off_board or not outcome.winners:
+        return Headline(outcome.reason)
+    (seat,) = map(SEATS.index, outcome.winners)
+    text = say("{side!c} brings {other}’s flag home", side=NAMES[seat], other=NAMES[1 - seat])
+    return Headline(text, "taken", (ROBOTS[seat], FLAGS[1 - seat]))
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     """Return where the own robot would stand after each order if the other did nothing and stood
     nowhere."""
     index = SEATS.index(seat)
-    turn = _Turn(state, list(state.robots), list(state.flags))
+    turn = _Turn(state)
     places: list[Square] = []
     for command in entered:
         if command in STEPS:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, command))
-            if target is not None and _refusal(turn, index, command, target) is None:
+            if target is not None and _obstacle(turn, index, command, target) is None:
                 turn.robots[index] = target
                 _pick_up(turn, index)
         places.append(turn.robots[index])
@@ -155,41 +168,16 @@ def _order(state: State, seat: int, command: str) -> Order:
     return Order(command, drawing, on_board, INITIALS[command])
 
 
-@dataclass
-class _Turn:
-    """The position while a step is carried out, and the events so far."""
-
-    state: State
-    robots: list[Square]
-    flags: list[Square | None]
-    events: list[Event] = field(default_factory=list)
-    bumped: dict[int, str] = field(default_factory=dict)
-    """What each robot has bumped into: `robot`, `wall`, `edge` or `flag`; the name of a tile that both wanted."""
-    outcome: Outcome | None = None
-    off_board: bool = False
-
-    def add_event(self, kind: EventKind, seat: int | None, text: str, **more: Any) -> None:
-        """Add an event."""
-        who = None if seat is None else SEATS[seat]
-        places = {k: str(v) for k, v in more.items() if k in ("square", "to") and v is not None}
-        self.events.append(Event(kind, text, who, **{**more, **places}))
-
-    def layout(self) -> Layout | None:
-        """Return what lies where: flags lie under robots."""
-        if self.off_board:
-            return None
-        return layout_of(self.robots, self.flags)
-
-
 def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layout:
     """Return what lies where: a flag under the robot that stands on it or carries it."""
-    stacks: dict[Square, list[str]] = {}
-    for seat in (SOUTH, NORTH):
-        square = flags[seat] or robots[1 - seat]
-        stacks.setdefault(square, []).append(FLAGS[seat])
-    for seat in (SOUTH, NORTH):
-        stacks.setdefault(robots[seat], []).append(ROBOTS[seat])
-    return {square: tuple(faces) for square, faces in stacks.items()}
+    stacks: dict[Square, tuple[str, ...]] = {}
+    places = [flag or robots[1 - seat] for seat, flag in enumerate(flags)]
+    for face, square in zip((*FLAGS, *ROBOTS), (*places, *robots), strict=True):
+        stacks[square] = (*stacks.get(square, ()), face)
+    return stacks
+
+
+# ---- moves ----------------------------------------------------------------------------------------------------------
 
 
 def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
@@ -203,224 +191,205 @@ def _direction(state: State, seat: int, command: str) -> tuple[int, int]:
     return files, ranks
 
 
-def _refusal(turn: _Turn, seat: int, command: str, target: Square | None) -> tuple[str, str] | None:
-    """Return why a move bounces without the other robot, and off what. None: it does not."""
-    state = turn.state
+_Bounce = tuple[str, Headline]
+"""Why a move bounces, and the headline of it."""
+
+
+def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _Bounce | None:
+    """Return why a move bounces whatever the other robot does. None: it does not."""
+    state, side, robot = turn.state, NAMES[seat], (ROBOTS[seat],)
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
+        direction = _WORDS[command]
         if tried in state.terrain.walls:
-            return sentences.into_wall(command, tried), "wall"
-        is_turned = seat == NORTH and state.options.directions == "seat"
-        return sentences.off_board(command, is_turned=is_turned), "edge"
+            square = str(tried)
+            why = say(
+                "{direction!c} leads into the wall on {square}.", direction=direction, square=square
+            )
+            return why, Headline(say("{side!c} bumps into the wall", side=side), "bump", robot)
+        why = say("{direction!c} leads off the board.", direction=direction)
+        if seat == NORTH and state.options.directions == "seat" and command in "LR":
+            why = say("Left leads off the board: North’s left hand is South’s right.")
+            if command == "R":
+                why = say("Right leads off the board: North’s right hand is South’s left.")
+        return why, Headline(say("{side!c} bumps into the edge", side=side), "bump", robot)
     if turn.flags[seat] == target:
-        home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
-        if not home or state.options.own_flag_blocks_base:
-            return sentences.own_flag(seat, target), "flag"
+        is_home = target == state.terrain.bases[seat] and turn.flags[1 - seat] is None
+        if not is_home or state.options.own_flag_blocks_base:
+            why = say("{side!c}’s own flag lies on {square}.", side=side, square=str(target))
+            text = say("{side!c}’s own flag is in the way", side=side)
+            return why, Headline(text, "bump", robot)
     return None
 
 
 def _move(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the moves of one step, both at once."""
-    terrain, state = turn.state.terrain, turn.state
+    state = turn.state
     movers = [seat for seat in (SOUTH, NORTH) if commands[seat] in STEPS]
     targets: list[Square | None] = [None, None]
-    why: dict[int, str] = {}
-    turn.bumped = {}
+    bounces: dict[int, _Bounce] = {}
     for seat in movers:
-        targets[seat] = terrain.neighbour(
-            turn.robots[seat], _direction(state, seat, commands[seat])
-        )
-        if reason := _refusal(turn, seat, commands[seat], targets[seat]):
-            why[seat], turn.bumped[seat] = reason
-    if (tried := targets[0]) is not None and tried == targets[1]:
-        why = dict.fromkeys(movers, sentences.both_try(tried))
-        turn.bumped = dict.fromkeys(movers, str(tried))
+        direction = _direction(state, seat, commands[seat])
+        targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
+        if bounce := _obstacle(turn, seat, commands[seat], targets[seat]):
+            bounces[seat] = bounce
+    if targets[0] is not None and targets[0] == targets[1]:
+        square = str(targets[0])
+        text = say("Both want {square}. Nobody gets it.", square=square)
+        reason = say("Both robots try to enter {square}.", square=square)
+        bounces = dict.fromkeys(movers, (reason, Headline(text, "bump", ROBOTS)))
     for _ in movers:  # one bounce can make the other bounce
         for seat in movers:
             other = 1 - seat
-            stays = other not in movers or other in why
-            if seat not in why and targets[seat] == turn.robots[other] and stays:
-                why[seat] = sentences.does_not_leave(other, turn.robots[other])
-                turn.bumped[seat] = "robot"
+            stays = other not in movers or other in bounces
+            if seat not in bounces and targets[seat] == turn.robots[other] and stays:
+                bounces[seat] = _bounce_off_robot(turn, seat)
+    # of a tile that both wanted there is one headline
+    turn.headlines += dict.fromkeys(bounces[seat][1] for seat in sorted(bounces))
     before = list(turn.robots)
     for seat in movers:
         target = targets[seat]
-        if seat not in why and target is not None:
+        if seat not in bounces and target is not None:
             turn.robots[seat] = target
     for seat in (SOUTH, NORTH):
-        _tell_move(turn, seat, commands[seat], before[seat], why.get(seat))
+        why = bounces[seat][0] if seat in bounces else None
+        _tell_move(turn, seat, commands[seat], before[seat], why)
+
+
+def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
+    """Return why a move onto the other robot, which stays, bounces."""
+    other = 1 - seat
+    square = str(turn.robots[other])
+    why = say("{side!c} does not leave {square}.", side=NAMES[other], square=square)
+    text = say("{side!c} bumps into {other}", side=NAMES[seat], other=NAMES[other])
+    return why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other]))
 
 
 def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | None) -> None:
     """Say what one seat's command did, and pick up a flag where a move ended on it."""
+    who = {"side": NAMES[seat], "square": str(before)}
     if command == "I":
-        turn.add_event(CommonEvent.IDLE, seat, sentences.idles(seat, before), square=before)
-        return
-    if command == "S":
-        return
-    if why:
+        turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
+    elif why:
         edge = _direction(turn.state, seat, command)
-        text = sentences.bounces(seat, before)
-        turn.add_event(
-            CommonEvent.BOUNCE, seat, text, square=before, edge=edge, why=why, rule="bounce"
-        )
-        return
-    here = turn.robots[seat]
-    text = sentences.goes(seat, command, before, here)
-    turn.add_event(CommonEvent.MOVE, seat, text, square=before, to=here, rule="commands")
-    _pick_up(turn, seat)
+        text = say("{side!c} bounces and stays on {square}.", **who)
+        turn.add(CommonEvent.BOUNCE, seat, text, "bounce", at=before, edge=edge, why=why)
+    elif command in STEPS:
+        here = turn.robots[seat]
+        parts = {"direction": _WORDS[command], "to": str(here)}
+        text = say("{side!c} goes {direction}, {square} to {to}.", **who, **parts)
+        turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)
+        _pick_up(turn, seat)
 
 
 def _pick_up(turn: _Turn, seat: int) -> None:
     """Let a robot on the opponent's lying flag take it."""
     other, here = 1 - seat, turn.robots[seat]
-    if turn.flags[other] == here:
-        turn.flags[other] = None
-        turn.add_event(
-            OutbufferedEvent.FLAG_TAKEN,
-            seat,
-            sentences.takes_flag(seat, here),
-            square=here,
-            rule="flags",
-            why=_STAYS_UNDER,
-        )
+    if turn.flags[other] != here:
+        return
+    turn.flags[other] = None
+    sides = {"side": NAMES[seat], "other": NAMES[other]}
+    text = say("{side!c} takes {other}’s flag on {square}.", **sides, square=str(here))
+    why = say("It stays under the robot and moves with it.")
+    turn.add(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", at=here, why=why)
+    text = say("{side!c} takes {other}’s flag", **sides)
+    turn.headlines.append(Headline(text, "taken", (ROBOTS[seat], FLAGS[other])))
 
 
-def _homecoming(turn: _Turn) -> None:
+def _check_homecoming(turn: _Turn) -> None:
     """Make the win check after the moves."""
-    bases = turn.state.terrain.bases
+    bases = turn.terrain.bases
     home = [s for s in (SOUTH, NORTH) if turn.flags[1 - s] is None and turn.robots[s] == bases[s]]
     if len(home) == 2:
-        _finish(turn, (), say("Both bring the flag home in the same step: a draw."), "ties")
+        turn.end(None, say("Both bring the flag home in the same step: a draw."), "ties")
     elif home:
         seat = home[0]
-        _finish(turn, (seat,), sentences.brings_home(seat, bases[seat]), "winning")
+        reason = say(
+            "{side!c} brings {other}’s flag home to {square}.",
+            side=NAMES[seat],
+            other=NAMES[1 - seat],
+            square=str(bases[seat]),
+        )
+        turn.end(seat, reason, "winning")
 
 
-def _finish(turn: _Turn, winners: tuple[int, ...], reason: str, rule: str) -> None:
-    turn.outcome = Outcome(frozenset(SEATS[seat] for seat in winners), reason)
-    turn.events.append(turn.outcome.event(rule))
+# ---- shots ----------------------------------------------------------------------------------------------------------
 
 
 def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     """Carry out the shots of one step, both at once, and the way home of whoever is hit."""
-    fire = turn.state.terrain.lines_of_fire
-    hit = []
-    for seat in (SOUTH, NORTH):
-        if commands[seat] != "S":
-            continue
+    shooters = [seat for seat in (SOUTH, NORTH) if commands[seat] == "S"]
+    hit: list[int] = []
+    for seat in shooters:
         here, there = turn.robots[seat], turn.robots[1 - seat]
-        if there in fire[here]:
+        if there in turn.terrain.lines_of_fire[here]:
             hit.append(1 - seat)
-            turn.add_event(
-                CommonEvent.SHOT,
-                seat,
-                sentences.hits(seat, there),
-                square=here,
-                to=there,
-                rule="shots",
-            )
+            parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": str(there)}
+            text = say("{side!c} shoots and hits {other} on {square}.", **parts)
+            turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
         else:
-            turn.add_event(
-                CommonEvent.MISS,
-                seat,
-                sentences.misses(seat),
-                square=here,
-                why=_NO_LINE,
-                rule="shots",
-            )
-    if not hit:
-        return
-    starts = turn.state.terrain.starts
-    for seat in hit:
-        if turn.flags[1 - seat] is None:
-            turn.flags[1 - seat] = turn.robots[seat]
-            text = sentences.drops_flag(seat, turn.robots[seat])
-            turn.add_event(
-                OutbufferedEvent.FLAG_DROPPED, seat, text, square=turn.robots[seat], rule="flags"
-            )
-    left = {seat: turn.robots[seat] for seat in hit}
+            text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
+            why = say("No free line along the rank or the file leads to the other robot.")
+            turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
+    losers = [seat for seat in hit if turn.flags[1 - seat] is None]
+    turn.headlines.append(_shots_headline(shooters, hit, is_flag_lost=bool(losers)))
+    for seat in losers:
+        here = turn.flags[1 - seat] = turn.robots[seat]
+        parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": str(here)}
+        text = say("{side!c} drops {other}’s flag on {square}.", **parts)
+        turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
+    _send_back(turn, sorted(hit))
+
+
+def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) -> Headline:
+    """Return the headline of all shots of a step."""
+    if len(hit) == 2:
+        return Headline(say("Both are hit. Both start again."), "hit", ROBOTS)
+    seat = 1 - hit[0] if hit else shooters[0]
+    sides = {"side": NAMES[seat], "other": NAMES[1 - seat]}
+    if hit:
+        text = say("{side!c} hits {other}", **sides)
+        if is_flag_lost:
+            text = say("{side!c} hits {other}. The flag drops.", **sides)
+        return Headline(text, "hit", (ROBOTS[seat], ROBOTS[1 - seat]))
+    if len(shooters) == 2:
+        return Headline(say("Both shoot. Nobody is hit."))
+    return Headline(say("{side!c} hits nobody", side=NAMES[seat]))
+
+
+def _send_back(turn: _Turn, hit: list[int]) -> None:
+    """Put robots that were hit on their start tiles. Where that cannot be, the opponent wins."""
+    starts, before = turn.terrain.starts, list(turn.robots)
     for seat in hit:
         turn.robots[seat] = starts[seat]
-    shut_out = [s for s in hit if turn.robots[1 - s] == starts[s] or turn.flags[s] == starts[s]]
-    if shut_out:
-        _end_by_blocked_start(turn, shut_out)
-        return
-    for seat in sorted(hit):
-        text = sentences.returns(seat, starts[seat])
-        turn.add_event(
-            OutbufferedEvent.SENT_BACK, seat, text, square=left[seat], to=starts[seat], rule="shots"
-        )
-        _pick_up(turn, seat)
-
-
-def _headlines(turn: _Turn) -> tuple[Headline, ...]:
-    """Return the headlines of a step: bumps, then flags, then shots, then how the game ended."""
-    headlines: list[Headline] = []
-    off = set(turn.bumped.values())
-    if (
-        len(turn.bumped) == 2
-        and len(off) == 1
-        and off.isdisjoint(("robot", "wall", "edge", "flag"))
-    ):
-        headlines.append(Headline(sentences.both_want(Square.parse(off.pop())), "bump", ROBOTS))
-    else:
-        for seat, what in sorted(turn.bumped.items()):
-            faces = (ROBOTS[seat], ROBOTS[1 - seat]) if what == "robot" else (ROBOTS[seat],)
-            headlines.append(Headline(sentences.bumps_into(seat, what), "bump", faces))
-    of_kind: dict[EventKind, list[int]] = {}
-    for event in turn.events:
-        if event.seat:
-            of_kind.setdefault(event.kind, []).append(SEATS.index(event.seat))
-    for seat in of_kind.get(OutbufferedEvent.FLAG_TAKEN, ()):
-        headlines.append(
-            Headline(
-                sentences.flag_headline(seat, is_home=False),
-                "taken",
-                (ROBOTS[seat], FLAGS[1 - seat]),
-            )
-        )
-    hits, misses = of_kind.get(CommonEvent.SHOT, []), of_kind.get(CommonEvent.MISS, [])
-    if len(hits) == 2:
-        headlines.append(Headline(sentences.BOTH_HIT, "hit", ROBOTS))
-    elif hits:
-        dropped = OutbufferedEvent.FLAG_DROPPED in of_kind
-        text = sentences.shot_headline(hits[0], is_flag_lost=dropped)
-        headlines.append(Headline(text, "hit", (ROBOTS[hits[0]], ROBOTS[1 - hits[0]])))
-    elif misses:
-        headlines.append(
-            Headline(
-                sentences.miss_headline(misses[0]) if len(misses) == 1 else sentences.BOTH_MISS
-            )
-        )
-    if turn.outcome:
-        headlines.append(_end_headline(turn, turn.outcome))
-    elif not headlines and len(of_kind.get(CommonEvent.IDLE, ())) == 2:
-        headlines.append(Headline(sentences.BOTH_WAIT))
-    return tuple(headlines)
-
-
-def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
-    winner = next((SEATS.index(seat) for seat in outcome.winners), None)
-    if winner is None or turn.off_board:
-        return Headline(outcome.reason)
-    return Headline(
-        sentences.flag_headline(winner, is_home=True), "taken", (ROBOTS[winner], FLAGS[1 - winner])
-    )
-
-
-def _end_by_blocked_start(turn: _Turn, shut_out: list[int]) -> None:
-    """Let the opponent win of a hit robot that cannot be put on its start tile. Both: a draw."""
-    turn.off_board = True
+    shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
     if len(shut_out) == 2:
-        _finish(
-            turn, (), say("Neither robot can return to its start tile: a draw."), "start-blocked"
+        turn.off_board = True
+        text = say("Neither robot can return to its start tile: a draw.")
+        turn.end(None, text, "start-blocked")
+    elif shut_out:
+        turn.off_board = True
+        loser = shut_out[0]
+        winner, start = 1 - loser, starts[loser]
+        parts = {"side": NAMES[winner], "loser": NAMES[loser], "square": str(start)}
+        text = say(
+            "{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **parts
         )
-        return
-    loser = shut_out[0]
-    start = turn.state.terrain.starts[loser]
-    reason = sentences.shut_out(1 - loser, start, by_robot=turn.robots[1 - loser] == start)
-    _finish(turn, (1 - loser,), reason, "start-blocked")
+        if turn.robots[winner] == start:
+            text = say(
+                "{side!c} wins: {loser} cannot return to {square}, {side} is there.", **parts
+            )
+        turn.end(winner, text, "start-blocked")
+    else:
+        for seat in hit:
+            start = starts[seat]
+            parts = {"side": NAMES[seat], "square": str(start)}
+            text = say("{side!c} returns to its start tile {square}.", **parts)
+            turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
+            _pick_up(turn, seat)
+
+
+# ---- who is ahead ----------------------------------------------------------------------------------------------------
 
 
 def lead(state: State) -> float:

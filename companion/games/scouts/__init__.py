@@ -21,16 +21,13 @@ from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.faults import why_not
 from companion.games.scouts.legal import check
 from companion.games.scouts.lesson import HELP, LESSON
-from companion.games.scouts.moves import eagerness, perft, texts
+from companion.games.scouts.moves import eagerness, texts
 from companion.games.scouts.notation import Kind, read
 from companion.games.scouts.screen import PAD, plays, standing
 from companion.games.scouts.state import ScoutsOptions, State, by_seat, first_state, layout_of, lead
 from companion.games.scouts.turn import play
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import BoardUi, ChessClock, Play
-
-__all__ = ["Scouts", "perft"]
-
 
 _COMMANDS = {
     Kind.DASH: say("Dash"),
@@ -71,7 +68,7 @@ class Scouts(Game[State, str]):
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
-        """Return an empty board and white places first, unless another start was chosen."""
+        """Return an empty board, on which White places first, unless another start was chosen."""
         return first_state(options)
 
     def options(self, raw: Mapping[str, Any]) -> ScoutsOptions:
@@ -111,8 +108,8 @@ class Scouts(Game[State, str]):
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
-        word = _COMMANDS.get(read(action).kind)
-        return (word,) if word else ()
+        kind = read(action).kind
+        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out the decision of the seat on turn."""

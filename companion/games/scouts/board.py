@@ -71,20 +71,21 @@ def _around(square: Square) -> int:
 
 
 def _jumps(square: Square) -> tuple[tuple[int, int, int], ...]:
-    found = []
+    jumps = []
     for files, ranks in ((0, 1), (1, 0), (0, -1), (-1, 0)):
         over = bit_at(square.file + files, square.rank + ranks)
         landing = bit_at(square.file + 2 * files, square.rank + 2 * ranks)
         if landing:
-            found.append((over, landing, landing.bit_length() - 1))
-    return tuple(found)
+            jumps.append((over, landing, landing.bit_length() - 1))
+    return tuple(jumps)
 
 
 def _boulder(square: Square) -> int:
-    covered = [
-        bit_at(square.file + files, square.rank + ranks) for files in (0, 1) for ranks in (0, 1)
-    ]
-    return sum(covered) if all(covered) else 0
+    if square.file == FILES - 1 or square.rank == RANKS - 1:
+        return 0
+    corner = bit_at(square.file, square.rank)
+    pair = corner | corner << 1
+    return pair | pair << FILES
 
 
 AROUND = tuple(map(_around, SQUARES))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from companion.core.errors import Illegal
 from companion.core.i18n import joined, listed, say, say_n
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games.scouts.board import (
     AROUND,
     FAR,
@@ -69,18 +69,12 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
     """Raise `Illegal` unless this is a legal decision of the seat."""
     position, kind = state.position, decision.kind
     if state.outcome:
-        raise Illegal(
-            Reason.GAME_OVER,
-            joined(" ", (say("The game is over."), state.outcome.reason)),
-            "winning",
-        )
+        text = joined(" ", (say("The game is over."), state.outcome.reason))
+        raise Illegal(Reason.GAME_OVER, text, "winning")
     if seat is not state.seat:
-        names = dict(zip(SEATS, SEAT_NAMES, strict=True))
-        text = say(
-            "{side!c} is not to move. It is {other}’s turn.",
-            side=names[seat],
-            other=names[seat.other],
-        )
+        other = SEAT_NAMES[position.seat]
+        side = SEAT_NAMES[1 - position.seat]
+        text = say("{side!c} is not to move. It is {other}’s turn.", side=side, other=other)
         raise Illegal(Reason.NOT_ON_TURN, text, "turns")
     if kind is Kind.PLACE:
         _check_placement(position, decision.squares[0])
@@ -90,46 +84,43 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
             "{n} scouts are still to be placed.",
             position.to_place,
         )
-        raise Illegal(
-            Reason.SETTING_UP, joined(" ", (say("The set-up is not complete."), left)), "setting-up"
-        )
+        text = joined(" ", (say("The set-up is not complete."), left))
+        raise Illegal(Reason.SETTING_UP, text, "setting-up")
     elif kind is Kind.END:
-        _check_end(position)
+        due = position.due
+        if due and has_play(position):
+            text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", due)
+            raise Illegal(Reason.PLAY_DUE, text, "turns")
     elif kind in (Kind.BOULDER, Kind.ROCK):
         _check_rock(position, decision)
     else:
-        _check_play(state, decision)
+        _check_scout(state, decision.squares)
+        check_squares = _check_dash if kind is Kind.DASH else _check_jumps
+        check_squares(position, decision.squares)
 
 
 # ---- set-up and the end of a turn -----------------------------------------------------------------------------------
 
 
 def _check_placement(position: Position, square: int) -> None:
-    name, first = NAMES[square], say("{square} is not a placement.", square=NAMES[square])
+    bit, name = 1 << square, NAMES[square]
+    where: str | None = name
     if not position.to_place:
-        why = say("All scouts are on the board.")
-        raise Illegal(Reason.SET_UP_DONE, joined(" ", (first, why)), "setting-up")
-    if not HOME[position.seat] & 1 << square:
-        why = say(
-            "{side!c} places on rank {rank}.",
-            side=SEAT_NAMES[position.seat],
-            rank=home_rank(position.seat),
-        )
-        raise Illegal(Reason.OFF_HOME_RANK, joined(" ", (first, why)), "setting-up", name)
-    if position.own & 1 << square:
-        why = say("A scout is on {square} already.", square=name)
-        raise Illegal(Reason.SQUARE_TAKEN, joined(" ", (first, why)), "setting-up", name)
+        reason, why, where = Reason.SET_UP_DONE, say("All scouts are on the board."), None
+    elif not HOME[position.seat] & bit:
+        reason, side = Reason.OFF_HOME_RANK, SEAT_NAMES[position.seat]
+        why = say("{side!c} places on rank {rank}.", side=side, rank=home_rank(position.seat))
+    elif position.own & bit:
+        reason, why = Reason.SQUARE_TAKEN, say("A scout is on {square} already.", square=name)
+    else:
+        return
+    text = joined(" ", (say("{square} is not a placement.", square=name), why))
+    raise Illegal(reason, text, "setting-up", where)
 
 
 def home_rank(seat: int) -> int:
     """Return the number of a seat's home rank."""
     return SQUARES[HOME[seat].bit_length() - 1].rank + 1
-
-
-def _check_end(position: Position) -> None:
-    if position.due and has_play(position):
-        text = say_n("{n} scout is still to move.", "{n} scouts are still to move.", position.due)
-        raise Illegal(Reason.PLAY_DUE, text, "turns")
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
@@ -138,14 +129,6 @@ def _check_end(position: Position) -> None:
 def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
     """Return the refusal of a play. `square` is what stands in the way."""
     return Illegal(reason, why, rule, None if square is None else NAMES[square])
-
-
-def _check_play(state: State, decision: Decision) -> None:
-    _check_scout(state, decision.squares)
-    if decision.kind is Kind.DASH:
-        _check_dash(state.position, decision.squares)
-    else:
-        _check_jumps(state.position, decision.squares)
 
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
@@ -265,39 +248,36 @@ def _covered_text(position: Position, square: int) -> str:
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
-    kind, names = (
-        (0 if decision.kind is Kind.BOULDER else 1),
-        [NAMES[each] for each in decision.squares],
-    )
-    covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": listed(names)}
+    kind = 0 if decision.kind is Kind.BOULDER else 1
+    squares = listed(NAMES[square] for square in decision.squares)
+    covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": squares}
     if not has_rock(position, kind):
-        side = SEAT_NAMES[position.seat]
         text = say(
             "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
             **parts,
-            side=side,
+            side=SEAT_NAMES[position.seat],
         )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
-    first = say("The {rock} does not fit on {squares}.", **parts)
     if not covered:
+        reason, square = Reason.OFF_BOARD, decision.squares[0]
         why = say(
             "It covers two files and two ranks, {square} being the lowest on the left.",
-            square=names[0],
+            square=NAMES[square],
         )
-        raise Illegal(Reason.OFF_BOARD, joined(" ", (first, why)), "rocks", names[0])
-    if hit := (position.own | position.foe) & covered:
-        name = NAMES[_first(hit)]
-        why = say("A scout is on {square}.", square=name)
-        raise Illegal(Reason.ROCK_ON_SCOUT, joined(" ", (first, why)), "rocks", name)
-    if hit := position.stone & covered:
-        square = _first(hit)
-        text = joined(" ", (first, _covered_text(position, square)))
-        raise Illegal(Reason.ROCK_ON_ROCK, text, "rocks", NAMES[square])
-    if hit := position.stone & beside(covered):
-        square = _first(hit)
-        other = _rock_on(position, square)
-        why = say("It would touch the {rock} on {square}.", rock=other, square=NAMES[square])
-        raise Illegal(Reason.ROCK_TOUCHES, joined(" ", (first, why)), "rocks", NAMES[square])
+    elif hit := (position.own | position.foe) & covered:
+        reason, square = Reason.ROCK_ON_SCOUT, _first(hit)
+        why = say("A scout is on {square}.", square=NAMES[square])
+    elif hit := position.stone & covered:
+        reason, square = Reason.ROCK_ON_ROCK, _first(hit)
+        why = _covered_text(position, square)
+    elif hit := position.stone & beside(covered):
+        reason, square = Reason.ROCK_TOUCHES, _first(hit)
+        rock, name = _rock_on(position, square), NAMES[square]
+        why = say("It would touch the {rock} on {square}.", rock=rock, square=name)
+    else:
+        return
+    text = joined(" ", (say("The {rock} does not fit on {squares}.", **parts), why))
+    raise Illegal(reason, text, "rocks", NAMES[square])
 
 
 def _first(mask: int) -> int:

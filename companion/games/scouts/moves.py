@@ -1,11 +1,11 @@
-"""Which decisions a position of Scouts allows: as masks and numbers, as notation, and how many there are to a depth."""
+"""Move generation for Scouts, on bit masks, and the notation of moves."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from companion.core.grid import Square
 from companion.games.scouts.board import (
     ALL,
     AROUND,
@@ -17,16 +17,10 @@ from companion.games.scouts.board import (
     JUMPS,
     NAMES,
     NOT_LAST_FILE,
+    NUMBERS,
     squares_in,
 )
-from companion.games.scouts.state import (
-    Position,
-    State,
-    lay_rock,
-    move_scout,
-    pass_turn,
-    place_scout,
-)
+from companion.games.scouts.state import Position
 
 Chain = tuple[int, ...]
 """The squares of a play by jumps, the one it begins on included."""
@@ -93,9 +87,8 @@ def shortest(position: Position, square: int) -> list[Chain]:
     """Return the shortest chain to each square that the scout reaches by jumps, the first by its notation."""
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
-        kept = best.get(chain[-1])
-        if kept is None or (len(chain), chain_text(chain)) < (len(kept), chain_text(kept)):
-            best[chain[-1]] = chain
+        shortest_yet = best.setdefault(chain[-1], chain)
+        best[chain[-1]] = min(shortest_yet, chain, key=lambda way: (len(way), chain_text(way)))
     return list(best.values())
 
 
@@ -146,14 +139,6 @@ def rock_placings(position: Position) -> Iterator[tuple[int, int]]:
 
 # ---- notation -----------------------------------------------------------------------------------------------------
 
-_BOULDER_TEXTS = tuple(f"B@{name}" for name in NAMES)
-_ACROSS_TEXTS = tuple(
-    f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[1:], ""), strict=True)
-)
-_ALONG_TEXTS = tuple(
-    f"R@{name}-{after}" for name, after in zip(NAMES, (*NAMES[FILES:], *FILES * [""]), strict=True)
-)
-
 
 def chain_text(chain: Chain) -> str:
     """Return the notation of a play by jumps."""
@@ -161,7 +146,7 @@ def chain_text(chain: Chain) -> str:
 
 
 def texts(position: Position) -> Iterator[str]:
-    """Yield the notation of every legal decision: placements. Plays. Rocks. The end of the turn."""
+    """Yield the notation of every legal decision: placements, plays, rocks, the end of the turn."""
     if position.is_won:
         return
     if position.to_place:
@@ -176,82 +161,17 @@ def texts(position: Position) -> Iterator[str]:
         for chain in chains(position, square):
             is_due = True
             yield chain_text(chain)
-    yield from rock_texts(position)
+    for kind, covered in rock_placings(position):
+        yield rock_text(kind, covered)
     if not is_due:
         yield "."
 
 
-def rock_texts(position: Position) -> Iterator[str]:
-    """Yield the notation of every way to lay a rock now."""
-    if has_rock(position, 0):
-        for corner in squares_in(boulder_corners(position)):
-            yield _BOULDER_TEXTS[corner]
-    if has_rock(position, 1):
-        across, along = rock_beginnings(position)
-        for number in squares_in(across):
-            yield _ACROSS_TEXTS[number]
-        for number in squares_in(along):
-            yield _ALONG_TEXTS[number]
-
-
-# ---- counts -------------------------------------------------------------------------------------------------------
-
-
-def perft(state: State | Position, depth: int) -> int:
-    """Return how many sequences of so many legal decisions there are from here.
-
-    The last one is counted, not made.
-
-    >>> from companion.games.scouts.state import Position
-    >>> perft(Position(), 3)  # white has 8 squares, black 8, white 7
-    448
-    """
-    position = state.position if isinstance(state, State) else state
-    if depth < 2:
-        return count(position) if depth else 1
-    return sum([perft(after, depth - 1) for after in successors(position)])
-
-
-def successors(position: Position) -> Iterator[Position]:
-    """Yield the position after every legal decision."""
-    if position.is_won:
-        return
-    if position.to_place:
-        for square in squares_in(places(position)):
-            yield place_scout(position, 1 << square)
-        return
-    is_due = False
-    for square in squares_in(movers(position)):
-        origin = 1 << square
-        for target in squares_in(dashes(position, square)):
-            is_due = True
-            yield move_scout(position, origin, 1 << target)
-        for chain in chains(position, square):
-            is_due = True
-            yield move_scout(position, origin, 1 << chain[-1])
-    for kind, covered in rock_placings(position):
-        yield lay_rock(position, kind, covered)
-    if not is_due:
-        yield pass_turn(position)
-
-
-def count(position: Position) -> int:
-    """Return how many legal decisions there are, without making any of them."""
-    if position.is_won:
-        return 0
-    if position.to_place:
-        return places(position).bit_count()
-    open_squares = ~blocked_mask(position)
-    plays = 0
-    for square in squares_in(movers(position)):
-        plays += (AROUND[square] & open_squares).bit_count()
-        plays += sum([1 for _ in chains(position, square)])
-    total = plays or 1  # nothing to play: the turn may end
-    if has_rock(position, 0):
-        total += boulder_corners(position).bit_count()
-    if has_rock(position, 1):
-        total += sum([beginnings.bit_count() for beginnings in rock_beginnings(position)])
-    return total
+@cache
+def rock_text(kind: int, covered: int) -> str:
+    """Return the notation of a boulder (0) or a rock (1) by the mask of what it covers."""
+    first, second, *_ = (NAMES[square] for square in squares_in(covered))
+    return f"R@{first}-{second}" if kind else f"B@{first}"
 
 
 def eagerness(position: Position, text: str) -> float:
@@ -261,10 +181,7 @@ def eagerness(position: Position, text: str) -> float:
         return 0.02
     if text[0] in "@.":
         return 6.0
-    origin, target = (
-        Square.parse(re.split("[-^]", text)[0]),
-        Square.parse(re.split("[-^]", text)[-1]),
-    )
-    ahead = (target.rank - origin.rank) * (-1 if position.seat else 1)
-    goes_home = bool(position.intel >> origin.file + FILES * origin.rank & 1)
-    return float(4.0 ** max(-1, min(2, -ahead if goes_home else ahead)))
+    origin, *_, target = (NUMBERS[name] for name in re.split("[-^]", text))
+    ahead = target // FILES - origin // FILES
+    goes_up = bool(position.seat) == bool(position.intel & 1 << origin)
+    return float(4.0 ** max(-1, min(2, ahead if goes_up else -ahead)))

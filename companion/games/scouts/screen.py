@@ -10,7 +10,6 @@ from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Seat
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import (
-    FILES,
     NAMES,
     ROCK_FACES,
     ROCK_NAMES,
@@ -20,14 +19,14 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.moves import (
-    boulder_corners,
     chain_text,
     dashes,
     has_play,
     has_rock,
     movers,
     places,
-    rock_beginnings,
+    rock_placings,
+    rock_text,
     shortest,
 )
 from companion.games.scouts.state import PLAYS, Position, State
@@ -45,15 +44,8 @@ _KEPT = {
 """By whether a seat has its boulder and its rock beside the board."""
 
 
-class ScoutsPad(PadGrammar):
-    """Ready ends the turn. Plays are made on the board or tapped."""
-
-    def text(self, draft: tuple[str, ...]) -> str | None:
-        """Return the action, which ready alone can be."""
-        return END if not draft else None
-
-
-PAD = ScoutsPad((), length=0)
+PAD = PadGrammar((), length=0, ready_alone=END)
+"""Ready ends the turn. Plays are made on the board or tapped."""
 
 
 def standing(state: State, viewer: Seat | None) -> BoardUi:
@@ -68,15 +60,15 @@ def standing(state: State, viewer: Seat | None) -> BoardUi:
     keys = _keys(state) if viewer is state.seat else ()
     due = 1 if state.turn == 1 else PLAYS
     made = {state.seat: tuple(number < due - position.due for number in range(due))}
+    hint = ""
     if position.due and has_play(position):
-        return BoardUi(_due_sign(state, side), "", END, facts, kept, made, keys=keys)
-    if state.options.seconds:
-        sign = say("{side!c}: press your clock", side=side)
+        sign = _due_sign(state, side)
     else:
+        hint = say("No scout can move.") if position.due else ""
         sign = say("{side!c}: end the turn", side=side)
-    return BoardUi(
-        sign, say("No scout can move.") if position.due else "", END, facts, kept, made, keys=keys
-    )
+        if state.options.seconds:
+            sign = say("{side!c}: press your clock", side=side)
+    return BoardUi(sign, hint, END, facts, kept, made, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
@@ -105,11 +97,9 @@ def _facts(state: State, index: int) -> str:
     position = state.position
     if position.to_place:
         left = _scouts_left(position, index)
-        return (
-            say_n("{n} scout to place", "{n} scouts to place", left)
-            if left
-            else say("all scouts placed")
-        )
+        if not left:
+            return say("all scouts placed")
+        return say_n("{n} scout to place", "{n} scouts to place", left)
     return _KEPT[not position.rocks[2 * index], not position.rocks[2 * index + 1]]
 
 
@@ -147,7 +137,8 @@ def plays(position: Position) -> Iterator[Play]:
             yield Play(
                 chain_text(chain), tuple(SQUARES[number] for number in chain), jump_label(chain)
             )
-    yield from _rock_plays(position)
+    for kind, covered in rock_placings(position):
+        yield _rock_play(kind, covered)
     if not (position.due and has_play(position)):
         yield Play(END, (), say("End turn"), END_KEY, is_by_hand=False)
 
@@ -161,35 +152,21 @@ def dash_label(origin: int, target: int) -> str:
 def jump_label(chain: tuple[int, ...]) -> str:
     """Return a chain of jumps in words."""
     ends = {"square": NAMES[chain[0]], "to": NAMES[chain[-1]]}
-    over = ", ".join(NAMES[(here + there) // 2] for here, there in pairwise(chain))
-    told = say("Jump {square} to {to} over {squares}", **ends, squares=over)
-    return (
-        told
-        if len(told) <= _LONGEST_LABEL
-        else say("Jump {square} to {to} in {jumps} jumps", **ends, jumps=len(chain) - 1)
-    )
-
-
-def _rock_plays(position: Position) -> Iterator[Play]:
-    if has_rock(position, 0):
-        for corner in squares_in(boulder_corners(position)):
-            yield _boulder_play(corner)
-    if has_rock(position, 1):
-        for beginnings, step in zip(rock_beginnings(position), (1, FILES), strict=True):
-            for one in squares_in(beginnings):
-                yield _rock_play(one, one + step)
+    over = ", ".join(NAMES[(origin + target) // 2] for origin, target in pairwise(chain))
+    label = say("Jump {square} to {to} over {squares}", **ends, squares=over)
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    return say("Jump {square} to {to} in {jumps} jumps", **ends, jumps=len(chain) - 1)
 
 
 @cache
-def _boulder_play(corner: int) -> Play:
-    name = NAMES[corner]
-    label = say("Boulder on {square} to {to}", square=name, to=NAMES[corner + FILES + 1])
-    covered = tuple(SQUARES[corner + step] for step in (0, 1, FILES, FILES + 1))
-    return Play(f"B@{name}", covered, label, BOULDER_KEY, covered[:1])
-
-
-@cache
-def _rock_play(one: int, other: int) -> Play:
-    first, second = NAMES[one], NAMES[other]
-    label = say("Rock on {square} and {other}", square=first, other=second)
-    return Play(f"R@{first}-{second}", (SQUARES[one], SQUARES[other]), label, ROCK_KEY)
+def _rock_play(kind: int, covered: int) -> Play:
+    """Return how a boulder (0) or a rock (1) is laid over the squares of a mask."""
+    numbers = tuple(squares_in(covered))
+    squares = tuple(SQUARES[number] for number in numbers)
+    first, last, text = NAMES[numbers[0]], NAMES[numbers[-1]], rock_text(kind, covered)
+    if kind:
+        label = say("Rock on {square} and {other}", square=first, other=last)
+        return Play(text, squares, label, ROCK_KEY)
+    label = say("Boulder on {square} to {to}", square=first, to=last)
+    return Play(text, squares, label, BOULDER_KEY, squares[:1])

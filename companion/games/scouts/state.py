@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
@@ -100,7 +99,7 @@ class State:
 
 
 def first_state(options: ScoutsOptions) -> State:
-    """Return an empty board and white places first, or the chosen start and white plays first.
+    """Return an empty board, on which White places first, or the chosen start, from which White plays.
 
     Raises `Malformed`.
     """
@@ -126,10 +125,7 @@ def is_stack(position: Position, square: int) -> bool:
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Return a scout of the seat on turn is put on this square (a mask).
-
-    The other seat is on turn.
-    """
+    """Put a scout of the seat on turn on this square (a mask), and give the turn to the other seat."""
     left = position.to_place - 1
     return position._replace(
         own=position.foe,
@@ -145,8 +141,7 @@ Masks = tuple[int, int, int, int, int, int]
 
 
 def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
-    """Return the same after a play of the seat on turn: the upper scout of one square is on another
-    one (both masks).
+    """Return the masks after a play of the seat on turn: the upper scout of `origin` has gone to `target` (both masks).
 
     Rulebook, "Gathering Intel". Ruling, "Stacks".
     """
@@ -178,8 +173,7 @@ def masks_after(masks: Masks, seat: int, origin: int, target: int) -> Masks:
 
 
 def move_scout(position: Position, origin: int, target: int) -> Position:
-    """Return the upper scout of one square goes to another one (both masks) and ends its play
-    there.
+    """Move the upper scout of one square to another one (both masks), where its play ends.
 
     Rulebook, "Winning".
     """
@@ -189,7 +183,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
 
 
 def lay_rock(position: Position, kind: int, covered: int) -> Position:
-    """Return the seat on turn lays its boulder (0) or rock (1) over these squares (a mask)."""
+    """Lay the boulder (0) or the rock (1) of the seat on turn over these squares (a mask)."""
     index = 2 * position.seat + kind
     rocks = list(position.rocks)
     rocks[index] = covered
@@ -202,39 +196,17 @@ def lay_rock(position: Position, kind: int, covered: int) -> Position:
 
 
 def pass_turn(position: Position) -> Position:
-    """Return the state after the end of a turn. The other seat is on turn with two plays."""
-    (
-        own,
-        foe,
-        own_low,
-        foe_low,
-        intel,
-        low_intel,
-        seat,
-        _,
-        _,
-        to_place,
-        rocks,
-        stone,
-        barred,
-        may_stack,
-        _,
-    ) = position
-    return Position(
-        foe,
-        own,
-        foe_low,
-        own_low,
-        intel,
-        low_intel,
-        1 - seat,
-        PLAYS,
-        0,
-        to_place,
-        rocks,
-        stone,
-        barred,
-        may_stack,
+    """Give the turn to the other seat, with two plays."""
+    own, foe, own_low, foe_low = position[:4]
+    return position._replace(
+        own=foe,
+        foe=own,
+        own_low=foe_low,
+        foe_low=own_low,
+        seat=1 - position.seat,
+        due=PLAYS,
+        played=0,
+        is_won=False,
     )
 
 
@@ -250,23 +222,22 @@ def lead(position: Position) -> float:
 
     0 until both have a scout on the board.
     """
-    (white, white_low), (black, black_low) = by_seat(position)
-    south = _ranks_to_go(position, (white, white_low), is_north=False)
-    north = _ranks_to_go(position, (black, black_low), is_north=True)
+    south, north = (_ranks_to_go(position, seat) for seat in (0, 1))
     return 0.0 if south is None or north is None else float(north - south)
 
 
-def _ranks_to_go(position: Position, scouts: tuple[int, int], is_north: bool) -> int | None:
-    """Return the fewest ranks that one of a side's scouts (upper ones, lower ones) still has to go.
+def _ranks_to_go(position: Position, seat: int) -> int | None:
+    """Return the fewest ranks that one of a side's scouts still has to go.
 
     None: it has none.
     """
-    last, found = RANKS - 1, []
-    for mask, turned in zip(scouts, (position.intel, position.low_intel), strict=True):
-        for number in squares_in(mask):
-            from_home = last - number // FILES if is_north else number // FILES
-            found.append(from_home if turned >> number & 1 else 2 * last - from_home)
-    return min(found, default=None)
+    last, ranks = RANKS - 1, []
+    with_intel = position.intel, position.low_intel
+    for scouts, turned in zip(by_seat(position)[seat], with_intel, strict=True):
+        for number in squares_in(scouts):
+            from_home = abs(number // FILES - seat * last)
+            ranks.append(from_home if turned >> number & 1 else 2 * last - from_home)
+    return min(ranks, default=None)
 
 
 def layout_of(position: Position) -> Layout:
@@ -278,19 +249,9 @@ def layout_of(position: Position) -> Layout:
     sides = by_seat(position)
     for level, turned in ((1, position.low_intel), (0, position.intel)):
         for seat, faces in enumerate(SCOUT_FACES):
-            mask = sides[seat][level]
-            while mask:
-                low = mask & -mask
-                mask ^= low
-                square = SQUARES[low.bit_length() - 1]
-                face = faces[1 if turned & low else 0]
-                layout[square] = (*layout[square], face) if square in layout else (face,)
-    if position.stone:
-        for face, covered in zip(ROCK_FACES, position.rocks, strict=True):
-            layout.update(dict.fromkeys(_squares_of(covered), (face,)))
+            for number in squares_in(sides[seat][level]):
+                square, face = SQUARES[number], faces[turned >> number & 1]
+                layout[square] = (*layout.get(square, ()), face)
+    for face, covered in zip(ROCK_FACES, position.rocks, strict=True):
+        layout.update({SQUARES[number]: (face,) for number in squares_in(covered)})
     return layout
-
-
-@lru_cache(maxsize=256)
-def _squares_of(mask: int) -> tuple[Square, ...]:
-    return tuple(SQUARES[number] for number in squares_in(mask))

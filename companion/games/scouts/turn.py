@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from companion.core.i18n import joined, listed, say
-from companion.core.kit import Layout
-from companion.games.base import Event, Outcome, Stage, Step
-from companion.games.events import CommonEvent, EventKind
+from companion.core.kit import SEATS
+from companion.games.base import Outcome, Step
+from companion.games.events import CommonEvent
 from companion.games.scouts.board import FAR, NAMES, SCOUT_FACES, SEAT_NAMES, SQUARES, squares_in
 from companion.games.scouts.events import ScoutsEvent
 from companion.games.scouts.notation import Decision, Kind
@@ -25,173 +25,134 @@ from companion.games.scouts.state import (
     place_scout,
 )
 from companion.games.screen import Headline
+from companion.games.turn_log import TurnLog
 
 
 def play(state: State, decision: Decision) -> Step[State]:
     """Carry out a legal decision of the seat on turn."""
+    log, position = TurnLog(), state.position
     match decision.kind:
         case Kind.PLACE:
-            return _place(state, decision.squares[0])
+            after = _place(log, position, decision.squares[0])
         case Kind.END:
-            return _end(state)
+            after = _end(log, position)
         case Kind.BOULDER | Kind.ROCK:
-            return _lay(state, decision)
-    return _move(state, decision)
+            after = _lay(log, position, decision)
+        case _:
+            after = _move(log, position, decision)
+    turn = state.turn
+    if decision.kind is Kind.END or (position.to_place and not after.to_place):
+        turn += 1
+    next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
+    return Step(next_state, tuple(log.events), tuple(log.stages))
 
 
-def _event(
-    state: State,
-    kind: EventKind,
-    text: str,
-    rule: str,
-    *,
-    at: int | None = None,
-    to: int | None = None,
-    why: str | None = None,
-) -> Event:
-    """Return an event of the seat on turn."""
-    places = [None if number is None else NAMES[number] for number in (at, to)]
-    return Event(kind, text, state.seat, places[0], places[1], None, why, rule)
-
-
-def _side(state: State) -> str:
-    return SEAT_NAMES[state.position.seat]
-
-
-def _place(state: State, square: int) -> Step[State]:
-    after = place_scout(state.position, 1 << square)
-    number = SCOUTS - (state.position.to_place - 1) // 2
-    text = say("{side!c} places a scout on {square}.", side=_side(state), square=NAMES[square])
+def _place(log: TurnLog, position: Position, square: int) -> Position:
+    after = place_scout(position, 1 << square)
+    number = SCOUTS - after.to_place // 2
+    side, name = SEAT_NAMES[position.seat], NAMES[square]
+    text = say("{side!c} places a scout on {square}.", side=side, square=name)
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
-    events = [_event(state, CommonEvent.PLACED, text, "setting-up", to=square, why=why)]
-    stage = Stage(say("Place a scout"), {}, tuple(events), layout_of(after))
+    log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
     if not after.to_place:
         text = say("The set-up is complete. White begins with one move.")
-        events.append(Event(ScoutsEvent.BEGUN, text, rule="turns"))
-        stage = replace(stage, events=tuple(events))
-    return Step(
-        replace(state, position=after, turn=0 if after.to_place else 1), tuple(events), (stage,)
-    )
+        log.add(ScoutsEvent.BEGUN, None, text, "turns")
+    log.add_stage(say("Place a scout"), layout_of(after))
+    return after
 
 
-def _end(state: State) -> Step[State]:
-    after = pass_turn(state.position)
-    why = say("No scout can move.") if state.position.due else None
-    event = _event(
-        state,
-        ScoutsEvent.ENDED,
-        say("{side!c} ends the turn.", side=_side(state)),
-        "turns",
-        why=why,
-    )
-    return Step(replace(state, position=after, turn=state.turn + 1), (event,))
+def _end(log: TurnLog, position: Position) -> Position:
+    text = say("{side!c} ends the turn.", side=SEAT_NAMES[position.seat])
+    why = say("No scout can move.") if position.due else None
+    log.add(ScoutsEvent.ENDED, position.seat, text, "turns", why=why)
+    return pass_turn(position)
 
 
-def _lay(state: State, decision: Decision) -> Step[State]:
+def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
     is_boulder = decision.kind is Kind.BOULDER
-    after = lay_rock(state.position, 0 if is_boulder else 1, decision.covered)
-    parts = {
-        "side": _side(state),
-        "squares": listed(NAMES[number] for number in squares_in(decision.covered)),
-    }
+    after = lay_rock(position, 0 if is_boulder else 1, decision.covered)
+    squares = listed(NAMES[number] for number in squares_in(decision.covered))
+    parts = {"side": SEAT_NAMES[position.seat], "squares": squares}
+    title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
     if is_boulder:
-        title, text = (
-            say("Lay the boulder"),
-            say("{side!c} lays its boulder on {squares}.", **parts),
-        )
-    else:
-        title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
-    why = say("It costs no move.")
-    event = _event(
-        state, ScoutsEvent(decision.kind), text, "rocks", to=decision.squares[0], why=why
-    )
-    stage = Stage(title, {}, (event,), layout_of(after))
-    return Step(replace(state, position=after), (event,), (stage,))
+        title = say("Lay the boulder")
+        text = say("{side!c} lays its boulder on {squares}.", **parts)
+    name, why = NAMES[decision.squares[0]], say("It costs no move.")
+    log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
+    log.add_stage(title, layout_of(after))
+    return after
 
 
 # ---- plays ----------------------------------------------------------------------------------------------------------
 
 
-def _move(state: State, decision: Decision) -> Step[State]:
-    """Return a dash or jumps: one stage, and another one for a scout that is turned over."""
-    before, squares, end = state.position, decision.squares, NAMES[decision.squares[-1]]
-    origin, target = 1 << squares[0], 1 << squares[-1]
+def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
+    """Carry out a dash or jumps: one stage, and another one for a scout that is turned over."""
+    seat, squares = before.seat, decision.squares
+    origin, target, end = 1 << squares[0], 1 << squares[-1], NAMES[squares[-1]]
+    where = {"side": SEAT_NAMES[seat], "square": end}
+    scout, intel = SCOUT_FACES[seat]
     after = move_scout(before, origin, target)
-    is_dash = decision.kind is Kind.DASH
-    events = [_dash_event(state, *squares)] if is_dash else _jump_events(state, squares)
-    layout, outcome = layout_of(after), None
-    scout, intel = SCOUT_FACES[before.seat]
-    headlines: tuple[Headline, ...] = ()
+    layout = layout_of(after)
+    if decision.kind is Kind.DASH:
+        title = say("Dash")
+        _tell_dash(log, before, *squares)
+    else:
+        title = say("Jump")
+        _tell_jumps(log, before, squares)
     if after.is_won:
-        reason = say("{side!c} brings intel home to {square}.", side=_side(state), square=end)
-        events.append(_event(state, CommonEvent.WON, reason, "winning", to=squares[-1]))
-        outcome = Outcome(frozenset({state.seat}), reason)
-        home = say("{side!c} brings the intel home", side=_side(state))
-        headlines = (Headline(home, "taken", (intel,)),)
-    turns_over = bool(FAR[before.seat] & target and not before.intel & origin)
-    laid = _before_turning(layout, before, squares[-1]) if turns_over else layout
-    title = say("Dash") if is_dash else say("Jump")
-    stages = [Stage(title, {}, tuple(events), laid, headlines=headlines)]
-    if turns_over:
-        text = say("{side!c} gathers intel on {square}.", side=_side(state), square=end)
-        why = say("A scout on the other home rank is turned over.")
-        turned = _event(state, ScoutsEvent.INTEL, text, "intel", at=squares[-1], why=why)
-        events.append(turned)
-        gathers = Headline(
-            say("{side!c} gathers intel", side=_side(state)), "taken", (scout, intel)
-        )
-        title = say("Turn the scout over")
-        stages.append(Stage(title, {}, (turned,), layout, headlines=(gathers,)))
-    return Step(replace(state, position=after, outcome=outcome), tuple(events), tuple(stages))
+        reason = say("{side!c} brings intel home to {square}.", **where)
+        log.add(CommonEvent.WON, seat, reason, "winning", to=end)
+        log.outcome = Outcome(frozenset({SEATS[seat]}), reason)
+        home = say("{side!c} brings the intel home", side=SEAT_NAMES[seat])
+        log.headlines.append(Headline(home, "taken", (intel,)))
+    if not FAR[seat] & target or before.intel & origin:
+        log.add_stage(title, layout)
+        return after
+    square = SQUARES[squares[-1]]
+    # hands first put the scout down as it is, then turn it over
+    log.add_stage(title, {**layout, square: (*layout[square][:-1], scout)})
+    text = say("{side!c} gathers intel on {square}.", **where)
+    why = say("A scout on the other home rank is turned over.")
+    log.add(ScoutsEvent.INTEL, seat, text, "intel", at=end, why=why)
+    gathers = say("{side!c} gathers intel", side=SEAT_NAMES[seat])
+    log.headlines.append(Headline(gathers, "taken", (scout, intel)))
+    log.add_stage(say("Turn the scout over"), layout)
+    return after
 
 
-def _before_turning(layout: Layout, before: Position, number: int) -> Layout:
-    """Return the layout with the scout that has just come to this square not turned over yet."""
-    square = SQUARES[number]
-    return {**layout, square: (*layout[square][:-1], SCOUT_FACES[before.seat][0])}
-
-
-def _dash_event(state: State, origin: int, target: int) -> Event:
-    position, start, end = state.position, 1 << origin, 1 << target
+def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
+    start, end = 1 << origin, 1 << target
     why = []
     if (position.own | position.foe) & end:
         owner = position.seat if position.own & end else 1 - position.seat
-        why.append(
-            say(
-                "The {face} on {square} waits under it.",
-                face=SCOUT_FACES[owner][0],
-                square=NAMES[target],
-            )
-        )
+        parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[target]}
+        why.append(say("The {face} on {square} waits under it.", **parts))
     if is_stack(position, start):
         owner = position.seat if position.own_low & start else 1 - position.seat
-        why.append(
-            say(
-                "The {face} on {square} is free again.",
-                face=SCOUT_FACES[owner][0],
-                square=NAMES[origin],
-            )
-        )
-    parts = {"side": _side(state), "square": NAMES[origin], "to": NAMES[target]}
-    text, rule = say("{side!c} dashes {square} to {to}.", **parts), "stacks" if why else "dash"
-    return _event(
-        state, ScoutsEvent.DASH, text, rule, at=origin, to=target, why=joined(" ", why) or None
+        parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[origin]}
+        why.append(say("The {face} on {square} is free again.", **parts))
+    ends = {"square": NAMES[origin], "to": NAMES[target]}
+    text = say("{side!c} dashes {square} to {to}.", side=SEAT_NAMES[position.seat], **ends)
+    log.add(
+        ScoutsEvent.DASH,
+        position.seat,
+        text,
+        "stacks" if why else "dash",
+        at=ends["square"],
+        to=ends["to"],
+        why=joined(" ", why) or None,
     )
 
 
-def _jump_events(state: State, squares: tuple[int, ...]) -> list[Event]:
-    """Return one event for each jump."""
-    events = []
-    white = by_seat(state.position)[0][0]
-    for here, there in pairwise(squares):
-        between = (here + there) // 2
+def _tell_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
+    """Add one event for each jump."""
+    white = by_seat(position)[0][0]
+    for origin, target in pairwise(squares):
+        between = (origin + target) // 2
         owner = SEAT_NAMES[0 if white & 1 << between else 1]
         why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
-        text = say(
-            "{side!c} jumps {square} to {to}.",
-            side=_side(state),
-            square=NAMES[here],
-            to=NAMES[there],
-        )
-        events.append(_event(state, ScoutsEvent.JUMP, text, "jump", at=here, to=there, why=why))
-    return events
+        ends = {"square": NAMES[origin], "to": NAMES[target]}
+        text = say("{side!c} jumps {square} to {to}.", side=SEAT_NAMES[position.seat], **ends)
+        at, to = ends.values()
+        log.add(ScoutsEvent.JUMP, position.seat, text, "jump", at=at, to=to, why=why)

@@ -196,14 +196,13 @@ def _whole_pads(document: Any, new: Settings, changes: Mapping[str, object]) -> 
     after = flat(new)
     for section in PAD_SECTIONS:
         touched = any(key.startswith(f"{section}.") for key in changes)
-        if touched and section.partition(".")[2] not in document.get("panel", {}):
-            mine = {key: value for key, value in after.items() if key.startswith(f"{section}.")}
-            whole |= {key: value for key, value in mine.items() if value not in ("", [], ())}
-            whole = {
-                key: value
-                for key, value in whole.items()
-                if key not in mine or value not in ("", [], ())
-            }
+        if not touched or section.partition(".")[2] in document.get("panel", {}):
+            continue
+        for key, value in after.items():
+            if key.startswith(f"{section}."):
+                whole[key] = value
+                if value in ("", [], ()):  # this pin is not wired
+                    del whole[key]
     return whole
 
 

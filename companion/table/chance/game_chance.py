@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from companion.core.errors import JournalError
 from companion.core.i18n import joined, say
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.chance.fairness import FairChance, commitment_of
-from companion.table.records import Commit, NewGame
+from companion.table.records import Commit, GameOptions, NewGame, Score
 from companion.table.session import Session, chosen_words
 from companion.table.store import TableStore
 
@@ -25,7 +23,7 @@ _CHANCE = "chance"
 
 
 class ChanceKeeper:
-    """The table's own part in fair chance; every method is called by somebody who holds the table."""
+    """Binds the table to the chance of its games. Every method is called by somebody who holds the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -34,24 +32,19 @@ class ChanceKeeper:
             self._keep_commitment()
         store.on_accept(self._commit_anew)
 
-    def beginning(
-        self, game: str, options: Mapping[str, Any], seed: int | None, score: tuple[int, int, int]
-    ) -> NewGame:
+    def beginning(self, game: str, options: GameOptions, seed: int | None, score: Score) -> NewGame:
         """Return the record of a game that begins now.
 
         Raises `Malformed`, `JournalError` when no commitment can be kept.
         """
-        played = game_named(game)
-        is_drawn = played.drawn(played.options(options)) is not Drawn.NEVER
-        if seed is None and is_drawn:
-            return NewGame(
-                game, self._journal.next_number(), 0, dict(options), score, self._fair_chance()
-            )
-        drawn = secrets.randbits(48) if seed is None else seed
-        is_chosen = is_drawn and seed is not None
-        return NewGame(
-            game, self._journal.next_number(), drawn, dict(options), score, is_chosen=is_chosen
-        )
+        rules = game_named(game)
+        is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
+        fair, is_chosen = None, is_drawn and seed is not None
+        if seed is None:
+            fair = self._fair_chance() if is_drawn else None
+            seed = 0 if is_drawn else secrets.randbits(48)
+        number = self._journal.next_number()
+        return NewGame(game, number, seed, dict(options), score, fair, is_chosen=is_chosen)
 
     def _fair_chance(self) -> FairChance:
         """Return where the chance of a game that begins now comes from. Raises `JournalError`."""

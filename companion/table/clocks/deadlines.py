@@ -13,14 +13,15 @@ from companion.table.records import Pause, TimeOut
 from companion.table.session import Session
 
 NOTE_S = 0.5
-"""How often a running clock is written down: so much a power cut may give back to the turn that it hits."""
+"""Seconds between two notes of a running clock. A power cut gives at most this much back to the turn that it hits."""
 AFTER_S = 0.01
-"""So long after the end of a turn the table does what follows from it: the buzzer sounds first."""
+"""Seconds after the end of a turn at which the table does what follows from it: the buzzer sounds first."""
 LAST_SECONDS_S = (2.0, 1.0)
-"""The last seconds tick so long before the end, in turns that are longer than both (CUES: last two seconds)."""
+"""Seconds before the end at which a turn ticks that is longer than both (CUES: last two seconds)."""
 LOW_S = 30.0
+"""Seconds left at which a chess clock is heard once (CUES: own clock)."""
 LAST_S = 10
-"""A chess clock is heard once when so much is left, and then in each of so many last seconds (CUES: own clock)."""
+"""Number of last seconds of a chess clock, each of which is heard."""
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:

@@ -45,8 +45,13 @@ def sign_of(live: TableState, viewer: Seat | None) -> Sign:
     game = live.session.game
     if viewer in sign.seats and game:
         sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
-    strange = strange_words(live)
-    return replace(sign, small=joined(" ", (sign.small, strange))) if strange else sign
+    reading = live.reading
+    if reading is None or not reading.strangers or not reading.quiet or not live.sees_board:
+        return sign
+    if live.session.is_between:
+        return sign
+    strange = strange_words(live.session.kit, reading.strangers[0])
+    return replace(sign, small=joined(" ", (sign.small, strange)))
 
 
 def _is_by_phone(live: TableState, viewer: Seat | None) -> bool:
@@ -61,24 +66,9 @@ def _tap(key: str, viewer: Seat | None) -> str:
     return say("Tap “{key}”", key=key) if viewer else say("Tap “{key}” on a phone", key=key)
 
 
-def strange_words(live: TableState) -> str:
-    """Return a sentence about a marker in view that belongs to no piece of this game, or is there twice.
-
-    Empty: none is.
-    """
-    session, reading = live.session, live.reading
-    if (
-        reading is None
-        or not reading.quiet
-        or not live.sees_board
-        or session.kit is None
-        or not reading.strangers
-    ):
-        return ""
-    if session.phase in (Phase.LOBBY, Phase.OVER):
-        return ""
-    marker = reading.strangers[0]
-    if own := _meaning(session.kit, marker):
+def strange_words(kit: Kit | None, marker: int) -> str:
+    """Return a sentence about a marker in view that belongs to no piece of this game, or is there twice."""
+    if own := _meaning(kit, marker) if kit else "":
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker
         )
@@ -103,15 +93,12 @@ def _meaning(kit: Kit, marker: int) -> str:
     """Return what a marker is in a kit: a face, a card or a corner of the board. Empty: nothing."""
     if marker in kit.board.corners:
         return say("board’s corner")
-    face = kit.face_of_marker(marker)
-    cards = kit.deck.cards if kit.deck else ()
-    return (
-        face.name
-        if face
-        else next(
-            (say("card {card}", card=card.name) for card in cards if card.marker == marker), ""
-        )
-    )
+    if face := kit.face_of_marker(marker):
+        return face.name
+    for card in kit.deck.cards if kit.deck else ():
+        if card.marker == marker:
+            return say("card {card}", card=card.name)
+    return ""
 
 
 def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
@@ -127,11 +114,9 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
         return _back_sign(session, session.back_wanted, viewer)
     if live.problems:
         problem = live.problems[0]
-        small = (
-            live.why_not.message
-            if live.why_not
-            else _perhaps_hidden(live, problem) or before_colon(problem.text)
-        )
+        small = _perhaps_hidden(live, problem) or before_colon(problem.text)
+        if live.why_not:
+            small = live.why_not.message
         kit = session.kit
         owner = kit.face(problem.face).seat if kit and not kit.deck else None
         return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
@@ -144,8 +129,11 @@ def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            is_fresh = session.has_just_learned and not session.paused
-            return _after_lesson(sign, viewer) if is_fresh else sign
+            if not session.has_just_learned or session.paused:
+                return sign
+            if viewer:
+                return replace(sign, small=_AFTER_LESSON)
+            return replace(sign, text=_AFTER_LESSON)
         case Phase.OVER:
             return _over_sign(session, viewer)
 
@@ -216,17 +204,12 @@ def _lobby_sign(live: TableState, viewer: Seat | None) -> Sign:
     if len(free) == 2:
         return Sign(say("Scan the code on your side"), seats=BOTH)
     if free and viewer is None:
-        name = seats[free[0].other].name
-        text = (
-            say("Scan here to play against {name}", name=Verbatim(name))
-            if name
-            else say("Scan here to play")
-        )
+        text = say("Scan here to play")
+        if name := seats[free[0].other].name:
+            text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
-    game = live.chosen or (
-        None if viewer and _is_by_phone(live, viewer) else live.suggested or live.remembered
-    )
-    if game and (live.chosen or not _is_by_phone(live, viewer)):
+    by_key = None if _is_by_phone(live, viewer) else live.suggested or live.remembered
+    if game := live.chosen or by_key:
         return _start_sign(live, viewer, game, free)
     waits = say("The other side is still free.") if free else ""
     return Sign(say("Choose a game"), waits, frozenset({viewer}) if viewer else BOTH)
@@ -257,11 +240,9 @@ def _hands_sign(live: TableState, viewer: Seat | None) -> Sign:
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_still = live.sees_board and live.reading is not None and live.reading.quiet
-    if is_still and asked and not (live.has_cards or live.agrees or live.problems):
-        look = say(
-            "Check that the pieces are where they should be."
-        )  # such as on a piece that looks the same
+    is_sure = live.has_cards or live.agrees or live.problems
+    if asked and live.still_reading and not is_sure:  # such as on a piece that looks the same
+        look = say("Check that the pieces are where they should be.")
         return Sign(
             say("Camera cannot tell: confirm by hand"),
             joined(" ", (look, _then(live, viewer))),
@@ -281,14 +262,13 @@ def _moves_sign(live: TableState, viewer: Seat | None, todo: list[Instruction]) 
     if live.session.phase is Phase.SETUP:
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
-        is_still = live.sees_board and live.reading is not None and live.reading.quiet
-        lost = (_out_of_sight(live, i.move.faces[-1]) for i in todo if is_still and i.move.faces)
-        others = (
-            [] if viewer and _is_by_phone(live, viewer) else todo[1:]
-        )  # a seat's page lists them
-        small = next(filter(None, lost), "") or joined(
-            " ", [joined("", (i.text, ".")) for i in others]
-        )
+        small = ""
+        for instruction in todo if live.still_reading else ():
+            if instruction.move.faces:
+                small = small or _out_of_sight(live, instruction.move.faces[-1])
+        has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists what is to do
+        if not small and not has_list:
+            small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
         small = joined(" ", (small, _then(live, viewer)))
     return Sign(todo[0].text, small, frozenset(i.seat for i in todo))
@@ -303,30 +283,20 @@ def _then(live: TableState, viewer: Seat | None) -> str:
 
 def _hidden(live: TableState, todo: list[Instruction]) -> str:
     """Return the squares that matter and are hidden from the camera, as words."""
-    if not live.sees_board or live.reading is None or not live.reading.quiet:
+    reading = live.still_reading
+    if reading is None:
         return ""
-    squares = {
-        square
-        for i in todo
-        for square in (i.move.origin, i.move.target)
-        if square in live.reading.unknown
-    }
-    return listed(sorted(map(str, squares)))
-
-
-def _after_lesson(sign: Sign, viewer: Seat | None) -> Sign:
-    """Return what the first decision after a lesson begins with."""
-    return replace(sign, small=_AFTER_LESSON) if viewer else replace(sign, text=_AFTER_LESSON)
+    squares = {square for i in todo for square in (i.move.origin, i.move.target)}
+    return listed(sorted(map(str, squares & reading.unknown)))
 
 
 def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
-        return Sign(
-            *lesson_words(session, step, viewer, is_watched=live.sees_board and not live.has_cards),
-            awaited,
-        )
+        is_watched = live.sees_board and not live.has_cards
+        text, small = lesson_words(session, step, viewer, is_watched=is_watched)
+        return Sign(text, small, awaited)
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
@@ -335,11 +305,9 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     if viewer in awaited:
         grammar = game.pad(session.state, viewer) if viewer else None
         other = viewer.other if viewer else Seat.SOUTH
-        done = (
-            say("{side!c} has handed in.", side=game.sides[other].name)
-            if other in session.sealed
-            else ""
-        )
+        done = ""
+        if other in session.sealed:
+            done = say("{side!c} has handed in.", side=game.sides[other].name)
         hint = joined(" ", (done, say("Nobody sees yours before the reveal.")))
         length = grammar.length if grammar else 0
         return Sign(_TO_GO.get(length, say("Give your orders")), offer or hint, awaited, length)
@@ -356,15 +324,12 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
     session, tiles = live.session, live.tiles
     sides = session.playing.sides
     if tiles.wanted is not None:
-        return Sign(
-            say("The camera reads the tiles"),
-            offer or say("Keep your hands away."),
-            tiles.wanted.seats,
-        )
-    faulty = sorted(tiles.faults, key=lambda seat: seat is not viewer)
-    if faulty:
-        row = tiles.faults[faulty[0]]
-        return Sign(fault_words(row, sides[faulty[0]]), fault_advice(row), frozenset(tiles.faults))
+        small = offer or say("Keep your hands away.")
+        return Sign(say("The camera reads the tiles"), small, tiles.wanted.seats)
+    if tiles.faults:
+        first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
+        row = tiles.faults[first]
+        return Sign(fault_words(row, sides[first]), fault_advice(row), frozenset(tiles.faults))
     missing = session.awaited - tiles.ready
     hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
     if viewer in missing:
@@ -393,28 +358,23 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     """Return what a game says is awaited, or that its clock stands still, or who has handed in already."""
     session = live.session
     sides = session.playing.sides
-    laid = (
-        next(iter(live.laid.values()), None)
-        if session.is_open or len(session.awaited) == 1
-        else None
-    )
-    laid = live.laid.get(viewer) if viewer in session.awaited and laid is None else laid
+    is_for_all = session.is_open or len(session.awaited) == 1
+    laid = next(iter(live.laid.values()), None) if is_for_all else None
+    if laid is None and viewer in session.awaited:
+        laid = live.laid.get(viewer)
     if laid:
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(laid))
         return Sign(_right_words(live, viewer), hint, BOTH)
     if session.paused:
-        why = (
-            _AFTER_LESSON
-            if session.has_just_learned
-            else _STOPPED.get(session.paused, say("The clock is stopped."))
-        )
+        why = _STOPPED.get(session.paused, say("The clock is stopped."))
+        if session.has_just_learned:
+            why = _AFTER_LESSON
         return Sign(_go_on_words(live, viewer), offer_words(session, viewer) or why, BOTH)
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(
-            say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited
-        )
+        text = say("{side!c}: time is up", side=sides[seat].name)
+        return Sign(text, offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
@@ -441,10 +401,9 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
         return say("Read right? Then press ready")
     if viewer is not None and viewer not in live.session.awaited:
         return say("Was it read right?")
-    key = (
-        say("That is right") if live.has_cards or viewer is None else say("As it lies on the board")
-    )
-    return _tap(key, viewer)
+    if live.has_cards or viewer is None:
+        return _tap(say("That is right"), viewer)
+    return _tap(say("As it lies on the board"), viewer)
 
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
@@ -464,17 +423,17 @@ def _unseen_text(live: TableState) -> str:
 
     Empty: nothing.
     """
-    session, reading = live.session, live.reading
-    if session.board is None or live.has_cards or len(session.awaited) != 1 or not live.sees_board:
+    session, reading = live.session, live.still_reading
+    if session.board is None or live.has_cards or len(session.awaited) != 1:
         return ""
-    if reading is None or not reading.quiet or not reading.unknown:
+    if reading is None or not reading.unknown:
         return ""
+    squares = joined(", ", map(str, sorted(reading.foreign or reading.unknown)[:4]))
     if reading.foreign:
         return say(
             "The camera cannot see a marker on {squares}: straighten the piece, or remove what lies there.",
-            squares=joined(", ", map(str, sorted(reading.foreign)[:4])),
+            squares=squares,
         )
-    squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
     return say(
         "The camera cannot see {squares}: take your hand away, or straighten the pieces there.",
         squares=squares,
@@ -483,15 +442,12 @@ def _unseen_text(live: TableState) -> str:
 
 def _over_sign(session: Session, viewer: Seat | None) -> Sign:
     outcome, game = session.outcome, session.playing
+    if outcome == ABANDONED:
+        return Sign(outcome.reason, "", BOTH)
     if outcome is None or not outcome.winners:
-        if outcome == ABANDONED:
-            return Sign(outcome.reason, "", BOTH)
         is_again = game.replays_ties and game.outcome(session.state)
-        return Sign(
-            say("A draw: once more") if is_again else say("A draw"),
-            outcome.reason if outcome else "",
-            BOTH,
-        )
+        text = say("A draw: once more") if is_again else say("A draw")
+        return Sign(text, outcome.reason if outcome else "", BOTH)
     if viewer in outcome.winners:
         return Sign(say("You win"), outcome.reason, outcome.winners)
     names = listed(game.sides[seat].name for seat in sorted(outcome.winners))
@@ -527,23 +483,18 @@ def fault_words(row: RowSeen, side: Side) -> str:
     Nothing of what lies there.
     """
     name, place = side.name, row.place
-    match row.fault:
-        case RowFault.NO_BOARD:
-            return say("Camera does not see the board")
-        case RowFault.NO_STRIP:
-            return say("{side!c}: show the camera your strip", side=name)
-        case RowFault.TWO_STRIPS:
-            return say("{side!c}: put the second wall away", side=name)
-        case RowFault.MISSING:
-            return say("{side!c}: tile {place} is missing or covered", side=name, place=place)
-        case RowFault.ASKEW:
-            return say("{side!c}: straighten tile {place}", side=name, place=place)
-        case RowFault.DOUBLED:
-            return say("{side!c}: two tiles lie in place {place}", side=name, place=place)
-        case RowFault.FOREIGN:
-            return say("{side!c}: tile {place} is not yours", side=name, place=place)
-        case None:
-            return ""
+    words = {
+        RowFault.NO_BOARD: say("Camera does not see the board"),
+        RowFault.NO_STRIP: say("{side!c}: show the camera your strip", side=name),
+        RowFault.TWO_STRIPS: say("{side!c}: put the second wall away", side=name),
+        RowFault.MISSING: say(
+            "{side!c}: tile {place} is missing or covered", side=name, place=place
+        ),
+        RowFault.ASKEW: say("{side!c}: straighten tile {place}", side=name, place=place),
+        RowFault.DOUBLED: say("{side!c}: two tiles lie in place {place}", side=name, place=place),
+        RowFault.FOREIGN: say("{side!c}: tile {place} is not yours", side=name, place=place),
+    }
+    return words[row.fault] if row.fault else ""
 
 
 def fault_advice(row: RowSeen) -> str:

@@ -6,7 +6,6 @@ Sentences travel packed, so that each reader has them in an own language.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
 MOST_BYTES = 32 * 1024
-"""A message is not larger: the view of a game with a map of one's own has some 5 kB."""
+"""Maximum bytes of a message. The view of a game with a map of one's own has some 5 kB."""
 _MOST_DEPTH = 8
 MAX_SENTENCE = 4096
 """Letters of a sentence once its parts are filled in. The longest of this program's own has some 400."""
@@ -170,18 +169,19 @@ _record = msgspec.json.Decoder(PublicRecord)
 _state = msgspec.json.Decoder(PublicState)
 
 
-def encode_public(told: PublicRecord | PublicState) -> bytes:
+def encode_public(message: PublicRecord | PublicState) -> bytes:
     """Return a message as it is sent: the same bytes for the same value."""
-    return _encoder.encode(told)
+    return _encoder.encode(message)
 
 
 def read_record(payload: bytes) -> PublicRecord:
     """Return a record as somebody has sent it. Raises `Malformed` for anything that is none."""
     record: PublicRecord = strictly_read(_record, payload)
     view = record.view
-    sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
-    orders = (order.initial for step in view.orders for order in step.values())
-    _require_short((*sentences, *orders), payload)
+    sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
+    for step in view.orders:
+        sentences += [order.initial for order in step.values()]
+    _require_short(sentences, payload)
     return record
 
 
@@ -198,7 +198,7 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
     Raises `Malformed` for what is too large or anything else.
     """
     if len(payload) > MOST_BYTES or is_dense(payload):
-        raise Malformed(say("This message is too large"))
+        raise _too_large()
     try:
         return decoder.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -208,19 +208,22 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
 def words(packed: Any) -> str:
     """Return the sentence that was packed, to be said in any language.
 
-    Raises `Malformed` for one that is none.
-
-    A pattern names its parts and does nothing else with them: no attribute, no index, no width.
+    Raises `Malformed` for one that is none. A pattern names its parts and does nothing else with them: no attribute,
+    no index, no width.
     """
     _filled_length(packed)
     said: str = i18n.unpacked(packed)
     return said
 
 
+def _too_large() -> Malformed:
+    return Malformed(say("This message is too large"))
+
+
 def _require_short(sentences: Iterable[Any], payload: bytes) -> None:
     """Raise `Malformed` where the sentences of a message are none, or would be too long once they are filled."""
     if sum(map(_filled_length, sentences)) > min(MAX_SENTENCES, MAX_GROWTH * len(payload)):
-        raise Malformed(say("This message is too large"))
+        raise _too_large()
 
 
 def _filled_length(packed: Any, depth: int = 0) -> int:
@@ -229,50 +232,43 @@ def _filled_length(packed: Any, depth: int = 0) -> int:
     A pattern may name a part many times, in several levels: a few bytes could become gigabytes. Raises `Malformed`
     for what is no sentence, and for one of more than `MAX_SENTENCE` letters.
     """
-    length = _length_of_parts(packed, depth)
-    if length is None:
-        raise Malformed(say("This message holds a sentence that cannot be read"))
+    match packed:
+        case str(text):
+            length = len(text)
+        case {"typed": str(text)} if len(packed) == 1:
+            length = len(text)
+        case int() | float() if depth and not isinstance(packed, bool):
+            length = len(str(packed))
+        case {"say": str(one), "many": str(many), "parts": dict(parts)} if (
+            len(packed) == 3 and depth < _MOST_DEPTH and (not many or type(parts.get("n")) is int)
+        ):
+            lengths = {name: _filled_length(part, depth + 1) for name, part in parts.items()}
+            length = max(_length_of_pattern(pattern, lengths) for pattern in (one, many))
+        case _:
+            raise _unreadable()
     if length > MAX_SENTENCE:
-        raise Malformed(say("This message is too large"))
+        raise _too_large()
     return length
 
 
-def _length_of_parts(packed: Any, depth: int) -> int | None:
-    """Return the same for a sentence of any length. None: it is no sentence."""
-    if type(packed) in (int, float) and depth:
-        return len(str(packed))
-    if isinstance(packed, str):
-        return len(packed)
-    if not isinstance(packed, dict) or depth >= _MOST_DEPTH:
-        return None
-    if packed.keys() == {"typed"} and isinstance(packed["typed"], str):
-        return len(packed["typed"])
-    if packed.keys() != {"say", "many", "parts"} or not isinstance(packed["parts"], dict):
-        return None
-    pattern, many, parts = packed["say"], packed["many"], packed["parts"]
-    if not isinstance(many, str) or (many and type(parts.get("n")) is not int):
-        return None
-    lengths = {name: _filled_length(part, depth + 1) for name, part in parts.items()}
-    forms = [_length_of_pattern(each, lengths) for each in (pattern, many)]
-    return None if None in forms else max(form for form in forms if form is not None)
-
-
-def _length_of_pattern(pattern: object, lengths: Mapping[str, int]) -> int | None:
-    """Return how long a pattern is with its parts.
-
-    None: it is none, or names a part that is not there.
-    """
-    named = _part_counts(pattern) if isinstance(pattern, str) else None
-    if named is None or not named.keys() <= lengths.keys():
-        return None
-    return len(str(pattern)) + sum(times * lengths[name] for name, times in named.items())
+def _unreadable() -> Malformed:
+    return Malformed(say("This message holds a sentence that cannot be read"))
 
 
 @lru_cache(maxsize=512)
-def _part_counts(pattern: str) -> Mapping[str, int] | None:
-    """Return how often a pattern names each part. None: it is none.
+def _parts_of(pattern: str) -> tuple[str, ...]:
+    """Return the parts that a pattern names, as often as it does. Raises `Malformed` for any other brace.
 
     Tables tell the same few hundred patterns again and again.
     """
-    rest = _FIELD.sub("", pattern)
-    return None if "{" in rest or "}" in rest else Counter(filter(None, _FIELD.findall(pattern)))
+    if {"{", "}"} & set(_FIELD.sub("", pattern)):
+        raise _unreadable()
+    return tuple(filter(None, _FIELD.findall(pattern)))
+
+
+def _length_of_pattern(pattern: str, lengths: Mapping[str, int]) -> int:
+    """Return how long a pattern is with its parts. Raises `Malformed` for a part that is not there."""
+    names = _parts_of(pattern)
+    if not lengths.keys() >= set(names):
+        raise _unreadable()
+    return len(pattern) + sum(lengths[name] for name in names)

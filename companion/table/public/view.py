@@ -28,7 +28,7 @@ from companion.table.views import view_of
 def public_view(session: Session, now_s: float) -> PublicView:
     """Return what everybody may know of a session without names at a monotonic time."""
     view = view_of(TableState(session), None)
-    tableau = view.board.tableau
+    cards = view.board.tableau
     outcome = view.match.outcome if view.phase is Phase.OVER else None
     clock = view.time.clock
     return PublicView(
@@ -47,11 +47,11 @@ def public_view(session: Session, now_s: float) -> PublicView:
         layout=_layout(view.board.layout),
         target=_layout(view.board.target),
         moves=_moves(view),
-        lanes=tuple(_lane(each) for each in tableau.lanes) if tableau else (),
+        lanes=tuple(map(_lane, cards.lanes)) if cards else (),
         orders=tuple(
             {
-                seat: PublicOrder(each.letter, each.on_board, i18n.packed(each.initial))
-                for seat, each in step.items()
+                seat: PublicOrder(order.letter, order.on_board, i18n.packed(order.initial))
+                for seat, order in step.items()
             }
             for step in view.turn.orders
         ),

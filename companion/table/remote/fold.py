@@ -11,13 +11,12 @@ both have done the same before. Where both ask at once, South's question counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal, Stale
+from companion.core.errors import Illegal, Malformed, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, Signal, signal_to
 from companion.games.base import Outcome
 from companion.table.clocks.countdown import Countdown
 from companion.table.records import (
@@ -43,6 +42,7 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
+from companion.table.reducer import fold
 from companion.table.remote.messages import (
     SETUP_STEP,
     Answered,
@@ -59,32 +59,33 @@ from companion.table.remote.messages import (
 from companion.table.remote.remote_game import RemoteGame
 from companion.table.session import BOTH, Advance, Phase, Session, receipt
 
-Fold = Callable[[Session, AnyRecord], Advance]
-"""How a record counts in a game at one table."""
 
-
-def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold: Fold) -> Advance:
-    """Return the session after a record of a game at two tables.
+def advance(session: Session, record: AnyRecord) -> Advance:
+    """Return the session after a record, and the cues that announce it.
 
     Raises a `CompanionError` and changes nothing.
     """
+    if session.remote is not None:
+        return _advance_at_two_tables(session, session.remote, record)
+    return fold(session, record)
+
+
+def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord) -> Advance:
     match record:
         case RemoteSaid():
-            return _hear(session, remote, record, fold)
+            return _hear(session, remote, record)
         case TakeSeat() | FreeSeat() | MoveSeat() if (
             record.seat is remote.seat and session.phase is not Phase.OVER
         ):
             raise _elsewhere(record.seat)
         case NewGame() if session.phase is not Phase.OVER:
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: end it before you start another one")
-            )
+            raise wrong_phase(say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
             _require_answer(remote)
-            return _show_step(session, remote, record, fold)
+            return _show_step(session, remote, record)
         case HandIn():
             _require_answer(remote)
-            return _hand_in(session, remote, record, fold)
+            return _hand_in(session, remote, record)
         case TimeOut():
             _require_own_turn(session, remote)
             after, signals = fold(session, record)
@@ -103,17 +104,15 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
             after, signals = fold(session, record)
             return _send(after, GameLeft()), signals
         case Resign() | OfferDraw() | Abandon():
-            return _ask(session, remote, record, fold)
+            return _ask(session, remote, record)
         case TakeBack():
             raise Illegal(
                 Refusal.TOO_LATE, say("What the other table was told cannot be taken back")
             )
         case Undo() | AskBack() | Decline():
-            raise Illegal(Refusal.WRONG_PHASE, say("In a game at two tables no turn is taken back"))
+            raise wrong_phase(say("In a game at two tables no turn is taken back"))
         case AskCoach() | SkipLesson():
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("There is no coach and no lesson in a game at two tables")
-            )
+            raise wrong_phase(say("There is no coach and no lesson in a game at two tables"))
         case _:
             return fold(session, record)
 
@@ -121,21 +120,19 @@ def advance_remote(session: Session, remote: RemoteGame, record: AnyRecord, fold
 # ---- what happens here ------------------------------------------------------------------------------------------
 
 
-def _show_step(
-    session: Session, remote: RemoteGame, record: Begin | StageDone, fold: Fold
-) -> Advance:
+def _show_step(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
     """Note that this board shows the step that is on."""
     fold(session, record)  # is it that step?
     if remote.is_shown_here:
         raise Stale(say("That step is already done"))
     stage = SETUP_STEP if isinstance(record, Begin) else session.stage
-    told = _send(
+    after = _send(
         with_remote(session, shown=remote.shown | {remote.own}), StepShown(session.tick, stage)
     )
-    return _after_step(told, record, fold)
+    return _after_step(after, record)
 
 
-def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Advance:
+def _after_step(session: Session, record: Begin | StageDone) -> Advance:
     """Return the next step, once both boards show this one."""
     remote = remote_of(session)
     if remote.shown == BOTH:
@@ -143,7 +140,7 @@ def _after_step(session: Session, record: Begin | StageDone, fold: Fold) -> Adva
     return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.is_shown_here else ()
 
 
-def _hand_in(session: Session, remote: RemoteGame, record: HandIn, fold: Fold) -> Advance:
+def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
     """Hand in the own seat's order: bound at the other table first where both act, else told at once."""
     if record.seat is remote.seat:
         raise _elsewhere(record.seat)
@@ -178,9 +175,7 @@ def _spent_s(session: Session, now_s: float) -> float:
     )
 
 
-def _ask(
-    session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon, fold: Fold
-) -> Advance:
+def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:
     """Return what takes effect once the other table has answered."""
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.seat:
@@ -198,9 +193,7 @@ def _ask(
 
 def _require_answer(remote: RemoteGame) -> None:
     if remote.asked:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("The other table has been asked: wait for its answer")
-        )
+        raise wrong_phase(say("The other table has been asked: wait for its answer"))
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
@@ -217,7 +210,7 @@ def _elsewhere(seat: Seat) -> Illegal:
 # ---- what the other table tells ----------------------------------------------------------------------------------
 
 
-def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) -> Advance:
+def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
     if record.number != remote.heard + 1:
         raise Stale(say("The other table has sent that already, or something before it is missing"))
     session = with_remote(session, heard=record.number)
@@ -230,11 +223,11 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             if remote.bound:
                 raise unfitting()
             bound = _open_own(with_remote(session, bound=order))
-            return bound, (Signal(Cue.SEALED, frozenset({remote.seat})),)
+            return bound, (signal_to(remote.seat, Cue.SEALED),)
         case OrderOpened() as order:
-            return _hear_order(session, remote, order, now_s, fold)
+            return _hear_order(session, remote, order, now_s)
         case StepShown() as step:
-            return _hear_step(session, remote, step, now_s, fold)
+            return _hear_step(session, remote, step, now_s)
         case TimeIsOver() as over:
             _require(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
@@ -251,9 +244,9 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
                 return session, ()
             return replace(session, draw_offer=remote.seat), (Signal(Cue.OFFER, BOTH),)
         case Asked() as question:
-            return _hear_question(session, remote, question, fold)
+            return _hear_question(session, remote, question)
         case Answered() as answer:
-            return _hear_answer(session, remote, answer, now_s, fold)
+            return _hear_answer(session, remote, answer, now_s)
         case GameLeft():
             left, signals = fold(session, Abandon())
             return replace(
@@ -263,9 +256,7 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid, fold: Fold) 
             raise unfitting()
 
 
-def _hear_order(
-    session: Session, remote: RemoteGame, order: OrderOpened, now_s: float, fold: Fold
-) -> Advance:
+def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float) -> Advance:
     """Return the order of the seat there: what it was bound to, and nothing else."""
     is_shared = (
         len(session.playing.to_act(session.state)) > 1 if session.phase is Phase.ORDERS else False
@@ -291,9 +282,7 @@ def _hear_order(
     )
 
 
-def _hear_step(
-    session: Session, remote: RemoteGame, step: StepShown, now_s: float, fold: Fold
-) -> Advance:
+def _hear_step(session: Session, remote: RemoteGame, step: StepShown, now_s: float) -> Advance:
     is_setup = step.stage == SETUP_STEP
     _require(session, step.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.seat in remote.shown or not (is_setup or step.stage == session.stage):
@@ -303,7 +292,6 @@ def _hear_step(
     return _after_step(
         shown,
         Begin(by, now_s) if is_setup else StageDone(session.moment, session.stage, by, now_s),
-        fold,
     )
 
 
@@ -320,7 +308,7 @@ def _hear_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: f
     return replace(session, countdown=stopped.start(now_s), paused=""), (Signal(Cue.RESUMED, BOTH),)
 
 
-def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: Fold) -> Advance:
+def _hear_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
     if remote.asked and remote.own is Seat.SOUTH:
         return session, ()  # South's question counts: the answer to it is on its way
     session = with_remote(session, asked="")
@@ -336,9 +324,7 @@ def _hear_question(session: Session, remote: RemoteGame, question: Asked, fold: 
     return _send(after, Answered(True)), signals
 
 
-def _hear_answer(
-    session: Session, remote: RemoteGame, answer: Answered, now_s: float, fold: Fold
-) -> Advance:
+def _hear_answer(session: Session, remote: RemoteGame, answer: Answered, now_s: float) -> Advance:
     session = with_remote(session, asked="")
     match remote.asked if answer.is_agreed else "":
         case "resign":
@@ -351,7 +337,7 @@ def _hear_answer(
             raise unfitting()
     session = with_remote(_open_own(session), opening=None)
     return (
-        _hear_order(session, remote_of(session), remote.opening, now_s, fold)
+        _hear_order(session, remote_of(session), remote.opening, now_s)
         if remote.opening
         else (session, ())
     )

@@ -6,26 +6,25 @@ Whatever carries the messages, such as `companion.hub`, asks here; nothing at th
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import CompanionError, Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.table.records import FreeSeat, NewGame, RemoteSaid, TakeSeat
+from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
 from companion.table.remote.messages import RemoteSeat, encode_message, read_message
 from companion.table.remote.remote_game import REMOTE
 from companion.table.session import Phase, Session
 from companion.table.store import TableStore
 
-MOST_AHEAD = 1_000_000
-"""A game at two tables has the higher of both numbers, at most so much more than this table's own."""
+MAX_AHEAD = 1_000_000
+"""Maximum by which the number of a game at two tables, the higher of both, exceeds this table's own."""
 REMATCH_HERE = say("Rematch: waiting for the other table.")
 REMATCH_THERE = say("The other table wants a rematch: press Rematch here, too.")
-"""What `RemoteTable.line_is` is told where a table wants another game: this one, the other one."""
+"""What the table screen says of the line where a table wants another game: this one, the other one."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class RemoteBeginning:
     id: str
     number: int
     game: str
-    options: Mapping[str, Any]
+    options: GameOptions
     seat: Seat
     name: str = ""
     follows: str = ""
@@ -54,21 +53,20 @@ class RemoteProgress:
     is_over: bool
 
 
-def require_playable(game: str, options: Mapping[str, Any]) -> None:
+def require_playable(game: str, options: GameOptions) -> None:
     """Raise `Malformed` or `Illegal` for a game that cannot be played at two tables with these options."""
     rules = game_named(game)
     chosen = rules.options(options)
     if rules.is_dealt_by_hand(chosen) or rules.drawn(chosen) is Drawn.SETUP:
-        raise Illegal(
-            Refusal.WRONG_PHASE,
+        raise wrong_phase(
             say(
                 "{game} needs one deck of cards: it cannot be played at two tables.",
                 game=rules.title,
-            ),
+            )
         )
 
 
-def is_playable(game: str, options: Mapping[str, Any]) -> bool:
+def is_playable(game: str, options: GameOptions) -> bool:
     """Return whether two tables can play a game with these options."""
     try:
         require_playable(game, options)
@@ -83,7 +81,6 @@ class RemoteTable:
     def __init__(self, store: TableStore) -> None:
         self._store = store
         self._again: Callable[[bool], None] | None = None
-        self._made: tuple[Session | None, RemoteProgress | None] = (None, None)
 
     @property
     def progress(self) -> RemoteProgress | None:
@@ -91,14 +88,7 @@ class RemoteTable:
 
         None: it is none at two tables.
         """
-        session = self._store.session
-        if session.remote is None:
-            return None
-        before, made = self._made
-        if before is not session:
-            made = progress_of_remote(session)
-            self._made = (session, made)
-        return made
+        return progress_of_remote(self._store.session)
 
     @property
     def begun(self) -> RemoteBeginning | None:
@@ -118,7 +108,7 @@ class RemoteTable:
         if (session := self._store.session).remote and session.remote.at.id == beginning.id:
             return  # it has begun already
         require_playable(beginning.game, beginning.options)
-        if not next_number <= beginning.number <= next_number + MOST_AHEAD:
+        if not next_number <= beginning.number <= next_number + MAX_AHEAD:
             raise Illegal(
                 Refusal.TOO_LATE,
                 say("This table has played another game since: pair the tables again"),
@@ -167,21 +157,13 @@ class RemoteTable:
         """
         session = self._store.session
         if self._again is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("For another game, pair the tables again"))
+            raise wrong_phase(say("For another game, pair the tables again"))
         by_pad = any(sitter.door == "pad" for sitter in session.seats.values())
         self._again(swap and not by_pad)
 
-    def line_is(self, sentence: str) -> None:
-        """Set what pages and the table screen say about the line to the other table.
-
-        Empty: nothing.
-        """
-        with self._store.hold_for_device():
-            self._store.notices({"remote": sentence})
-
 
 def progress_of_remote(session: Session) -> RemoteProgress | None:
-    """Return the same of a session that was folded from a journal."""
+    """Return how far the game at two tables of this session has come. None: it is none."""
     remote = session.remote
     if remote is None:
         return None
@@ -199,18 +181,13 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
     has_room = other is None or other.door == REMOTE
-    if (
-        session.phase not in (Phase.LOBBY, Phase.OVER)
-        or sitter is None
-        or sitter.door == REMOTE
-        or not has_room
-    ):
+    if not session.is_between or not has_room or sitter is None or sitter.door == REMOTE:
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]
 
 
-def _match_so_far(session: Session, beginning: RemoteBeginning) -> tuple[int, int, int]:
+def _match_so_far(session: Session, beginning: RemoteBeginning) -> Score:
     """Return wins of South, wins of North and ties before this game.
 
     In a rematch sides may have changed.

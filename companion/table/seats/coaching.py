@@ -5,12 +5,11 @@ Why the machine opposite did what it did may be asked by everybody, as soon as e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import wrong_phase
 from companion.core.grid import Square
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import Seat
@@ -19,23 +18,16 @@ from companion.games.screen import Play, Possible
 from companion.games.spelling import SpelledOrder, spell_action
 from companion.table.records import AskCoach
 from companion.table.seats.machine_seats import MachineTurn, last_own_turn, state_before, turn_of
-from companion.table.session import Phase, Sealed, Session
+from companion.table.session import Phase, Session, turn_is_over
 from companion.table.state import About, TableState, explaining_machine, no_reasons, open_reasons
 from companion.table.store import TableStore
 
 MAX_ENTERED = 64
-"""No more orders than these are looked at."""
-MOST_SPOKEN = 400
-"""So many letters of an engine's reasons are spoken and stand on the table screen: the best come first."""
+"""Maximum number of entered orders that are looked at."""
+MAX_SPOKEN = 400
+"""Maximum number of letters of an engine's reasons on the table screen and in the voice. The best come first."""
 Allowed = Literal["machine", "always", "never"]
 """In which games: against the machine alone, in every one, in none."""
-
-
-@dataclass(frozen=True)
-class CoachView:
-    """What a seat may ask about; nothing: there is no coach for it now, and no machine that has given its reasons."""
-
-    about: tuple[About, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,43 +56,41 @@ class MachineReasons:
         length = 0
         for line in self.why:
             length += len(line)
-            if length > MOST_SPOKEN:
+            if length > MAX_SPOKEN:
                 break
             lines.append(line)
         return tuple(lines)
 
 
-def coach_view(session: Session, seat: Seat, allowed: Allowed) -> CoachView:
-    """Return what a seat may ask about.
+def _asked_of_coach(session: Session, seat: Seat, allowed: Allowed) -> list[About]:
+    """Return what a seat may ask the coach about.
 
     In a lesson the guide speaks; where people deal the cards nobody knows them.
     """
-    if session.game is None or session.phase not in (Phase.ORDERS, Phase.STAGES, Phase.OVER):
-        return CoachView()
-    if session.remote is not None:
-        return CoachView()
+    if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
+        return []
+    if session.remote is not None or session.lesson_number is not None:
+        return []
     is_allowed = allowed == "always" or (allowed == "machine" and session.is_machines(seat.other))
     is_person = seat in session.seats and not session.is_machines(seat)
-    if not (is_allowed and is_person) or session.lesson_number is not None:
-        return CoachView()
-    if session.game.is_dealt_by_hand(session.options):
-        return CoachView()
+    if not (is_allowed and is_person) or session.game.is_dealt_by_hand(session.options):
+        return []
     about: list[About] = []
     if seat in session.awaited:
         about.append("now")
-    if any(_is_own(session, turn.sealed, seat) for turn in session.opened_turns):
-        about.append("last")
-    return CoachView(tuple(about))
-
-
-def _is_own(session: Session, sealed: Mapping[Seat, Sealed], seat: Seat) -> bool:
-    return seat in sealed and sealed[seat].owner == session.seats[seat].nonce
+    nonce = session.seats[seat].nonce
+    for turn in session.opened_turns:
+        if seat in turn.sealed and turn.sealed[seat].owner == nonce:
+            return [*about, "last"]
+    return about
 
 
 def asked_about(live: TableState, seat: Seat, allowed: Allowed) -> tuple[About, ...]:
     """Return all that a seat may ask about: the coach, and after that the machine opposite."""
-    has_reasons = seat in live.session.seats and open_reasons(live, seat.other)
-    return (*coach_view(live.session, seat, allowed).about, *(("theirs",) if has_reasons else ()))
+    about = _asked_of_coach(live.session, seat, allowed)
+    if seat in live.session.seats and open_reasons(live, seat.other):
+        about.append("theirs")
+    return tuple(about)
 
 
 def asked_reasons(live: TableState) -> MachineReasons | None:
@@ -115,27 +105,22 @@ def reasons_of(live: TableState, machine: Seat) -> MachineReasons:
     Raises `Illegal` where there is nothing to tell.
     """
     session = live.session
-    told = open_reasons(live, machine)
-    if not told:
-        raise Illegal(Refusal.WRONG_PHASE, no_reasons())
-    turns = {place: session.turns[place] for place in told}
-    actions = {place: turn.sealed[machine].action for place, turn in turns.items()}
-    orders = (
-        spell_action(session.playing, state_before(session, place), machine, actions[place])
-        for place in told
-    )
-    why = dict.fromkeys(chain.from_iterable(told.values()))
-    return MachineReasons(
-        session.seats[machine].name,
-        turns[max(told)].number,
-        "; ".join(actions.values()),
-        tuple(chain.from_iterable(orders)),
-        tuple(why),
-    )
+    reasons = open_reasons(live, machine)
+    if not reasons:
+        raise wrong_phase(no_reasons())
+    actions: list[str] = []
+    orders: list[SpelledOrder] = []
+    for place in reasons:
+        action = session.turns[place].sealed[machine].action
+        actions.append(action)
+        orders += spell_action(session.playing, state_before(session, place), machine, action)
+    why = dict.fromkeys(chain.from_iterable(reasons.values()))  # each reason once
+    name, number = session.seats[machine].name, session.turns[max(reasons)].number
+    return MachineReasons(name, number, "; ".join(actions), tuple(orders), tuple(why))
 
 
 class Coaching:
-    """What is told to seats alone: what they may do now, and what they ask the coach. Any thread may call.
+    """Tells seats alone what they may do now, and what they ask the coach. Any thread may call.
 
     Who asks about another moment, or is not to act in it, is told nothing of what it may do.
     """
@@ -143,9 +128,9 @@ class Coaching:
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
-    def of(self, seat: Seat) -> CoachView:
-        """Return what a seat may ask now. Of the coach nothing where nobody allows it."""
-        return CoachView(asked_about(self._store.live, seat, self._store.settings.coach))
+    def about(self, seat: Seat) -> tuple[About, ...]:
+        """Return what a seat may ask about now. Of the coach nothing where nobody allows it."""
+        return asked_about(self._store.live, seat, self._store.settings.coach)
 
     def ask(self, seat: Seat, moment: str, about: About) -> tuple[MachineTurn, str]:
         """Return what the coach may know of the turn that a seat asks about, and what was done.
@@ -154,13 +139,12 @@ class Coaching:
         may not ask.
         """
         session = self._store.session
-        if moment != session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
-        if about == "theirs" or about not in self.of(seat).about:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+        session.require_now(moment)
+        if about == "theirs" or about not in self.about(seat):
+            raise wrong_phase(say("There is nothing to ask the coach now"))
         acted = last_own_turn(session, seat) if about == "last" else (turn_of(session, seat), "")
         if acted is None:
-            raise Illegal(Refusal.WRONG_PHASE, say("There is nothing to ask the coach now"))
+            raise wrong_phase(say("There is nothing to ask the coach now"))
         if seat not in session.coached and session.phase is not Phase.OVER:
             with self._store.hold():
                 self._store.accept(AskCoach(seat))
@@ -174,7 +158,7 @@ class Coaching:
         session = self._store.session
         moments = [*(turn.moment for turn in session.turns), session.moment]
         if session.game is None or moment not in moments:
-            raise Stale(say("That turn is over: look at the page again"))
+            raise turn_is_over()
         number = moments.index(moment)
         state = state_before(session, number) if number < len(session.turns) else session.state
         session.game.check(state, seat, session.game.parse(action))
@@ -186,8 +170,7 @@ class Coaching:
         Raises `Stale` for another moment, `Illegal` where there is nothing to tell.
         """
         live = self._store.live
-        if moment != live.session.moment:
-            raise Stale(say("That turn is over: look at the page again"))
+        live.session.require_now(moment)
         return reasons_of(live, seat.other)
 
     # ---- what a seat may do now ----

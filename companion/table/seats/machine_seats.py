@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import wrong_phase
 from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
 from companion.table.records import FreeSeat, HandIn, TakeSeat
-from companion.table.session import MACHINE, Phase, Session, chance
-from companion.table.state import MOST_REASONS
+from companion.table.session import MACHINE, Phase, Session, chance, turn_is_over
+from companion.table.state import MAX_REASONS
 from companion.table.store import TableStore
 from companion.table.turns import Turns
 
@@ -47,7 +47,7 @@ class MachineTurn:
 
 
 class MachineSeats:
-    """The seats that programs play; any thread may call."""
+    """Seats programs and acts for those that fail. Any thread may call."""
 
     def __init__(self, store: TableStore, turns: Turns) -> None:
         self._store = store
@@ -63,7 +63,7 @@ class MachineSeats:
         with self._store.hold():
             sitter = self._store.session.seats.get(seat)
             if sitter is None or sitter.door != MACHINE:
-                raise Illegal(Refusal.WRONG_PHASE, say("No machine sits at {seat!c}", seat=seat))
+                raise wrong_phase(say("No machine sits at {seat!c}", seat=seat))
             self._store.accept(FreeSeat(seat))
 
     def turns(self) -> tuple[MachineTurn, ...]:
@@ -83,8 +83,8 @@ class MachineSeats:
         """
         with self._store.hold():
             live = self._store.live
-            kept = {key: told for key, told in live.reasons.items() if key != (seat, moment)}
-            newest = [*kept.items(), ((seat, moment), reasons)][-MOST_REASONS:]
+            others = [item for item in live.reasons.items() if item[0] != (seat, moment)]
+            newest = [*others, ((seat, moment), reasons)][-MAX_REASONS:]
             self._store.live = replace(live, reasons=dict(newest))
 
     def act_by_chance(self, seat: Seat, moment: str) -> None:
@@ -94,12 +94,9 @@ class MachineSeats:
         """
         with self._store.hold():
             session = self._store.session
-            if (
-                moment != session.moment
-                or seat not in session.awaited
-                or not session.is_machines(seat)
-            ):
-                raise Stale(say("That turn is over: look at the page again"))
+            session.require_now(moment)
+            if seat not in session.awaited or not session.is_machines(seat):
+                raise turn_is_over()
             game, action = session.playing, session.asked_of(seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
@@ -118,8 +115,9 @@ def last_own_turn(session: Session, seat: Seat) -> tuple[MachineTurn, str] | Non
         turn = session.opened_turns[number - 1]
         sealed = turn.sealed.get(seat)
         if sealed and sitter and sealed.owner == sitter.nonce and not turn.by_time:
-            told = _machine_turn(session, seat, state_before(session, number - 1), number - 1)
-            return replace(told, moment=turn.moment, is_due=False, due_s=None), sealed.action
+            state = state_before(session, number - 1)
+            view = _machine_turn(session, seat, state, number - 1)
+            return replace(view, moment=turn.moment, is_due=False, due_s=None), sealed.action
     return None
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Refusal, Stale
+from companion.core.errors import CompanionError, Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, PadKey, Press, Signal
+from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
 from companion.table.lobby import Lobby
 from companion.table.records import HandIn, OfferDraw, Pause, Resume, SkipLesson, TakeBack, TakeSeat
 from companion.table.seats.draw_keys import DrawKeys
@@ -86,9 +86,8 @@ class Pads:
             self._store.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
             return
         if not session.is_here(seat):
-            raise Illegal(
-                Refusal.NOT_YOUR_SEAT, say("The machine plays this seat")
-            )  # or another table does
+            # or another table does
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         draft = self._store.live.drafts.get(seat, NO_DRAFT)
         before = self._draw_keys.press(seat, press, session.moment, draft)
         if before is not None:
@@ -108,12 +107,11 @@ class Pads:
             self._resume(press)
         elif session.is_open:
             self._press_shared_key(press)
-        elif (
-            press.at_s < self._store.live.stage_since_s
-        ):  # it comes when the button is let go: that may be later
+        # it comes when the button is let go: that may be later
+        elif press.at_s < self._store.live.stage_since_s:
             raise Stale(say("That step is already done"))
         elif session.phase is Phase.ORDERS and not press.held:
-            raise Illegal(Refusal.WRONG_PHASE, say("Orders are due"))
+            raise wrong_phase(say("Orders are due"))
         elif session.phase is not Phase.ORDERS and (
             meaning := self._keys[session.phase].get((ready.key, press.held))
         ):
@@ -145,7 +143,7 @@ class Pads:
         """Open the seat of a pad whose Back key was held for two seconds to a phone."""
         if press.seat is not None and press.key is PadKey.BACK:
             self._seating.open_to_phone(press.seat)
-            self._store.listeners.send(Signal(Cue.SEAT_TAKEN, frozenset({press.seat})))
+            self._store.listeners.send(signal_to(press.seat, Cue.SEAT_TAKEN))
 
     def _begin(self, _: Press) -> None:
         self._lobby.begin_by_key()
@@ -229,22 +227,20 @@ class Pads:
             self._before_question[seat] = (press.at_s, session.moment, before)
         step = press_order(session, seat, before.keys, press)
         for record in step.records:
-            if isinstance(record, HandIn):
-                moment = record.moment if len(step.records) == 1 else self._store.session.moment
-                self._turns.hand_in(
-                    msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
-                )
-            else:
+            if isinstance(record, TakeBack):
                 self._take_back(record)
+            else:
+                # behind what was taken back it is for the moment that is due since
+                moment = record.moment if len(step.records) == 1 else self._store.session.moment
+                order = msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
+                self._turns.hand_in(order)
         if step.records:
             return
         if step.cue is None:
             live, draft = self._store.live, Draft(step.draft, before.count)
             self._store.live = replace(live, drafts={**live.drafts, seat: draft})
             return
-        self._set_draft(
-            seat, Draft(step.draft, step.count), Signal(step.cue, frozenset({seat}), step.count)
-        )
+        self._set_draft(seat, Draft(step.draft, step.count), signal_to(seat, step.cue, step.count))
 
     def _take_back(self, record: TakeBack) -> None:
         """Get a seat's action back. A sealed one lies on the pad again, key by key."""

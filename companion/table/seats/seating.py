@@ -6,21 +6,21 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Refusal, Stale
+from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
-from companion.table.session import MACHINE, Phase
+from companion.table.session import MACHINE
 from companion.table.state import NO_DRAFT
 from companion.table.store import TableStore
 from companion.table.views import sitting_of
 
 OPEN_S = 30.0
-"""How long a pad's seat is open to a phone."""
+"""Time in seconds for which a pad's seat is open to a phone."""
 
 
 class Seating:
-    """The seats of one table; every method but `nonce` is called by somebody who holds the table."""
+    """Changes who sits where. Every method but `nonce` is called by somebody who holds the table."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
@@ -37,19 +37,16 @@ class Seating:
         session = self._store.session
         for seat, sitting in sittings.items():
             self.require(seat, sitting)
-        if session.phase not in (Phase.LOBBY, Phase.OVER):
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("A game is on: seats can be changed between games")
-            )
+        if not session.is_between:
+            raise wrong_phase(say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
         takes = [
             TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
             for seat, sitter in sitters.items()
         ]
-        if (
-            sitters
-        ):  # a phone that looked in between would find its seat free, and itself at the join page
+        # a phone that looked in between would find its seat free, and itself at the join page
+        if sitters:
             self._store.accept(*frees, *takes)
 
     def free(self, seat: Seat) -> None:

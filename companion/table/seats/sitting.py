@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.names import is_printable, plain_name
-from companion.core.ports import Cue, Signal
+from companion.core.ports import Cue, signal_to
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Advance, Session, Sitter
 
@@ -47,7 +47,7 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
             ),
         )
     sitter = Sitter(checked_name(record.name), record.nonce, _door_of(record), record.card)
-    signal = Signal(Cue.SEAT_TAKEN, frozenset({record.seat}))
+    signal = signal_to(record.seat, Cue.SEAT_TAKEN)
     return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
 
 
@@ -61,13 +61,11 @@ def move_seat(session: Session, record: MoveSeat) -> Advance:
     """Give a seat to another phone or pad, perhaps to somebody else."""
     sitter = session.seats.get(record.seat)
     if sitter is None:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat)
-        )
+        raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
     name = plain_name(record.name) or sitter.name
     moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
     return replace(session, seats={**session.seats, record.seat: moved}), (
-        Signal(Cue.SEAT_TAKEN, frozenset({record.seat})),
+        signal_to(record.seat, Cue.SEAT_TAKEN),
     )
 
 
@@ -75,15 +73,11 @@ def show_card(session: Session, record: ShowCard) -> Advance:
     """Show a player's card at a seat."""
     sitter = session.seats.get(record.seat)
     if sitter is None or sitter.door == MACHINE:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("Nobody sits at {seat!c}: take the seat", seat=record.seat)
-        )
+        raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
     if record.card and any(
         other.card == record.card for seat, other in session.seats.items() if seat != record.seat
     ):
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("This card has been shown at the other seat already")
-        )
+        raise wrong_phase(say("This card has been shown at the other seat already"))
     return replace(
         session, seats={**session.seats, record.seat: replace(sitter, card=record.card)}
     ), ()

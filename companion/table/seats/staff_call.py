@@ -7,13 +7,13 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Refusal
+from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 FORGOTTEN_S = 300.0
-"""So long a call stands that nobody ends."""
+"""Time in seconds after which a call that nobody ends is forgotten."""
 BETWEEN_S = 20.0
-"""So long after a call the key does not call once more."""
+"""Time in seconds after a call in which the key does not call once more."""
 
 
 class Call(StrEnum):
@@ -61,11 +61,11 @@ class StaffBell:
 
     def sentence(self) -> str:
         """Return what the pages say of it. Empty: nobody is called."""
-        told = {
+        sentences = {
             Call.CALLED: say("The staff has been called."),
             Call.COMING: say("Somebody is coming."),
         }
-        return told.get(self._call, "")
+        return sentences.get(self._call, "")
 
     def hear(self, is_heard: bool, by: str = "broker") -> None:
         """Note that somebody hears the key, or does not any more.
@@ -86,20 +86,18 @@ class StaffBell:
         now_s = self._clock.monotonic_s()
         with self._lock:
             if not self._ears:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
-                    say("Nobody can be called from here now: ask somebody in person."),
+                raise wrong_phase(
+                    say("Nobody can be called from here now: ask somebody in person.")
                 )
             if self._call is not Call.NONE:
                 return
             wait_s = BETWEEN_S if self._called_s is None else BETWEEN_S - (now_s - self._called_s)
             if self._called_s is not None and wait_s > 0:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
+                raise wrong_phase(
                     say(
                         "The staff was called a moment ago: wait {seconds} seconds",
                         seconds=f"{wait_s:.0f}",
-                    ),
+                    )
                 )
             self._called_s = now_s
             self._number += 1

@@ -44,13 +44,17 @@ class PieceMatch(Match):
                 self.give_orders()
 
     def check(self, before: TableView, after: TableView) -> None:
-        """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked."""
+        """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked.
+
+        When stages have just begun none of them has been accepted: a hand that made the play is ahead of the table.
+        """
         is_told = (
             before.board.target is not None
             and after.board.target is not None
             and after.match.outcome is None
         )
-        if is_told and after.kit is not None and after.phase is not Phase.SETUP:
+        have_begun = before.phase is Phase.ORDERS and after.phase is Phase.STAGES
+        if is_told and after.kit is not None and after.phase is not Phase.SETUP and not have_begun:
             self.count.misread += tops(after.kit.anchored(after.board.layout)) != self.truth()
 
     def truth(self) -> dict[Square, str]:

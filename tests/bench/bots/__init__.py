@@ -26,11 +26,10 @@ from companion.core.errors import Malformed
 from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 
-RANDOM_GAMES, GAMES_EACH = 500, 400
+GAMES_EACH = 400
 QUICK_MINUTES = 4.0
 """Of a look in between, with what is measured before the games; a game that has begun is played to its end."""
 STRONGEST = LEVELS[-1]
-PERFECT = "outbuffered 3 v perfect"
 MOST_AGAINST_BEGINNERS = 0.6
 """So often at most the lowest level wins against a simulated beginner, who then has won the second game, as a rule."""
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
@@ -74,7 +73,6 @@ class Verdict(Enum):
 
 def pairings(name: str) -> Iterator[Pairing]:
     """What is asked of the bot of a game."""
-    yield Pairing(name, STRONGEST, "random", None, 0.99, RANDOM_GAMES)
     for seat, bar in _ROLE_BARS.get(name, {None: _GREEDY_BARS.get(name, 0.80)}).items():
         yield Pairing(name, STRONGEST, "greedy", seat, bar, GAMES_EACH)
     for level in LEVELS[1:]:
@@ -118,13 +116,11 @@ def bench_bots(plan: Plan) -> bool:
         if plan.has(pairing.name)
     ]
     costed = [name for name in known if plan.has(f"{name} costs")]
-    if not (chosen or costed or plan.has(PERFECT)):
+    if not (chosen or costed):
         raise Malformed(f"There is no pairing like that: {', '.join(plan.only)[:80]}")
     good = True
     for name in costed:
         good &= told_costs(name, plan.few, plan.sample)
-    if plan.has(PERFECT):
-        good &= _told_perfect(plan.few, plan.sample)
     if chosen:
         with Results(plan.file) as results:
             good &= _told_matches(plan, chosen, results, until_s)
@@ -173,20 +169,6 @@ def _told(pairing: Pairing, results: Results, sample: int) -> Verdict:
         flush=True,
     )
     return verdict
-
-
-def _told_perfect(games: int | None, sample: int) -> bool:
-    """Print what Outbuffered's strongest level loses to a perfect opponent; answers whether that is little enough."""
-    from bench.bots.perfect import MOST_LOST_A_TURN, PERFECT_GAMES, losses  # noqa: PLC0415 - brings numpy
-
-    found = losses(games or PERFECT_GAMES, sample)
-    verdict = "ok" if found.mean <= MOST_LOST_A_TURN else "SHORT"
-    print(
-        f"outbuffered: level {STRONGEST} v a perfect opponent that knows its strategy: loses {found.mean:.4f} a turn, "
-        f"at most {max(found.turns):.4f}, in {len(found.turns)} turns (bar {MOST_LOST_A_TURN})  {verdict}",
-        flush=True,
-    )
-    return found.mean <= MOST_LOST_A_TURN
 
 
 def _costs(tally: Tally) -> str:

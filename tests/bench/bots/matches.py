@@ -36,7 +36,7 @@ def play_game(pairing: Pairing, sample: int, number: int, code: str) -> Played:
         bots[seat.other] = bot_for(pairing.game, seat.other, {}, pairing.rival, seed + 1)
     else:
         rival = rival_of(pairing.rival, pairing.game)
-    times_ms, nodes, start_s = [], [], time.monotonic()
+    times_ms, nodes = [], []
     for _ in range(MOST_DECISIONS):
         if not (due := game.to_act(state)):
             break
@@ -55,8 +55,7 @@ def play_game(pairing: Pairing, sample: int, number: int, code: str) -> Played:
     outcome = game.outcome(state)
     winners = outcome.winners if outcome else frozenset()
     won = 0 if len(winners) > 1 else (seat in winners) - (seat.other in winners)
-    seconds = round(time.monotonic() - start_s, 2)
-    return Played(pairing.name, sample, number, code, won, times_ms, nodes, seconds)
+    return Played(pairing.name, sample, number, code, won, times_ms, nodes)
 
 
 def _carried_out(

@@ -44,7 +44,7 @@ class Pairing:
 
 
 class Played(msgspec.Struct, frozen=True):
-    """One game: 1 won, -1 lost, 0 tied by the bot; what each of its decisions cost, and the whole game by the clock."""
+    """One game: 1 won, -1 lost, 0 tied by the bot; and what each of its decisions cost."""
 
     pairing: str
     sample: int
@@ -53,8 +53,6 @@ class Played(msgspec.Struct, frozen=True):
     won: int
     times_ms: list[int]
     nodes: list[int]
-    seconds: float = 0.0
-    """0: not measured, as in results of before."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ _TOLD_EACH_S = 30.0
 
 
 class Rounds:
-    """What is still to be played of some pairings, and how long that takes; `say` is given a line now and then."""
+    """What is still to be played of some pairings; `say` is given a line now and then."""
 
     def __init__(
         self,
@@ -85,35 +85,13 @@ class Rounds:
             self._say(self.progress())
 
     def progress(self) -> str:
-        """How many games are played, and how long the rest takes by what games have taken so far.
-
-        A pairing without a game yet counts as those that have one.
-        """
-        played, lacking, known_s, unknown = 0, 0, 0.0, 0
-        means = []
-        for pairing in self._pairings:
-            games = self._results.of(pairing, self._sample).values()
-            counted = min(len(games), pairing.games)
-            played, missing = played + counted, pairing.games - counted
-            lacking += missing
-            seconds = [one.seconds for one in games if one.seconds]
-            if seconds:
-                means.append(sum(seconds) / len(seconds))
-                known_s += missing * means[-1]
-            else:
-                unknown += missing
-        if means:
-            known_s += unknown * sum(means) / len(means)
-        rest = f", some {_spoken(known_s / self._jobs)} to go" if lacking and means else ""
-        return f"{played:,} of {played + lacking:,} games{rest}"
+        """How many games are played, and of how many."""
+        counts = [
+            min(pairing.games, len(self._results.of(pairing, self._sample)))
+            for pairing in self._pairings
+        ]
+        return f"{sum(counts):,} of {sum(pairing.games for pairing in self._pairings):,} games"
 
 
 def _is_over(until_s: float | None) -> bool:
     return until_s is not None and time.monotonic() >= until_s
-
-
-def _spoken(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
-    if seconds < 5400:
-        return f"{max(1, round(seconds / 60))} min"
-    return f"{seconds / 3600:.1f} hours"

@@ -1,49 +1,32 @@
 """A full house at a hub: many tables that all play, and spectators of some of them, each with a page's stream.
 
 Every event is a record of a game with a number of its own in its title, which the page shows. Tables and spectators are
-processes of their own. The peers are the same tables and as many spectators at a bare NATS server with the hub's own
-settings, one after the other in the same run, by the same two processes:
-
-- **consumers**: each spectator has a JetStream consumer, so that every event comes once it is kept, in order, and who
-  is cut off can go on from there: what the hub promises. The bound is held against what is quicker, such a spectator or
-  a table's round trip meanwhile, until NATS has kept its event and said so;
-- **core**: each spectator is a plain subscriber, who is told at once, before anything is kept, and misses what comes
-  while he is away. That is the fastest that NATS can do, and is printed without a bound.
+processes of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import multiprocessing
 import re
-import secrets
 import selectors
 import socket
 import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
-import nkeys
 from nats.aio.client import Client
 from nats.js import JetStreamContext
-from nats.js.api import AckPolicy, ConsumerConfig, StorageType, StreamConfig
 
-from bench.bars import HUB_MB, HUB_RATIO
-from bench.hub import BenchTable, HubProcess, free_port, p99
+from bench.bars import HUB_MB, HUB_TO_WATCHER_MS
+from bench.hub import BenchTable, HubProcess, p99
 from companion.hub.membership import Membership
-from companion.hub.subjects import ALL_RECORDS, RECORDS, inbox_prefix, record_subject
-from companion.hub_server.folder import public_key
-from companion.hub_server.nats_server import NatsServer, NatsSettings, TableKey, accounts_text
-from companion.hub_server.store import KEPT_EACH
+from companion.hub.subjects import inbox_prefix, record_subject
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encode_public
 
@@ -72,13 +55,6 @@ class RoomSize:
     def events(self) -> int:
         """How many events each table tells."""
         return round(self.seconds * EVENTS_A_SECOND)
-
-
-class Follower(Protocol):
-    """How a spectator's socket begins to follow a table."""
-
-    def follow(self, spectator: int) -> socket.socket:
-        """Connected, and everything that comes is told from now on."""
 
 
 @dataclass(frozen=True)
@@ -123,22 +99,10 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
             f"{house.followed}: {ours.words()}",
             flush=True,
         )
-        peers = {
-            way: _bare(folder / way, records, house, way == "consumers")
-            for way in ("consumers", "core")
-        }
-    for way, peer in peers.items():
-        print(f"hub: the same at bare NATS, {way}: {peer.words()}", flush=True)
-    bare_ms = {
-        "a spectator with a consumer": p99(peers["consumers"].late_ms),
-        "a table's round trip": p99(peers["consumers"].kept_ms),
-    }
-    quicker = min(bare_ms, key=lambda name: bare_ms[name])
-    ratio = p99(ours.late_ms) / bare_ms[quicker]
-    is_good = ours.is_whole and ratio <= HUB_RATIO.most and used_mb <= HUB_MB.most
+    late_ms = p99(ours.late_ms)
+    is_good = ours.is_whole and late_ms <= HUB_TO_WATCHER_MS.most and used_mb <= HUB_MB.most
     print(
-        f"hub: p99 {ratio:.1f} x that of {quicker} at bare NATS, the quicker of both (at most {HUB_RATIO.most:.0f}), "
-        f"{p99(ours.late_ms) / p99(peers['core'].late_ms):.1f} x that of plain subscribers; hub with NATS "
+        f"hub: p99 {late_ms:.0f} ms (at most {HUB_TO_WATCHER_MS.most:.0f}); hub with NATS "
         f"{used_mb:.0f} MB (at most {HUB_MB.most:.0f})  {'ok' if is_good else 'NOT GOOD'}",
         flush=True,
     )
@@ -146,7 +110,7 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
 
 
 def _run(
-    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: Follower
+    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: HubFollower
 ) -> Arrivals:
     """Spectators come, tables play, and everybody is asked what was seen."""
     context = multiprocessing.get_context("spawn")
@@ -250,7 +214,7 @@ async def _tell(
 # ---- the spectators' process -----------------------------------------------------------------------------------------
 
 
-def _watch(line: Connection, by: Follower, house: RoomSize) -> None:
+def _watch(line: Connection, by: HubFollower, house: RoomSize) -> None:
     """Everybody follows a table, in turn; answers what each saw and when."""
     seen: Seen = [[] for _ in range(house.spectators)]
     rests = [b""] * house.spectators
@@ -300,123 +264,3 @@ class HubFollower:
             f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
         )
         return opened
-
-
-@dataclass(frozen=True)
-class NatsFollower:
-    """By a bare connection to NATS, which listens to one subject."""
-
-    port: int
-    seed: str
-    subjects: tuple[str, ...]
-
-    def follow(self, spectator: int) -> socket.socket:
-        """Say who we are, subscribe, and wait until that is known."""
-        opened = socket.create_connection(("127.0.0.1", self.port))
-        told = json.loads(_line(opened).partition(b" ")[2])
-        signed = nkeys.from_seed(bytearray(self.seed.encode())).sign(told["nonce"].encode())
-        hello = {
-            "verbose": False, "pedantic": False, "headers": True, "protocol": 1, "lang": "python", "version": "1",
-            "nkey": public_key(self.seed), "sig": base64.urlsafe_b64encode(signed).rstrip(b"=").decode(),
-        }  # fmt: skip
-        subject = self.subjects[spectator % len(self.subjects)]
-        opened.sendall(f"CONNECT {json.dumps(hello)}\r\nSUB {subject} 1\r\nPING\r\n".encode())
-        answer = _line(opened)
-        if answer != b"PONG":
-            raise RuntimeError(f"NATS refuses a spectator: {answer.decode()}")
-        return opened
-
-
-def _line(opened: socket.socket) -> bytes:
-    """One line, byte by byte: nothing behind it is read."""
-    found = b""
-    while not found.endswith(b"\r\n"):
-        more = opened.recv(1)
-        if not more:
-            raise RuntimeError("NATS hangs up")
-        found += more
-    return found.strip()
-
-
-# ---- bare NATS -------------------------------------------------------------------------------------------------------
-
-
-def _bare(
-    folder: Path, records: list[PublicRecord], house: RoomSize, has_consumers: bool
-) -> Arrivals:
-    """The same at a NATS server with the hub's settings and the same tables, without a hub."""
-    seed = _seed()
-    with _nats(folder, seed, house) as (server, members):
-        port = int(server.url.rpartition(":")[2])
-        if has_consumers:
-            subjects = tuple(f"spectator.{number}" for number in range(house.spectators))
-        else:
-            subjects = tuple(record_subject(member.table) for member in members[: house.followed])
-        asyncio.run(
-            _make_stream(server.url, seed, members, subjects if has_consumers else (), house)
-        )
-        return _run(members, records, house, NatsFollower(port, seed, subjects))
-
-
-@contextmanager
-def _nats(
-    folder: Path, seed: str, house: RoomSize
-) -> Iterator[tuple[NatsServer, list[Membership]]]:
-    """The server, and the tables that may publish there."""
-    port = free_port()
-    server = NatsServer(
-        NatsSettings(
-            folder, "127.0.0.1", port, 64, connections=house.tables + house.spectators + 10
-        )
-    )
-    tables = [(f"{number:016x}", _seed()) for number in range(house.tables)]
-    server.write(
-        accounts_text(public_key(seed), [TableKey(name, public_key(own)) for name, own in tables])
-    )
-    server.start()
-    try:
-        url = f"nats://127.0.0.1:{port}"
-        yield (
-            server,
-            [
-                Membership("", name, number, "", (url,), own)
-                for number, (name, own) in enumerate(tables)
-            ],
-        )
-    finally:
-        server.close()
-
-
-async def _make_stream(
-    url: str, seed: str, members: Sequence[Membership], subjects: Sequence[str], house: RoomSize
-) -> None:
-    """The stream as the hub makes it, and a consumer for each spectator who is to have one."""
-    client = Client()
-    await client.connect(url, nkeys_seed_str=seed)
-    stream = client.jetstream(timeout=30)
-    await stream.add_stream(
-        StreamConfig(
-            name=RECORDS,
-            subjects=[ALL_RECORDS],
-            storage=StorageType.FILE,
-            max_msgs_per_subject=KEPT_EACH,
-            duplicate_window=120,
-            allow_direct=True,
-        )
-    )
-    for spectator, subject in enumerate(subjects):
-        table = members[spectator % house.followed].table
-        config = ConsumerConfig(
-            deliver_subject=subject,
-            filter_subject=record_subject(table),
-            ack_policy=AckPolicy.NONE,
-            mem_storage=True,
-            num_replicas=1,
-        )
-        await stream.add_consumer(RECORDS, config)
-    await client.close()
-
-
-def _seed() -> str:
-    made: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
-    return made.decode()

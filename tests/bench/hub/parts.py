@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.hub import HUB_KILLS, bench_kills
-from bench.hub.latency import bench_latencies
 from bench.hub.load import bench_load
 from bench.pairs import bench_pairs
 from companion.core.errors import Malformed
 
 PARTS: Mapping[str, Callable[[int], bool]] = {
     "load": lambda _: bench_load(),
-    "latency": lambda _: bench_latencies(),
     "pairs": lambda kills: bench_pairs(2 * kills),
     "kills": bench_kills,
 }
-"""By their names: what each does with so many kills, and whether every bound is kept; the timed ones come first."""
+"""By their names: what each does with so many kills, and whether every bound is kept; the timed one comes first."""
 
 
 def bench_hub(kills: int, only: str = "") -> bool:

@@ -21,6 +21,7 @@ from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import spare_collections
+from companion.table.listeners import TableListener
 from vision.cameras.source import Source, Taken
 from vision.simulation.table import SimulatedTable
 
@@ -64,7 +65,7 @@ class Guest(Companion):
         self._painted = pictures, size
         self.alarms: list[Alarm] = []
         super().__init__(load_settings(settings), simulate=True)
-        self.table.connect(on_alarms=self.alarms.extend)
+        self.table.connect(TableListener(on_alarms=self.alarms.extend))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         return PaintedCamera(*self._painted, self.clock)

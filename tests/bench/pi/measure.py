@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,9 +28,10 @@ from bench.bars import (
     PHONE_TO_SCREENS_MS,
     WRONG_TO_NAME_S,
 )
-from bench.machine import Process, compiled
+from bench.figures import Figure
 from bench.pi.quota import CpuQuota, NoQuota
 from bench.pi.visitors import RATE, Painter, Viewers
+from bench.processes import Process, compiled
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -73,35 +73,6 @@ BOARDS = (
     ),
     Board("Raspberry Pi 3B+", 1 / 8, 12.0, 60.0, 200.0, 1.2),
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A quantity with its unit, its samples, and the bound on their 99th percentile."""
-
-    name: str
-    unit: str
-    samples: Sequence[float]
-    bound: float
-
-    @property
-    def p99(self) -> float:
-        """The 99th percentile; the largest of fewer than a hundred."""
-        ordered = sorted(self.samples)
-        return ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-
-    def is_met(self) -> bool:
-        """Does it keep its bound?"""
-        return self.p99 <= self.bound
-
-    def sentence(self) -> str:
-        """For people."""
-        p50 = statistics.median(self.samples)
-        verdict = "ok" if self.is_met() else "NOT GOOD ENOUGH"
-        return (
-            f"  {self.name:<34} p50 {p50:7.2f} {self.unit}  p99 {self.p99:7.2f} {self.unit}  of {len(self.samples)} "
-            f"(at most {self.bound:g})  {verdict}"
-        )
 
 
 class Guest:
@@ -212,19 +183,19 @@ def _surroundings(folder: Path) -> str:
             os.fdatasync(file.fileno())
             times_ms.append((time.monotonic() - began_s) * 1000)
             time.sleep(_STEP_S)
-    disk = Measured("", "ms", times_ms, 0.0)
+    disk = Figure("", times_ms, 0.0)
     return (
-        f"beside it: the disk's own sync p50 {statistics.median(times_ms):.2f} ms, p99 {disk.p99:.2f} ms; load "
+        f"beside it: the disk's own sync p50 {disk.percentile(0.5):.2f} ms, p99 {disk.percentile(0.99):.2f} ms; load "
         f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     )
 
 
-def _told(figure: Measured) -> bool:
-    print(figure.sentence(), flush=True)
+def _told(figure: Figure) -> bool:
+    print(f"  {figure.sentence()}", flush=True)
     return figure.is_met()
 
 
-def _first_pages(board: Board, quota: CpuQuota, folder: Path) -> Measured:
+def _first_pages(board: Board, quota: CpuQuota, folder: Path) -> Figure:
     """From the command to the first page, everything compiled, as after an installation."""
     command = [
         sys.executable,
@@ -241,7 +212,7 @@ def _first_pages(board: Board, quota: CpuQuota, folder: Path) -> Measured:
     for _ in range(STARTS):
         with contextlib.closing(Process(quota.holding(command), folder)) as process:
             times_s.append(process.until("/", b"</html>"))
-    return Measured("start -> first page", "s ", times_s, board.first_page_s)
+    return Figure("start -> first page", times_s, board.first_page_s, "s ")
 
 
 @contextmanager
@@ -259,7 +230,7 @@ def _running(quota: CpuQuota, folder: Path, pictures: Path) -> Iterator[tuple[Gu
 
 def _evening(
     board: Board, guest: Guest, painter: Painter, quota: CpuQuota, turn_s: float
-) -> Iterator[Measured]:
+) -> Iterator[Figure]:
     with Viewers(guest.port, PAGES) as viewers:
         phone = Phone(f"http://127.0.0.1:{guest.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})
@@ -267,16 +238,14 @@ def _evening(
         _press(guest, "south_ready")  # sits down
         viewers.settle()
         time.sleep(3)  # the board is read
-        yield Measured("key of a pad -> its lamp", "ms", _key_to_lamp_ms(guest), board.pad_ms)
-        yield Measured(
-            "phone -> all screens", "ms", _post_to_screens_ms(phone, viewers), board.phone_ms
-        )
-        yield Measured(
-            "wrong piece at rest -> named", "s ", _named_s(game, painter, viewers), board.wrong_s
+        yield Figure("key of a pad -> its lamp", _key_to_lamp_ms(guest), board.pad_ms)
+        yield Figure("phone -> all screens", _post_to_screens_ms(phone, viewers), board.phone_ms)
+        yield Figure(
+            "wrong piece at rest -> named", _named_s(game, painter, viewers), board.wrong_s, "s "
         )
         late_ms = _buzzer_ms(guest, painter, turn_s)
-        yield Measured(f"end of a turn of {turn_s:g} s -> buzzer", "ms", late_ms, BUZZER_MS.most)
-        yield Measured("memory of all processes", "MB", [quota.memory_mb()], MEMORY_MB.most)
+        yield Figure(f"end of a turn of {turn_s:g} s -> buzzer", late_ms, BUZZER_MS.most)
+        yield Figure("memory of all processes", [quota.memory_mb()], MEMORY_MB.most, "MB")
 
 
 def _begin(

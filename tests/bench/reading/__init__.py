@@ -79,10 +79,10 @@ def run_vision(
 
 def _pictures(run: _Run, only: str) -> _Measured:
     severities = QUICK_SEVERITIES if run.quick and not only else SEVERITIES
-    tallies, verdicts = bench_pictures(
+    scores, verdicts = bench_pictures(
         QUICK_SCENES if run.quick else SCENES, only, run.keep, run.say, severities
     )
-    return {"pictures": [tally.plain() for tally in tallies]}, verdicts
+    return {"pictures": {name: asdict(score) for name, score in scores.items()}}, verdicts
 
 
 def _games(run: _Run) -> _Measured:

@@ -15,14 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
+import numpy as np
+
 from bench.bars import CHANGED_RATIO, FIRST_RATIO, STILL_RATIO
-from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
-from companion.core.kit import Kit
+from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
+from vision.detection.markers import Luma, dictionary_of
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 from vision.still_pictures import read_images
@@ -67,6 +70,17 @@ class Costs:
         )
 
 
+def aruco(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
+    """Return OpenCV's `ArucoDetector` with its defaults, as a function that answers the ids in a picture."""
+    detector = cv2.aruco.ArucoDetector(dictionary_of(dictionary))
+
+    def find(luma: Luma) -> list[int]:
+        ids = detector.detectMarkers(luma)[1]
+        return [] if ids is None else [int(number) for number in np.ravel(ids)]
+
+    return find
+
+
 def bench_costs(frames: int = FRAMES, say: Callable[[str], None] = print) -> list[Costs]:
     """Measure with the board of every game that has pieces."""
     found = [_costs(kit, frames) for kit in default_kits().values() if kit.deck is None]
@@ -86,7 +100,7 @@ class _Watched:
             dict(zip(squares[:: max(1, len(squares) // len(single))], single, strict=False))
         )
         self.reader = board_reader(default_kits())
-        self._peer = aruco()
+        self._find_markers = aruco()
         self._number = 0
 
     def frame(self) -> Frame:
@@ -105,7 +119,7 @@ class _Watched:
         """What OpenCV's defaults cost on a picture of the table as it is."""
         luma = self.table.render_luma()
         began_s = time.process_time()
-        self._peer.find(luma)
+        self._find_markers(luma)
         return (time.process_time() - began_s) * 1000
 
     def nudge(self, sign: float) -> None:
@@ -197,8 +211,7 @@ def bench_photographs(say: Callable[[str], None] = print) -> list[Photograph]:
         (answer,) = read_images([folder / name], {}, truth["dict"])
         told = {"reader": Counter(marker["id"] for marker in answer["markers"])}
         luma = load_luma(folder / name)
-        for peer in (aruco(truth["dict"]),):
-            told[peer.name] = Counter(sighting.marker for sighting in peer.find(luma))
+        told["ArUco"] = Counter(aruco(truth["dict"])(luma))
         counts = {who: (ids & wanted).total() for who, ids in told.items()}
         false = {
             who: sum(n for marker, n in ids.items() if marker not in allowed)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from bench.bars import FIRST_RATIO
 from bench.reading.card_scenes import share_outside, views
+from bench.reading.costs import aruco
 from bench.reading.ground_truth import prints_of
-from bench.reading.peers import aruco
 from bench.reading.pictures import Verdict
 from bench.reading.scenes import default_kits
 from companion.core.grid import Square
@@ -353,7 +353,7 @@ def bench_fans(
         began_s = time.process_time()
         reading = reader.read_picture(table.luma)
         between_s = time.process_time()
-        peer.find(table.luma)
+        peer(table.luma)
         tally.ms.append((between_s - began_s) * 1000)
         tally.peer_ms.append((time.process_time() - between_s) * 1000)
         faults = tally.add(table, reading, kit.board.squares)

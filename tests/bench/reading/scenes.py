@@ -5,8 +5,7 @@ A scene is known by its name, such as `tilt-3-2` (condition, severity, number), 
 *small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees, *low light* a half to a fifth of the light, noise 3.5
 to 8, *jpeg* quality 60 to 15; *shadow* a soft one, a window's edge, both, and a blind; *clean* ever busier tables, at
 last through a wide lens; *worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board
-that fills half the picture or less, its pieces turned freely; *foreign lens* one that the reader's own model does not
-have, see `bench.reading.foreign_lens`.
+that fills half the picture or less, its pieces turned freely.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.reading.foreign_lens import FOREIGN_LENSES, ForeignLens
 from bench.reading.ground_truth import Print, prints_of
 from bench.reading.scenery import TABLES, changed_view
 from companion.core.grid import Square
@@ -63,18 +61,11 @@ class Scene:
     nudges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """How far each face lies off the middle of its square: x mm, y mm, degrees."""
     hand: Square | None = None
-    lens: ForeignLens | None = None
-    """Through which the picture of `view` is seen."""
 
     def picture(self) -> tuple[NDArray[np.uint8], tuple[Print, ...]]:
         """Return what the camera sees, (height, width), and every marker in it."""
         table = self.table()
-        luma, prints = table.render_luma(), prints_of(table)
-        return (
-            (luma, prints)
-            if self.lens is None
-            else (self.lens.seen_through(luma), self.lens.moved(prints, luma))
-        )
+        return table.render_luma(), prints_of(table)
 
     def table(self) -> SimulatedTable:
         """Return the table as the scene has it."""
@@ -103,7 +94,7 @@ def scene(name: str) -> Scene:
     view = ordinary_view(rng)
     changes = CONDITIONS[condition](int(severity), kit, rng)
     hands: list[Square] = changes.pop("hand", [])
-    module_px, lens = changes.pop("module_px", None), changes.pop("lens", None)
+    module_px = changes.pop("module_px", None)
     if changes.pop("freely", False):
         nudges = {
             face: (x, y, rng.uniform(0, 360)) if kit.face(face).size == (1, 1) else (x, y, turn)
@@ -112,7 +103,7 @@ def scene(name: str) -> Scene:
     view = changed_view(view, changes)
     if module_px is not None:
         view = _far_away(kit, layout, view, module_px)
-    found = Scene(name, kit, layout, view, nudges, lens=lens)
+    found = Scene(name, kit, layout, view, nudges)
     return replace(found, hand=_leaving_corners(found.table(), hands)) if hands else found
 
 
@@ -360,15 +351,6 @@ def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     }
 
 
-def _foreign_lens(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
-    """OpenCV's rational model, mild and strong, then its fisheye model, mild and wide."""
-    return {
-        "lens": FOREIGN_LENSES[severity - 1],
-        "k1": 0.0,
-        "focal_ratio": FOREIGN_LENSES[severity - 1].focal_ratio,
-    }
-
-
 CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
     "clean": _clean,
     "defocus": _defocus,
@@ -384,5 +366,4 @@ CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
     "worn": _worn,
     "mixed": _mixed,
     "half": _half,
-    "foreign lens": _foreign_lens,
 }

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from arena_tools import GAME, NORTH, SOUTH, at, play, points, start, winners
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
 from companion.games.arena.board import WALLS_MAP
-from companion.games.arena.orders import Orders
 from companion.games.arena.state import Reason
 
 # ---- boards, options, what is printed -----------------------------------------------------------------------------------
@@ -191,26 +190,3 @@ def test_left_out_and_a_dash_mean_the_same_and_stay_different_texts() -> None:
     one, other = play(start(), "1:N", "1:-"), play(start(), "1:N 2:- 3:-", "2:-")
     assert (one.state, one.events) == (other.state, other.events)
     assert GAME.parse("1:N") != GAME.parse("1:N 2:-")
-
-
-def test_both_act_at_once() -> None:
-    assert GAME.to_act(start()) == set(SEATS)
-    with pytest.raises(Illegal) as refused:
-        GAME.require(start(), {SOUTH: Orders(((1, "N"),))})
-    assert refused.value.reason is Refusal.SEATS_MISSING
-
-
-def test_every_rule_that_is_named_exists() -> None:
-    ids = {rule.id for rule in GAME.rules}
-    assert len(ids) == len(GAME.rules)
-    assert {
-        "orders",
-        "defending",
-        "self-destruct",
-        "moving",
-        "bounce",
-        "spawning",
-        "attacking",
-        "leaving",
-    } <= ids
-    assert all(rule.text.endswith(".") and "!" not in rule.text for rule in GAME.rules)

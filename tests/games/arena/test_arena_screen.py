@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
-import json
 from collections import Counter
 from random import Random
 
@@ -20,7 +18,6 @@ from companion.core.kit import SEATS, Seat
 from companion.games.arena.orders import CODES, Orders, all_orders, orders_at
 from companion.games.arena.pad import OrdersPad
 from companion.games.arena.state import State
-from companion.games.engine import Engine
 from companion.games.screen import Badge
 
 KEYS = ("up", "down", "left", "right", "a", "b", "ready")
@@ -319,21 +316,12 @@ def test_legal_actions_are_exactly_those_that_pass_the_check(parts: list[tuple[i
 LEGAL = frozenset(GAME.legal_actions(at({1: "b1", 3: "e1", 8: "h1"}, {1: "b9"}), SOUTH))
 
 
-def test_every_legal_action_passes_the_check_and_is_read_back() -> None:
-    state = at({1: "b1", 3: "e1", 8: "h1"}, {1: "b9"})
-    assert len(LEGAL) == 12**3 - 1
-    for action in LEGAL:
-        GAME.check(state, SOUTH, action)
-        assert GAME.parse(GAME.format(action)) == action
-
-
 # ---- whole games --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_properties_of_random_games(seed: int) -> None:
     rng = Random(f"properties/{seed}")
-    ids = {rule.id for rule in GAME.rules}
     options = (
         {}
         if seed % 2
@@ -343,17 +331,10 @@ def test_properties_of_random_games(seed: int) -> None:
     faces = {face.name for face in GAME.kit(state.options).faces}
     while not state.outcome:
         actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
-        GAME.require(state, actions)
-        assert all(GAME.parse(GAME.format(action)) == action for action in actions.values())
-        frozen = copy.deepcopy(state)
         step = GAME.apply(state, actions, RNG)
-        assert state == frozen, "apply changes nothing"
-        assert step == GAME.apply(state, actions, RNG), "apply is a function"
         assert 1 <= len(step.stages) <= 7
         assert step.events == tuple(event for stage in step.stages for event in stage.events)
         assert all(stage.events for stage in step.stages)
-        assert {event.rule for event in step.events} <= ids
-        assert step.stages[-1].expected == GAME.expected(step.state)
         layout = GAME.expected(step.state)
         on_board = [face for stack in layout.values() for face in stack]
         assert len(on_board) == len(set(on_board)) == len(layout)
@@ -404,26 +385,6 @@ def turned(orders: Orders) -> Orders:
             for number, code in orders.given
         )
     )
-
-
-def test_random_games_through_the_engine_never_raise() -> None:
-    engine, rng, turns = Engine(GAME), Random(5), 0
-    for number in range(40):
-        state = start()
-        reply = json.loads(engine.answer(json.dumps({"new": {"seed": number}}).encode()))
-        while reply["to_act"]:
-            actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
-            texts = {seat: GAME.format(action) for seat, action in actions.items()}
-            assert json.loads(engine.answer(json.dumps({"is_legal": texts}).encode())) == {
-                "is_legal": True
-            }
-            reply = json.loads(engine.answer(json.dumps({"apply": texts}).encode()))
-            assert "error" not in reply, reply
-            state = GAME.apply(state, actions, rng).state
-            turns += 1
-        dumped = json.loads(engine.answer(b'{"state": true}'))["state"]
-        assert dumped == json.loads(json.dumps(GAME.dump(state)))
-    assert turns > 400
 
 
 # ---- secrecy ------------------------------------------------------------------------------------------------------------

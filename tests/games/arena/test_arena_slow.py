@@ -233,7 +233,7 @@ def plain_slow(slow: Slow) -> tuple[dict[Name, tuple[str, int]], int, str]:
     return robots, slow.turn, slow.result
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.dictionaries(
         st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from("NESW.."), max_size=9

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
-from binmat_tools import GAME, RULE_IDS
+from binmat_tools import RULE_IDS
 
-from companion.archive.replay import GameFile, PlayedOrder, PlayedTurn, retell
 from companion.cli.main import main
-from companion.games.base import plain_outcome
-from companion.games.binmat.state import State
 from companion.games.binmat.tools import RULE_TITLES
-from companion.table.session import chance, receipt
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = main(list(arguments))
     said = capsys.readouterr()
     return status, said.out, said.err
-
-
-def played_game(seed: int = 5, **options: Any) -> GameFile:
-    """A full game of random actions in the form of the journal's file."""
-    state: State = GAME.setup(GAME.options(options), chance(seed, 0))
-    turns, tick = [], 0
-    while state.outcome is None:
-        tick += 1
-        rng = chance(seed, 1000 + tick)
-        seat, moment = state.seat, f"1.{tick}"
-        action = rng.choice(list(GAME.legal_actions(state, seat)))
-        order = PlayedOrder(action, "salt", receipt(moment, seat, action, "salt"))
-        turns.append(PlayedTurn(moment, {seat: order}))
-        state = GAME.apply(state, {seat: action}, chance(seed, tick)).state
-    return GameFile("binmat", dict(options), seed, tuple(turns), plain_outcome(state.outcome))
 
 
 # ---- combat ----------------------------------------------------------------------------------------------------------
@@ -178,15 +158,3 @@ def test_cards_are_taken_as_they_are_shown(capsys: pytest.CaptureFixture[str]) -
 
 def test_every_rule_has_a_title() -> None:
     assert set(RULE_TITLES) == RULE_IDS
-
-
-# ---- replay ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_same_game_is_still_told_in_sentences() -> None:
-    played = played_game()
-    chance, *told = retell(played)
-    assert chance == "Chance: no commitment (older version)."
-    assert told[0].startswith("Turn 1: south ")
-    assert played.outcome
-    assert told[-1] == played.outcome["reason"]

@@ -26,12 +26,12 @@ from companion.games.binmat.combat import (
     Edition,
     Fight,
     Trap,
-    plain,
     resolve,
     sum_of,
 )
 from companion.games.binmat.orders import Reason
 from companion.games.binmat.sentences import sum_reason
+from companion.games.binmat.tools import plain_combat
 from companion.games.binmat.words import RULES
 
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
@@ -424,25 +424,15 @@ def test_the_doubling_row_grows_when_a_power_is_beyond_it() -> None:
 
 
 def test_a_combat_in_plain_json() -> None:
-    combat = plain(fought("5& 3% >+", "4^ 2#"))
-    assert combat["attack"] == {
-        "parts": [["5&", "5"], ["3%", "3"], [">+", "0"]],
-        "total": 8,
-        "power": 3,
-    }
-    assert (combat["edition"], combat["initiator"], combat["damage"], combat["due"]) == (
-        "rulebook",
-        "north",
-        3,
-        1,
-    )
+    combat = plain_combat(fought("5& 3% >+", "4^ 2#"))
+    assert (combat["attacker_sum"], combat["attacker_power"]) == (8, 3)
+    assert (combat["edition"], combat["initiator"]) == ("rulebook", "attacker")
+    assert (combat["damage"], combat["due"]) == (3, 1)
     assert combat["steps"][1]["title"] == "Powers"
-    assert combat["steps"][1]["events"][0] == {
-        "kind": "sum",
+    assert combat["steps"][1]["sentences"][0] == {
         "text": "Attacker has 8: power 3.",
-        "seat": "north",
         "why": "5 + 3 = 8.",
-        "rule": "power",
+        "rule": "Attack power",
     }
 
 

@@ -19,7 +19,6 @@ from scouts_tools import (
     legal,
     pushing,
     start,
-    tops,
 )
 
 from companion.core.errors import Malformed
@@ -397,7 +396,3 @@ def test_wrong_options_are_refused(options: dict[str, object], message: str) -> 
     with pytest.raises(Malformed) as caught:
         GAME.options(options)
     assert message in caught.value.message
-
-
-def test_tops_of_a_stack_are_what_a_camera_sees() -> None:
-    assert tops(at("c4", black_low="c4")) == {Square.parse("c4"): "white scout"}

@@ -15,9 +15,9 @@ from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
 
-from companion.cli.greeting import greeting, greeting_of
+from companion.cli.greeting import greeting
 from companion.cli.main import main
-from companion.cli.running import change_running
+from companion.cli.running import ask_running
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError, SystemTrouble
@@ -54,7 +54,7 @@ def test_a_browser_is_known_by_its_own_cookies(place: Place) -> None:
     assert guard.owner_of({"seat_south": cookie.value}) == "south"
     for name, carried in (("seat_south", True), ("seat_north", False)):
         asked = Request({"HTTP_COOKIE": f"{name}={cookie.value}"})
-        assert bool(guard.carried(asked, Seat(name[5:]))) is carried
+        assert bool(guard.sitting(asked, Seat(name[5:]))) is carried
     host.post("/host", data={"key": HOST_KEY})
     held = place.cookie(host, "host")
     assert held is not None
@@ -326,7 +326,9 @@ def test_the_command_line_shows_and_changes_the_host_key(
 @pytest.mark.parametrize(
     "answer", [(404, b'{"detail":"x"}'), (200, b"[]"), (200, b'{"ok":true}'), (200, b"5")]
 )
-def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> None:
+def test_the_host_key_is_told_to_no_other_service(
+    answer: tuple[int, bytes], tmp_path: Path
+) -> None:
     heard: list[str | None] = []
 
     class Foreign(BaseHTTPRequestHandler):
@@ -343,10 +345,14 @@ def test_the_host_key_is_told_to_no_other_service(answer: tuple[int, bytes]) -> 
             pass
 
     with HTTPServer(("127.0.0.1", 0), Foreign) as server:
+        web = WebSettings(host="0.0.0.0", port=server.server_port)
+        settings = Settings(state_dir=str(tmp_path), web=web)
+        with Journal(settings.journal_path) as journal:
+            journal.key("host")
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         with pytest.raises(SystemTrouble, match="does not answer on port"):
-            change_running(WebSettings(host="0.0.0.0", port=server.server_port), HOST_KEY)
+            ask_running(settings, "/api/host/new-key", {})
         thread.join()
     assert heard == [None]
 
@@ -430,18 +436,6 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
             assert secret not in told
 
 
-def test_systemds_journal_is_told_no_key_and_no_code() -> None:
-    told = {
-        key: greeting(
-            [], ["http://a/"], key, code=code, simulated=False, wifi=None, on_terminal=False
-        )
-        for key, code in (("abcde-fghij", "k7m2qx"), ("", ""))
-    }
-    assert "host key abcde-fghij" in told["abcde-fghij"]
-    assert "k7m-2qx" in told["abcde-fghij"]
-    assert "its key: companion host-key" in told[""]
-
-
 def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path) -> None:
     web = WebSettings(host="127.0.0.1", port=0, join="code")
     with Companion(
@@ -449,7 +443,7 @@ def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path)
     ) as companion:
         assert companion.join_code
         code = shown_code(companion.join_code.now())
-        told = {on_terminal: greeting_of(companion, on_terminal) for on_terminal in (False, True)}
+        told = {on_terminal: greeting(companion, on_terminal) for on_terminal in (False, True)}
         for secret in (companion.host_key, code):
             assert secret not in told[False]
             assert secret in told[True]

@@ -23,6 +23,12 @@ class Moment(Body, frozen=True):
     moment: Text
 
 
+class GameName(Body, frozen=True):
+    """A game by its name."""
+
+    game: Text
+
+
 class Confirm(Body, frozen=True):
     """The board is as it should be. `force` overrules the camera."""
 

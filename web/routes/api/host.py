@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from flask import Response, g, jsonify
+from flask import Response, jsonify
 
 from companion.core.kit import Seat
-from web.context import PageContext
 from web.rendering.answers import NewHostKey, Picture
-from web.routes.api.body import Body, Confirm, Rematch, Text
-from web.routes.route import host_only, post
+from web.routes.api.body import Body, Text
+from web.routes.route import PageGroup, host_only, post
 from web.templating.icons import start_board
 
 
@@ -36,15 +35,10 @@ class SwapSeats(Body, frozen=True):
     sittings: dict[Seat, Text] = msgspec.field(default_factory=dict)
 
 
-class HostDoors:
+class HostDoors(PageGroup):
     """The doors under `/api/host`, for whoever has the host key."""
 
     name = "api"
-
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
-        self._table = page_context.table
 
     @post("/api/host/new-game", body=NewGame, guard=host_only)
     def new_game(self, body: NewGame) -> None:
@@ -54,7 +48,7 @@ class HostDoors:
     @post("/api/host/preview", body=NewGame, guard=host_only, answer=Picture)
     def preview(self, body: NewGame) -> Response:
         """Draw the board of a game at the start with these options. Raises `Malformed`."""
-        game = self._page_context.games.get(body.game)
+        game = self._games.get(body.game)
         return jsonify(svg=start_board(game, body.options) if game else "")
 
     @post("/api/host/abandon", guard=host_only)
@@ -67,35 +61,10 @@ class HostDoors:
         """Take the last turn back."""
         self._table.undo()
 
-    @post("/api/host/confirm", body=Confirm, guard=host_only)
-    def host_confirm(self, body: Confirm) -> None:
-        """Say as the owner that the board is as it should be."""
-        self._table.confirm("host", body.moment, body.stage, body.force)
-
-    @post("/api/host/pause", guard=host_only)
-    def host_pause(self) -> None:
-        """Stop the clock."""
-        self._table.pause("host", at_s=g.at_s)
-
-    @post("/api/host/resume", guard=host_only)
-    def host_resume(self) -> None:
-        """Let the clock go on."""
-        self._table.resume("host")
-
     @post("/api/host/free-seat", body=FreeSeat, guard=host_only)
     def free_seat(self, body: FreeSeat) -> None:
         """Make a seat free."""
         self._table.free_seat(body.seat, body.sitting)
-
-    @post("/api/host/rematch", body=Rematch, guard=host_only)
-    def host_rematch(self, body: Rematch) -> None:
-        """Start the same game once more."""
-        self._table.rematch(body.swap)
-
-    @post("/api/host/disclose", guard=host_only)
-    def host_disclose(self) -> None:
-        """Open what was hidden in a game that is over."""
-        self._table.disclose("host")
 
     @post("/api/host/swap-seats", body=SwapSeats, guard=host_only)
     def swap_seats(self, body: SwapSeats) -> None:
@@ -107,6 +76,6 @@ class HostDoors:
         """Replace the owner's key. Every other owner's browser must enter it again."""
         answer = jsonify(host_key=self._guard.change_host_key())
         self._guard.host_cookie(answer)
-        self._page_context.streams.renew()
+        self._streams.renew()
         self._table.redraw()
         return answer

@@ -7,12 +7,12 @@ from flask import Response, jsonify, render_template, request
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import Verbatim, listed, say, translate
 from companion.core.kit import SEATS, Seat
-from companion.table.session import MACHINE, Phase
+from companion.table.session import MACHINE
 from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
-from web.routes.api.body import SEAT, Body, Text
-from web.routes.route import at_table, own_seat, post, sitting
+from web.routes.api.body import SEAT, Body, GameName, Text
+from web.routes.route import PageGroup, at_table, own_seat, post, sitting
 
 
 class Ask(Body, frozen=True):
@@ -37,26 +37,16 @@ class Question(Body, frozen=True):
     about: About
 
 
-class Learn(Body, frozen=True):
-    """Begin the lesson of a game."""
-
-    game: Text
-
-
-class Opponents:
+class Opponents(PageGroup):
     """The doors under `/api/seat` for whoever may sit down."""
 
     name = "opponents"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-
-    @post(f"/api/seat/{SEAT}/machine", body=Ask, asks=own_seat, answer=MachineSeated)
+    @post(f"/api/seat/{SEAT}/machine", body=Ask, answer=MachineSeated)
     def machine(self, seat: str, body: Ask) -> Response:
         """Let a character play a free seat, or take the place of another one."""
         self._page_context.let_in(request, body.code)
-        known = [character.name for character in self._page_context.features.opponents]
+        known = [character.name for character in self._features.opponents]
         if body.name not in known:
             text = say(
                 "There is no such opponent: choose one of {names}",
@@ -69,7 +59,7 @@ class Opponents:
         self._table.machines.seat(Seat(seat), body.name)
         return jsonify(seat=seat, name=body.name)
 
-    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, asks=own_seat, answer=Seated)
+    @post(f"/api/seat/{SEAT}/machine-leaves", body=Leave, answer=Seated)
     def machine_leaves(self, seat: str, body: Leave) -> Response:
         """Make a seat free that the machine plays."""
         self._page_context.let_in(request, body.code)
@@ -80,7 +70,7 @@ class Opponents:
     @post(f"/api/seat/{SEAT}/coach", body=Question, guard=own_seat, answer=AdviceJson)
     def coach(self, seat: Seat, body: Question) -> Response:
         """Ask the coach what to do, what the last action was worth, or why the machine acted."""
-        coach = self._page_context.features.coach
+        coach = self._features.coach
         if coach is None:
             raise Illegal(Refusal.WRONG_PHASE, say("There is no coach here"))
         advice = coach.ask(seat, body.moment, body.about)
@@ -93,38 +83,22 @@ class Opponents:
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` for somebody who does not sit here and would take the opponent out of a game that is on."""
-        guard, is_between = (
-            self._page_context.guard,
-            self._table.progress().phase in (Phase.LOBBY, Phase.OVER),
-        )
-        if not (is_between or guard.is_at_table(request) or guard.is_host(request)):
+        may_ask = self._guard.is_at_table(request) or self._guard.is_host(request)
+        if self._page_context.is_game_on and not may_ask:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change the opponent"
             )
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 
-class Lessons:
+class Lessons(PageGroup):
     """The doors of lessons, for those who sit at the table or stand before its screen."""
 
     name = "lessons"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-
-    @post(f"/api/seat/{SEAT}/lesson", body=Learn, guard=sitting)
-    def begin(self, seat: Seat, body: Learn) -> None:
-        """Begin the lesson of a game. The machine plays a seat that is free."""
-        begin_lesson(self._page_context, body.game)
-
-    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting)
-    def skip(self, seat: Seat) -> None:
-        """End the lesson's guide, as a seat."""
-        self._table.skip_lesson(seat)
-
-    @post("/api/table/lesson", body=Learn, guard=at_table)
-    def table_begin(self, body: Learn) -> None:
+    @post(f"/api/seat/{SEAT}/lesson", body=GameName, guard=sitting, by="seat")
+    @post("/api/table/lesson", body=GameName, guard=at_table, by="table")
+    def begin(self, by: str, body: GameName) -> None:
         """Begin the lesson of a game for those who sit here.
 
         The machine plays a seat that is free.
@@ -133,10 +107,11 @@ class Lessons:
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
 
-    @post("/api/table/skip-lesson", guard=at_table)
-    def table_skip(self) -> None:
-        """End the lesson's guide, at the table screen."""
-        self._table.skip_lesson("table")
+    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting, by="seat")
+    @post("/api/table/skip-lesson", guard=at_table, by="table")
+    def skip(self, by: str) -> None:
+        """End the lesson's guide."""
+        self._table.skip_lesson(by)
 
 
 def begin_lesson(page_context: PageContext, game: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from flask import Response, g, jsonify, request
 
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.pads import Key
-from web.context import PageContext
 from web.rendering.answers import OwnOrder, Picture, PlaysJson, Receipt, Seated, TakenBack, ViewJson
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
@@ -17,17 +16,13 @@ from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import (
     SEAT,
     Body,
-    Confirm,
     Entered,
     Laid,
     Long,
     Moment,
-    Read,
-    Rematch,
     Text,
 )
-from web.routes.api.table import Choose
-from web.routes.route import get, own_seat, post, sitting
+from web.routes.route import PageGroup, get, own_seat, post, sitting
 
 
 class Take(Body, frozen=True):
@@ -52,20 +47,15 @@ class Start(Body, frozen=True):
     preset: int = 0
 
 
-class SeatDoors:
+class SeatDoors(PageGroup):
     """The doors under `/api/seat`, for the browser that sits there."""
 
     name = "api"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
-        self._table = page_context.table
-
-    @get(f"/api/seat/{SEAT}/view", asks=own_seat, answer=ViewJson)
-    def seat_view(self, seat: str) -> Response:
+    @get(f"/api/seat/{SEAT}/view", guard=own_seat, answer=ViewJson)
+    def seat_view(self, seat: Seat) -> Response:
         """Return what a seat may know. Its own order is behind `mine`."""
-        return jsonify(plain_view(self._table.view(self._guard.require_seat(request, seat))))
+        return jsonify(plain_view(self._table.view(seat)))
 
     @get(f"/api/seat/{SEAT}/plays", guard=own_seat, answer=PlaysJson)
     def plays(self, seat: Seat) -> Response:
@@ -93,8 +83,7 @@ class SeatDoors:
     @post(f"/api/seat/{SEAT}/by-pad", guard=own_seat)
     def by_pad(self, seat: Seat) -> None:
         """Go on by the pad. This phone may come back."""
-        if not self._page_context.features.welcome.has_pads:
-            raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+        self._page_context.require_pads()
         self._table.play_by(seat, "pad", self._guard.sitting(request, seat))
 
     @post(f"/api/seat/{SEAT}/by-phone", guard=own_seat)
@@ -116,16 +105,6 @@ class SeatDoors:
         self._table.take_back(seat, body.moment, at_s=g.at_s)
         return jsonify(action=sealed.action if sealed else None)
 
-    @post(f"/api/seat/{SEAT}/pause", guard=sitting)
-    def pause(self, seat: Seat) -> None:
-        """Stop the clock."""
-        self._table.pause(seat, at_s=g.at_s)
-
-    @post(f"/api/seat/{SEAT}/resume", guard=sitting)
-    def resume(self, seat: Seat) -> None:
-        """Let the clock go on."""
-        self._table.resume(seat)
-
     @post(f"/api/seat/{SEAT}/plan", body=Entered, guard=own_seat, answer=Picture)
     def plan(self, seat: Seat, body: Entered) -> Response:
         """Draw where the orders entered so far would lead. Nothing of it is kept."""
@@ -138,32 +117,19 @@ class SeatDoors:
     def mine(self, seat: Seat) -> Response:
         """Return the own sealed order, asked for only while its owner looks."""
         view = self._table.view(seat)
-        if view.own.sealed is None:
+        sealed, pad = view.own.sealed, view.own.pad
+        if sealed is None:
             return jsonify(action=None, orders=[])
-        keys = (
-            {key.letter: key for key in view.own.pad.keys}
-            if view.own.pad and not view.board.standing
-            else {}
-        )
-        spell_action = [keys.get(letter) for letter in view.own.sealed.action]
-        return jsonify(
-            action=view.own.sealed.action, orders=[_order(key) for key in spell_action if key]
-        )
+        keys: dict[str, Key] = {}
+        if pad and not view.board.standing:
+            keys = {key.letter: key for key in pad.keys}
+        orders = [_order(keys[letter]) for letter in sealed.action if letter in keys]
+        return jsonify(action=sealed.action, orders=orders)
 
     @post(f"/api/seat/{SEAT}/tiles", body=Laid, guard=own_seat)
     def tiles(self, seat: Seat, body: Laid) -> None:
         """Say that the seat's tiles are down behind its wall, or no longer."""
         self._table.lay_tiles(seat, body.moment, body.is_ready)
-
-    @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting)
-    def confirm(self, seat: Seat, body: Confirm) -> None:
-        """Say as a seat that the board is as it should be."""
-        self._table.confirm(seat, body.moment, body.stage, body.force)
-
-    @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting)
-    def read(self, seat: Seat, body: Read) -> None:
-        """Say as a seat that what is told has been read."""
-        self._table.read(seat, body.moment, body.stage, body.told)
 
     @post(f"/api/seat/{SEAT}/resign", guard=own_seat)
     def resign(self, seat: Seat) -> None:
@@ -185,17 +151,15 @@ class SeatDoors:
         """Decline what the other wants, or withdraw the own wish."""
         self._table.decline(seat)
 
-    @post(f"/api/seat/{SEAT}/disclose", guard=sitting)
-    def disclose(self, seat: Seat) -> None:
-        """Open what was hidden in a game that is over. It cannot be taken back."""
-        self._table.disclose(seat)
-
     @post(f"/api/seat/{SEAT}/start", body=Start, guard=sitting)
     def start(self, seat: Seat, body: Start) -> None:
         """Start a game in one of the ways that it names."""
-        game = self._page_context.games.get(body.game)
-        ways = game.presets if game else ()
-        if game and not 0 <= body.preset < len(ways):
+        game = self._games.get(body.game)
+        if game is None:
+            self._table.new_game(body.game, {})  # the table says that there is none
+            return
+        ways = game.presets
+        if not 0 <= body.preset < len(ways):
             raise Malformed(
                 say(
                     "{game} can be started in {number} ways: give a number from 0 to {last}",
@@ -204,22 +168,7 @@ class SeatDoors:
                     last=len(ways) - 1,
                 )
             )
-        self._table.new_game(body.game, ways[body.preset].options if ways else {})
-
-    @post(f"/api/seat/{SEAT}/choose", body=Choose, guard=sitting)
-    def choose(self, seat: Seat, body: Choose) -> None:
-        """Choose a game in the lobby. Every page shows it, and nothing begins."""
-        self._table.choose(body.game)
-
-    @post(f"/api/seat/{SEAT}/home", guard=sitting)
-    def home(self, seat: Seat) -> None:
-        """Offer all games instead of the one that was chosen, or after a game."""
-        self._table.go_home()
-
-    @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting)
-    def rematch(self, seat: Seat, body: Rematch) -> None:
-        """Start the same game once more."""
-        self._table.rematch(body.swap)
+        self._table.new_game(body.game, ways[body.preset].options)
 
 
 def _order(key: Key) -> dict[str, str]:

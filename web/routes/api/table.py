@@ -8,13 +8,24 @@ from flask import Response, g, jsonify, request
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
 from web.context import PageContext
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
-from web.routes.api.body import SEAT, Body, Laid, Long, Moment, Read, Rematch, Text
-from web.routes.route import at_table, get, post
+from web.routes.api.body import (
+    SEAT,
+    Body,
+    Confirm,
+    GameName,
+    Laid,
+    Long,
+    Moment,
+    Read,
+    Rematch,
+    Text,
+)
+from web.routes.route import PageGroup, at_table, get, host_only, post, sitting
 from web.security.auth import is_own_screen
 
 
@@ -23,12 +34,6 @@ class Act(Body, frozen=True):
 
     moment: Text
     action: Long
-
-
-class Choose(Body, frozen=True):
-    """The game that is to be shown to everybody before it begins."""
-
-    game: Text
 
 
 class LaidBy(Laid, frozen=True):
@@ -44,14 +49,76 @@ class GoOn(Body, frozen=True):
     sitting: Text
 
 
-class TableDoors:
-    """The doors of the table as a whole."""
+class SharedDoors(PageGroup):
+    """The doors that a seat, the table screen and the host have alike, as far as each may."""
 
     name = "api"
 
-    def __init__(self, page_context: PageContext) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+    @post(f"/api/seat/{SEAT}/pause", guard=sitting, by="seat")
+    @post("/api/table/pause", guard=at_table, by="table")
+    @post("/api/host/pause", guard=host_only, by="host")
+    def pause(self, by: str) -> None:
+        """Stop the clock. At the table screen only in a game that is as open as a chess clock."""
+        self._require_clock(by)
+        self._table.pause(by, at_s=g.at_s)
+
+    @post(f"/api/seat/{SEAT}/resume", guard=sitting, by="seat")
+    @post("/api/table/resume", guard=at_table, by="table")
+    @post("/api/host/resume", guard=host_only, by="host")
+    def resume(self, by: str) -> None:
+        """Let the clock go on."""
+        self._require_clock(by)
+        self._table.resume(by)
+
+    @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting, by="seat")
+    @post("/api/table/read", body=Read, guard=at_table, by="table")
+    def read(self, by: str, body: Read) -> None:
+        """Say that what is told has been read."""
+        self._table.read(by, body.moment, body.stage, body.told)
+
+    @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting, by="seat")
+    @post("/api/host/confirm", body=Confirm, guard=host_only, by="host")
+    def confirm(self, by: str, body: Confirm) -> None:
+        """Say that the board is as it should be."""
+        self._table.confirm(by, body.moment, body.stage, body.force)
+
+    @post(f"/api/seat/{SEAT}/disclose", guard=sitting, by="seat")
+    @post("/api/host/disclose", guard=host_only, by="host")
+    def disclose(self, by: str) -> None:
+        """Open what was hidden in a game that is over. It cannot be taken back."""
+        self._table.disclose(by)
+
+    @post(f"/api/seat/{SEAT}/choose", body=GameName, guard=sitting, by="seat")
+    @post("/api/table/choose", body=GameName, guard=at_table, by="table")
+    def choose(self, by: str, body: GameName) -> None:
+        """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing begins."""
+        self._table.choose(body.game)
+
+    @post(f"/api/seat/{SEAT}/home", guard=sitting, by="seat")
+    @post("/api/table/home", guard=at_table, by="table")
+    def home(self, by: str) -> None:
+        """Offer all games instead of the one that was chosen, or after a game."""
+        self._table.go_home()
+
+    @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting, by="seat")
+    @post("/api/table/rematch", body=Rematch, guard=at_table, by="table")
+    @post("/api/host/rematch", body=Rematch, guard=host_only, by="host")
+    def rematch(self, by: str, body: Rematch) -> None:
+        """Start the same game once more."""
+        self._table.rematch(body.swap)
+
+    def _require_clock(self, by: str) -> None:
+        if by == "table" and not self._table.view().turn.is_open:
+            raise Illegal(
+                Refusal.NOT_YOUR_SEAT,
+                say("Only a seat or the owner can stop this clock, or start it again"),
+            )
+
+
+class TableDoors(PageGroup):
+    """The doors of the table as a whole."""
+
+    name = "api"
 
     @get("/api/view", answer=ViewJson)
     def view(self) -> Response:
@@ -68,38 +135,6 @@ class TableDoors:
         """Take the last turn back. The table raises unless that is open to anybody."""
         self._table.undo(body.moment)
 
-    @post("/api/table/pause", guard=at_table)
-    def table_pause(self) -> None:
-        """Stop the clock."""
-        self._require_open()
-        self._table.pause("table", at_s=g.at_s)
-
-    @post("/api/table/resume", guard=at_table)
-    def table_resume(self) -> None:
-        """Let the clock go on."""
-        self._require_open()
-        self._table.resume("table")
-
-    @post("/api/table/read", body=Read, guard=at_table)
-    def table_read(self, body: Read) -> None:
-        """Say at the table screen that what is told has been read."""
-        self._table.read("table", body.moment, body.stage, body.told)
-
-    @post("/api/table/rematch", body=Rematch, guard=at_table)
-    def table_rematch(self, body: Rematch) -> None:
-        """Start the same game once more."""
-        self._table.rematch(body.swap)
-
-    @post("/api/table/choose", body=Choose, guard=at_table)
-    def table_choose(self, body: Choose) -> None:
-        """Choose a game in the lobby. Nobody sits down by that, and nothing begins."""
-        self._table.choose(body.game)
-
-    @post("/api/table/home", guard=at_table)
-    def table_home(self) -> None:
-        """Offer all games instead of the one that was chosen, or after a game."""
-        self._table.go_home()
-
     @post("/api/table/start", guard=at_table)
     def table_start(self) -> None:
         """Start the game that was chosen."""
@@ -113,12 +148,11 @@ class TableDoors:
     @post(f"/api/seat/{SEAT}/go-on", body=GoOn, guard=at_table)
     def go_on(self, seat: str, body: GoOn) -> None:
         """Let the pad, the machine or another phone go on for a seat whose phone is gone."""
-        gone, features = Seat(seat), self._page_context.features
+        gone, features = Seat(seat), self._features
         if gone not in self._page_context.presence.gone:
             raise Illegal(Refusal.WRONG_PHASE, say("That phone is back."))
         if body.by == "pad":
-            if not features.welcome.has_pads:
-                raise Illegal(Refusal.WRONG_PHASE, say("There are no pads here: continue by phone"))
+            self._page_context.require_pads()
             self._table.play_by(gone, "pad", body.sitting)
             return
         self._require_nothing_secret(gone)
@@ -131,7 +165,7 @@ class TableDoors:
     def _require_nothing_secret(self, seat: Seat) -> None:
         """Raise `Illegal` where whoever sits down there would see a sealed order or a hand, unless the owner asks."""
         view = self._table.view()
-        is_owner = is_own_screen(request) or self._page_context.guard.is_host(request)
+        is_owner = is_own_screen(request) or self._guard.is_host(request)
         hides = view.seats[seat].receipt is not None or view.board.tableau is not None
         if hides and not is_owner:
             text = say(
@@ -139,21 +173,14 @@ class TableDoors:
             )
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
-    def _require_open(self) -> None:
-        if not self._table.view().turn.is_open:
-            raise Illegal(
-                Refusal.NOT_YOUR_SEAT,
-                say("Only a seat or the owner can stop this clock, or start it again"),
-            )
 
-
-class StaffKeys:
+class StaffKeys(PageGroup):
     """The doors under `/api/staff`."""
 
     name = "staff"
 
     def __init__(self, page_context: PageContext, bell: StaffBell) -> None:
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._bell = bell
 
     @post("/api/staff/call", answer=StaffCall)
@@ -172,9 +199,8 @@ class StaffKeys:
 
     def _who(self) -> str:
         """Return who asks. Raises `Illegal` for anybody who may not."""
-        for seat in SEATS:
-            if self._guard.sits(request, seat):
-                return seat
+        if own := self._guard.seats_of(request):
+            return own[0]
         if self._guard.is_host(request):
             return "host"
         if is_own_screen(request):

@@ -17,11 +17,10 @@ from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games import event_cues
 from companion.maintenance.requests import CheckRoom, PanelCheck, Trial
-from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import TrialJson
 from web.routes.api.body import Body, Text
-from web.routes.route import get, host_only, post
+from web.routes.route import PageGroup, get, host_only, post
 from web.server.sse import Audience, message
 
 LOOK_S, RENEW_S = 0.05, 2.0
@@ -74,43 +73,40 @@ class PlayCue(Body, frozen=True):
     cue: Text
 
 
-class PanelTrials:
+class PanelTrials(PageGroup):
     """The routes by which the panel is tried out. They are the owner's, as keys may be secrets."""
 
     name = "check"
 
     def __init__(self, page_context: PageContext, room: CheckRoom) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
+        super().__init__(page_context)
         self._room = room
 
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
         """Stream what is pressed and lit. The check goes on while somebody follows it."""
         panel = self._panel()
-        shown: dict[str, Any] = {}
+        sent: dict[str, Any] = {}
         renewed_s = time.monotonic()
 
         def news() -> str:
-            nonlocal shown, renewed_s
+            nonlocal sent, renewed_s
             now_s = time.monotonic()
-            if self._is_on():
+            if self._page_context.is_game_on:
                 panel.end()
             elif now_s - renewed_s > RENEW_S:
                 renewed_s = now_s
                 panel.renew()
             trial = _plain(panel.trial())
-            if trial == shown:
+            if trial == sent:
                 return ""
-            if trial["on"] != shown.get("on"):
+            if trial["on"] != sent.get("on"):
                 self._table.notice("trial", TRIED_OUT if trial["on"] else "")
-            shown = trial
+            sent = trial
             return message(json.dumps(trial), "trial")
 
         leave = partial(self._leave, panel)
-        return self._page_context.streams.hold(
-            news, partial(time.sleep, LOOK_S), Audience.SEAT, leave
-        )
+        return self._streams.hold(news, partial(time.sleep, LOOK_S), Audience.SEAT, leave)
 
     def _leave(self, panel: PanelCheck) -> None:
         panel.end()
@@ -147,7 +143,7 @@ class PanelTrials:
 
     def _do(self, act: Callable[[PanelCheck], None]) -> Response:
         panel = self._panel()
-        if self._is_on():
+        if self._page_context.is_game_on:
             raise Illegal(
                 Refusal.WRONG_PHASE,
                 say("A game is on, and its keys belong to the players. Check between games."),
@@ -159,9 +155,6 @@ class PanelTrials:
         if self._room.panel is None:
             raise Illegal(Refusal.WRONG_PHASE, self._room.why_not or say("No pads: phones only."))
         return self._room.panel
-
-    def _is_on(self) -> bool:
-        return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)
 
 
 def _plain(trial: Trial) -> dict[str, Any]:

@@ -19,15 +19,14 @@ from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.context import PageContext
 from web.routes.camera import FRAME_PX, CameraLooks
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
 PAGES = ("language", "camera", "print", "seats")
 
 
-class FirstEvening:
+class FirstEvening(PageGroup):
     """The routes under `/host/first`.
 
     The machine's own screen may ask without the host key, as long as nobody has answered: it shows that key anyway.
@@ -36,12 +35,11 @@ class FirstEvening:
     name = "first"
 
     def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._upkeep = upkeep
         self._looks = CameraLooks(page_context)
 
-    @get("/host/first/<int:number>", asks=host_only)
+    @get("/host/first/<int:number>", asks=host_page)
     def page(self, number: int) -> Any:
         """Show one of the four pages."""
         if not 1 <= number <= len(PAGES):
@@ -77,7 +75,7 @@ class FirstEvening:
                 "_first_camera.html", look=self._looks.now(), number=2, pages=len(PAGES)
             )
 
-        return self._page_context.streams.watch(draw, Audience.SEAT)
+        return self._streams.watch(draw, Audience.SEAT)
 
     @form("/host/first/language", "code", guard=host_only)
     def language(self) -> Response:
@@ -91,20 +89,20 @@ class FirstEvening:
         return answer
 
     @form("/host/first/seats", "turn", guard=host_only)
-    def seats(self) -> Response:
+    def seats(self) -> Any:
         """Swap the sides, or turn the table by a quarter."""
         table = self._upkeep.running().table
         if request.form.get("turn", "") == "table":
             self._change({"table.upright": not table.upright})
         else:
             self._change({"table.tip_south": "left" if table.tip_south == "right" else "right"})
-        return make_response(redirect("/host/first/4", 303))
+        return redirect("/host/first/4", 303)
 
     @form("/host/first/done", guard=host_only)
-    def done(self) -> Response:
+    def done(self) -> Any:
         """End the questions for good."""
         self._upkeep.welcome()
-        return make_response(redirect("/", 303))
+        return redirect("/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
         self._upkeep.change(values, self._upkeep.on_file()[1])
@@ -119,10 +117,10 @@ class FirstEvening:
         }
 
     def _print(self) -> dict[str, Any]:
-        games = self._page_context.games
+        games = self._games
         asked, paper = request.args.get("game", ""), request.args.get("paper", "a4")
         paper = paper if paper in PAPERS else "a4"
-        printer = self._page_context.features.printer
+        printer = self._features.printer
         plans = {
             name: printer.plan(name, {}, paper, spoken()).sheets if printer else 0 for name in games
         }

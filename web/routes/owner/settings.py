@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,11 @@ from companion.maintenance.settings.rows import (
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.disk_space import free_bytes
-from companion.table.session import Phase
 from web.context import PageContext
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import Body, Text
 from web.routes.history import day
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only, post
+from web.routes.route import PageGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 
 UPLOAD_CHUNK_BYTES = 1_000_000
@@ -93,59 +91,61 @@ class SettingField:
     remark: str = ""
 
 
-class SettingsPage:
+class SettingsPage(PageGroup):
     """The routes under `/settings`, for the owner alone."""
 
     name = "settings"
 
     def __init__(self, page_context: PageContext, upkeep: Upkeep) -> None:
-        self._page_context = page_context
-        self._table = page_context.table
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._upkeep = upkeep
 
     # ---- looking and writing ----
 
-    @get("/settings", asks=host_only)
+    @get("/settings", guard=host_page)
     def page(self) -> Response:
         """Show the page with what the file says."""
-        if not self._guard.is_host(request):
-            return ask_for_key("/settings")
         return self._page()
 
     @post("/api/settings/change", body=Change, guard=host_only, answer=SettingsSaved)
     def change(self, body: Change) -> Response:
         """Write some settings. Nothing is written unless all are right."""
-        on_file, seen = self._upkeep.on_file()
-        self._upkeep.change(typed_values(flat(on_file), body.values), seen)
+        on_file, revision = self._upkeep.on_file()
+        self._upkeep.change(typed_values(flat(on_file), body.values), revision)
         return jsonify(note=self._waiting_words())
 
-    def _page(self, told: str = "", error: str = "", status: int = 200) -> Response:
+    def _page(self, note: str = "", error: str = "", status: int = 200) -> Response:
         try:
             on_file, _ = self._upkeep.on_file()
         except ConfigError as wrong:
             on_file, error = self._upkeep.running(), wrong.message
-        said = flat(on_file)
-        fields = _Fields(said, self._upkeep)
-        shown = [
-            (part, [fields.of(row) for row in part.rows if row.key not in _FRONT])
-            for part in sections()
-        ]
-        backed_up_s = self._upkeep.backed_up_s()
+        said, running = flat(on_file), flat(self._upkeep.running())
+        ordered, backed_up_s = self._upkeep.ordered(), self._upkeep.backed_up_s()
+
+        def fields_of(rows: Iterable[SettingRow]) -> list[SettingField]:
+            return [
+                SettingField(
+                    row, row.typed(said.get(row.key)), _remark(row, said, running, ordered)
+                )
+                for row in rows
+                if row.key not in _FRONT
+            ]
+
+        fields = [(section, fields_of(section.rows)) for section in sections()]
         page = render_template(
             "settings.html",
             rows=front_rows(said),
             wifi=on_file.wifi,
             quiet=on_file.quiet,
-            sections=[(part, rows) for part, rows in shown if rows],
-            pads={seat: [fields.of(row) for row in rows] for seat, rows in pad_rows().items()},
+            sections=[(section, rows) for section, rows in fields if rows],
+            pads={seat: fields_of(rows) for seat, rows in pad_rows().items()},
             active_low={
                 seat: frozenset(said[f"panel.{seat}.lamps_active_low"]) for seat in pad_rows()
             },
             parts=PAD_PARTS,
             path=str(self._upkeep.path),
-            told=told or self._upkeep.done,
-            put_back="" if told or error else self._upkeep.put_back(),
+            told=note or self._upkeep.done,
+            put_back="" if note or error else self._upkeep.put_back(),
             error=error,
             note=self._waiting_words(),
             version=__version__,
@@ -153,7 +153,7 @@ class SettingsPage:
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
-            changes_wifi=self._page_context.features.own_wifi is not None,
+            changes_wifi=self._features.own_wifi is not None,
         )
         return make_response(page, status)
 
@@ -163,7 +163,7 @@ class SettingsPage:
             return ""
         if not self._upkeep.can_restart:
             return say("Stop the companion and start it again: then it works.")
-        if self._table.progress().phase in (Phase.LOBBY, Phase.OVER):
+        if not self._page_context.is_game_on:
             return say("The table starts again in a moment: then it works.")
         return say("After the game the table starts again: then it works.")
 
@@ -175,14 +175,13 @@ class SettingsPage:
         target = tempfile.TemporaryFile(dir=self._upkeep.running().journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
-            self._page_context.worker.make(lambda: self._upkeep.backup(with_photographs, target))
+            self._make(lambda: self._upkeep.backup(with_photographs, target))
             target.seek(0)
         except BaseException:
             target.close()
             raise
-        date = (
-            time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""
-        )  # a clock that was never set has no date
+        # a clock that was never set has no date
+        date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_S else ""
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
@@ -204,10 +203,9 @@ class SettingsPage:
             return self._page(error=error.message, status=400)
         except (CompanionError, OSError) as error:
             why = error.message if isinstance(error, CompanionError) else why_refused(error)
-            return self._page(
-                error=say("The backup cannot be saved here: {why}", why=why), status=503
-            )
-        return self._page(told=joined(" ", (say("The backup is in order."), note)))
+            trouble = say("The backup cannot be saved here: {why}", why=why)
+            return self._page(error=trouble, status=503)
+        return self._page(note=joined(" ", (say("The backup is in order."), note)))
 
     def _most_bytes(self) -> int:
         """Return how large a backup may be, which is here twice while it is checked."""
@@ -215,26 +213,23 @@ class SettingsPage:
         return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
     @post("/api/settings/restart", guard=host_only)
-    def restart(self) -> Response:
+    def restart(self) -> None:
         """Begin the service anew."""
         if not self._upkeep.can_restart:
             raise Stale(
                 say("The companion cannot restart itself here: stop it and start it again.")
             )
         self._upkeep.restart()
-        return make_response({})
 
     @post("/api/settings/unstage", guard=host_only)
-    def unstage(self) -> Response:
+    def unstage(self) -> None:
         """Drop what waits for the next start."""
         self._upkeep.unstage()
-        return make_response({})
 
     @post("/api/settings/reset", body=Reset, guard=host_only)
-    def reset(self, body: Reset) -> Response:
+    def reset(self, body: Reset) -> None:
         """Reset all settings, and delete the games if that is asked for."""
         self._upkeep.reset(body.games)
-        return make_response({})
 
 
 # ---- the eight rows --------------------------------------------------------------------------------------------------
@@ -243,33 +238,24 @@ class SettingsPage:
 def front_rows(said: Mapping[str, Any]) -> Mapping[str, tuple[RowChoice, ...]]:
     """Return the choices of the rows that have some, by the row's name."""
     language = said["table.language"] if said["table.language"] != "auto" else spoken()
+    themes = {
+        "system": say("System"),
+        "light": say("Light"),
+        "dark": say("Dark"),
+        "night": say("Dark at night"),
+    }
+    key, left = "table.tip_south", said["table.tip_south"]
     return {
         "language": tuple(
             RowChoice(name, {"table.language": code}, code == language)
             for code, name in LANGUAGES.items()
         ),
-        "colours": _of_values(
-            said,
-            "table.theme",
-            {
-                "system": say("System"),
-                "light": say("Light"),
-                "dark": say("Dark"),
-                "night": say("Dark at night"),
-            },
-        ),
+        "colours": _of_values(said, "table.theme", themes),
         "sound": _sound(said),
         "reading": _reading(said["table.reading_time_s"]),
         "left": (
-            RowChoice(
-                say("Round"), {"table.tip_south": "left"}, said["table.tip_south"] == "left", "disc"
-            ),
-            RowChoice(
-                say("Pointed"),
-                {"table.tip_south": "right"},
-                said["table.tip_south"] == "right",
-                "diamond",
-            ),
+            RowChoice(say("Round"), {key: "left"}, left == "left", "disc"),
+            RowChoice(say("Pointed"), {key: "right"}, left == "right", "diamond"),
         ),
         "join": _of_values(said, "web.join", {"open": say("Anyone"), "code": say("With the code")}),
     }
@@ -300,72 +286,65 @@ def _sound(said: Mapping[str, Any]) -> tuple[RowChoice, ...]:
 def _reading(time_s: float) -> tuple[RowChoice, ...]:
     """Return four times to read. Any other value counts as the nearest of them."""
     times = {1.5: say("Short"), 3.0: say("Normal"), 6.0: say("Long"), 60.0: say("Until tapped")}
-    nearest = min(times, key=lambda each: abs(each - time_s))
+    nearest_s = min(times, key=lambda choice_s: abs(choice_s - time_s))
     return tuple(
-        RowChoice(words, {"table.reading_time_s": f"{each:g}"}, each == nearest)
-        for each, words in times.items()
+        RowChoice(words, {"table.reading_time_s": f"{choice_s:g}"}, choice_s == nearest_s)
+        for choice_s, words in times.items()
     )
 
 
 # ---- the fold --------------------------------------------------------------------------------------------------------
 
 
-class _Fields:
-    """What stands beside each setting."""
-
-    def __init__(self, said: Mapping[str, Any], upkeep: Upkeep) -> None:
-        self._said = said
-        self._running = flat(upkeep.running())
-        self._ordered = upkeep.ordered()
-
-    def of(self, row: SettingRow) -> SettingField:
-        """Return one row with what the file says."""
-        return SettingField(row, row.typed(self._said.get(row.key)), self._remark(row))
-
-    def _remark(self, row: SettingRow) -> str:
-        value = _in_words(row, self._running.get(row.key))
-        if row.key in self._ordered:
-            return say("The command line says {value} for this run.", value=value)
-        if self._said.get(row.key) != self._running.get(row.key):
-            return say("After a restart. Until then: {value}.", value=value)
-        return ""
+def _remark(
+    row: SettingRow,
+    said: Mapping[str, Any],
+    running: Mapping[str, Any],
+    ordered: Container[str],
+) -> str:
+    """Return what is to be said beside a setting: that it is not yet, or never, as in the file."""
+    value = _in_words(row, running.get(row.key))
+    if row.key in ordered:
+        return say("The command line says {value} for this run.", value=value)
+    if said.get(row.key) != running.get(row.key):
+        return say("After a restart. Until then: {value}.", value=value)
+    return ""
 
 
 def _in_words(row: SettingRow, value: Any) -> str:
     """Return a value as the page names it."""
-    word = next((words for each, words in row.choices if each == value), None)
-    return word if word is not None else row.typed(value) or say("empty")
+    for choice, words in row.choices:
+        if choice == value:
+            return words
+    return row.typed(value) or say("empty")
 
 
 def typed_values(said: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
     """Return values from what was typed, beside what the file says. Raises `Malformed` for what is wrong with one."""
-    rows = {row.key: row for section in sections() for row in section.rows}
-    rows |= {row.key: row for pad in pad_rows().values() for row in pad}
+    groups = [*(section.rows for section in sections()), *pad_rows().values()]
+    rows = {row.key: row for group in groups for row in group}
+    lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
     values: dict[str, Any] = {}
     for key, text in typed.items():
         if key in LAMPS_ACTIVE_LOW:
-            values[key] = [
-                part for part in PAD_PARTS if part.startswith("lamp_") and part in text.split()
-            ]
-            continue
-        if key not in rows:
+            values[key] = [lamp for lamp in lamps if lamp in text.split()]
+        elif key not in rows:
             raise Malformed(say("There is no setting {name}", name=key))
-        if text == rows[key].typed(said.get(key)):
-            continue
-        value = rows[key].read(text)
-        if not rows[key].takes(value):
-            raise Malformed(by_hand())
-        values[key] = value
-    _refuse_double_pins({**said, **values}, values)
-    if bool({**said, **values}.get("quiet.from")) != bool({**said, **values}.get("quiet.to")):
+        elif text != rows[key].typed(said.get(key)):
+            values[key] = rows[key].read(text)
+            if not rows[key].takes(values[key]):
+                raise Malformed(by_hand())
+    after = {**said, **values}
+    _refuse_double_pins(after, values)
+    if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
     return values
 
 
 def _refuse_double_pins(after: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
     """Raise `Malformed` for a changed pin that has another job already."""
+    pins = [after.get(key) for key in _PINS]
     for key in _PINS & set(changed):
         pin = after[key]
-        is_double = isinstance(pin, int) and any(after.get(other) == pin for other in _PINS - {key})
-        if is_double:
+        if isinstance(pin, int) and pins.count(pin) > 1:
             raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))

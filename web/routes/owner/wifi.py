@@ -4,57 +4,51 @@ from __future__ import annotations
 
 from flask import Response, make_response, render_template, request
 
-from companion.core.errors import CompanionError, Illegal, Refusal
+from companion.core.errors import Illegal, Refusal
 from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
 from web.context import PageContext
-from web.error_pages import status_of
-from web.routes.host import ask_for_key
-from web.routes.route import form, get, host_only
+from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 
-class WifiPage:
+class WifiPage(PageGroup):
     """The route `/wifi`: for the host, and before there is one for whoever is at the machine (`is_newcomer`)."""
 
     name = "wifi"
 
     def __init__(self, page_context: PageContext, own: OwnWifi) -> None:
-        self._page_context = page_context
-        self._guard = page_context.guard
+        super().__init__(page_context)
         self._own = own
 
-    @get("/wifi", asks=host_only)
+    @get("/wifi", asks=host_page)
     def page(self) -> Response:
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may() else ask_for_key("/wifi")
 
-    @form("/wifi", "name", "password", "hidden", asks=host_only)
+    @form("/wifi", "name", "password", "hidden", asks=host_page, page="_page")
     def join(self) -> Response:
         """Try a Wi-Fi. What becomes of it is told by the page of before, or by the table in its new Wi-Fi."""
         if not self._may():
             return ask_for_key("/wifi")
         fields = request.form
         name, is_hidden = fields.get("name", "").strip(), "hidden" in fields
-        try:
-            self._own.join(Wifi(name, fields.get("password", ""), is_hidden))
-            if self._own.trouble:
-                raise Illegal(Refusal.WRONG_PHASE, self._own.trouble)
-        except CompanionError as error:
-            return make_response(self._page(error.message, name), status_of(error))
+        self._own.join(Wifi(name, fields.get("password", ""), is_hidden))
+        if self._own.trouble:
+            raise Illegal(Refusal.WRONG_PHASE, self._own.trouble)
         return self._page()
 
     def _may(self) -> bool:
         return self._guard.is_host(request) or self._page_context.is_newcomer(request)
 
-    def _page(self, error: str = "", name: str = "") -> Response:
+    def _page(self, error: str = "", status: int = 200) -> Response:
         is_new = self._page_context.is_newcomer(request)
         urls = self._page_context.join_urls()
         page = render_template(
             "wifi.html",
             own=self._own,
             error=error or self._own.trouble,
-            name=name,
+            name=request.form.get("name", "").strip() if error else "",
             later=next((url for url in urls if ".local" in url), urls[-1]),
             host_key=self._guard.host_key if is_new else "",
         )
-        return make_response(page)
+        return make_response(page, status)

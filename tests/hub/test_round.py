@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
-import pytest
-from hub_tools import running
-from inside import session_of
-from selenium.webdriver.common.by import By
-from service import PHONE, browser, sit_down, tap, until
-from window_tools import no_errors
+from hub_tools import running, until
+from inside import app_of, session_of
+from web_fixtures import page_of
 
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import Seat
 from companion.league.director import board_at
 from companion.league.tournament import BoardEnd, System
 from companion.service.app import Companion
-from companion.table.session import Phase
 
-pytestmark = pytest.mark.browser
-KEY = "[data-post='/api/seat/south/begin-round']"
+KEY = "/api/seat/south/begin-round"
 
 
 def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: Path) -> None:
@@ -32,8 +26,12 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
     with (
         running(tmp_path / "hub") as hub,
         Companion(settings, simulate=True) as companion,
-        browser(PHONE) as window,
     ):
+        phone = app_of(companion.server).test_client()
+
+        def has_key() -> bool:
+            return KEY in page_of(phone, "/seat/south")
+
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
@@ -42,18 +40,16 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         )
         for name in ("Mara", "Jonas"):
             league.tournaments.enter(cup.id, [league.cards.make(name).number])
-        service = SimpleNamespace(url=f"http://127.0.0.1:{companion.server.port}")
         companion.table.take_seat(Seat.NORTH, "Jonas")
-        sit_down(window, service, "south", "Mara")  # type: ignore[arg-type]  # its address is all that is asked
-        assert not window.find_elements(By.CSS_SELECTOR, KEY)
+        phone.post("/api/seat/south/take", json={"name": "Mara"})
+        assert not has_key()
         league.tournaments.pair_round(cup.id)
-        until("the key", lambda: window.find_elements(By.CSS_SELECTOR, KEY))
-        assert "Round 1: " in window.find_element(By.TAG_NAME, "body").text
-        tap(window, KEY)
-        until("the game", lambda: companion.table.view().phase is Phase.SETUP)
+        until("the key", has_key)
+        assert "Round 1: " in page_of(phone, "/seat/south")
+        assert phone.post(KEY, json={}).status_code == 200
         assert companion.table.view().game == "scouts"
         assert session_of(companion.table).options.seconds == 300
-        until("the key is gone", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
+        assert not has_key()
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
         until(
@@ -62,5 +58,4 @@ def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: P
         )  # type: ignore[arg-type]
         assert board_at(league.tournaments.of(cup.id), (0, 0, 0)).verdict is BoardEnd.SOUTH  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round)
-        until("no key for one", lambda: not window.find_elements(By.CSS_SELECTOR, KEY))
-        no_errors(window)
+        assert not has_key()

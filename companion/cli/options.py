@@ -1,0 +1,116 @@
+"""What the commands have in common: their settings, the numbers that they take, the files that they write."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from companion.core.config import Settings, find_settings, load_settings
+from companion.core.errors import Malformed, SystemTrouble
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Run: TypeAlias = Callable[[argparse.Namespace], int | None]
+"""Carries a command out. Returns the exit status, None: 0."""
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Run,
+    about: str,
+    *,
+    has_settings: bool = False,
+    end: str = "",
+) -> argparse.ArgumentParser:
+    """Add a command that `run` carries out. Return its parser.
+
+    `end` is printed below its help.
+    """
+    command = commands.add_parser(name, help=about, epilog=end)
+    command.set_defaults(run=run)
+    if has_settings:
+        command.add_argument(
+            "--settings", type=Path, metavar="FILE", help="a TOML file; else settings.toml in DIR"
+        )
+        command.add_argument("--state-dir", metavar="DIR", help="where the games are kept")
+    return command
+
+
+def number(
+    what: str, least: float, most: float, kind: Callable[[str], float] = int
+) -> Callable[[str], Any]:
+    """Return the argparse type for a number between two others, which are allowed as well."""
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+            if least <= value <= most:
+                return value
+        except ValueError:
+            pass
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a {what}: give a number from {least} to {most}"
+        )
+
+    return read
+
+
+port = number("port", 0, 65_535)
+
+
+def add_port_of_running(command: argparse.ArgumentParser) -> None:
+    """Add `--port` to a command that asks the companion that is running."""
+    command.add_argument(
+        "--port", type=port, help="port of the running companion, if not the one in the settings"
+    )
+
+
+def settings_path(options: argparse.Namespace) -> Path:
+    """Return the settings file that is named, else the installation's.
+
+    An installation's `companion` names its own in the environment.
+    """
+    named: Path | None = options.settings
+    installed = os.environ.get("COMPANION_SETTINGS")
+    if named is None and options.state_dir is None and installed:
+        named = Path(installed)
+    path = find_settings(named, options.state_dir)
+    try:
+        path.exists()
+    except PermissionError:
+        raise SystemTrouble(
+            f"You may not read {path}: use sudo, or --state-dir with a folder of your own"
+        ) from None
+    except OSError as error:
+        raise SystemTrouble(f"{str(path)[:200]} cannot be read: {error.strerror}") from None
+    return path
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """Return the settings file's settings, with what the command line changes."""
+    path = settings_path(options)
+    settings = load_settings(path if options.settings or path.exists() else None)
+
+    def typed(**names: str) -> dict[str, Any]:
+        """Return the fields for which an option of the command was typed."""
+        values = {field: getattr(options, name, None) for field, name in names.items()}
+        return {field: value for field, value in values.items() if value is not None}
+
+    replace = msgspec.structs.replace
+    web = replace(settings.web, **typed(port="port", host="host"))
+    camera = replace(settings.camera, **typed(source="camera", fps="fps"))
+    state_dir = options.state_dir or settings.state_dir
+    return replace(settings, web=web, camera=camera, state_dir=state_dir)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file that somebody has named. Raises `Malformed`."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise Malformed(f"{path} cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,66 @@
+"""How programs of this machine ask the pages that are served here: a companion's, or a hub's."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from companion.core.config import WebSettings
+from companion.core.network import bracketed, from_here
+
+ANSWER_TIMEOUT_S = 20.0
+IS_COMPANION, IS_HUB = "uptime_s", "tables"
+"""Fields of `/health` by which a companion and a hub are known."""
+
+
+def own_address(web: WebSettings, port: int | None = None) -> str:
+    """Return where this very machine finds the pages. Among its own programs they need no TLS.
+
+    `port` None: that of the settings.
+    """
+    host = from_here(web.host)
+    is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
+    return f"{'https' if is_secure else 'http'}://{bracketed(host)}:{web.port if port is None else port}"
+
+
+def ask_address(
+    address: str,
+    sign: str,
+    path: str,
+    key: str = "",
+    body: Mapping[str, Any] | None = None,
+    *,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> tuple[int, bytes]:
+    """Ask what runs at an address of this machine. Return the status and content of its answer.
+
+    `sign` is the field of `/health` by which it is known: whatever else listens there is not told the key. Raises
+    OSError where nothing answers that has it.
+    """
+    place = urlsplit(address)
+    host = place.hostname or ""
+    line: http.client.HTTPConnection
+    if place.scheme == "https":
+        # This machine itself, whatever name its certificate bears.
+        context = ssl._create_unverified_context()
+        line = http.client.HTTPSConnection(host, place.port, timeout=timeout_s, context=context)
+    else:
+        line = http.client.HTTPConnection(host, place.port, timeout=timeout_s)
+    try:
+        line.request("GET", "/health")
+        if sign not in json.loads(line.getresponse().read()):
+            raise ConnectionError("Something else listens there")
+        method = "GET" if body is None else "POST"
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "X-Host-Key": key}
+        line.request(method, path, content, headers)
+        answer = line.getresponse()
+        return answer.status, answer.read()
+    except (http.client.HTTPException, ValueError, TypeError) as error:
+        raise ConnectionError(str(error)) from None
+    finally:
+        line.close()

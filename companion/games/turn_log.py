@@ -1,0 +1,59 @@
+"""Events and stages of a turn while a game carries it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from companion.core.kit import SEATS, Layout, Seat
+from companion.games.base import Event, Outcome, Stage
+from companion.games.events import EventKind
+from companion.games.screen import Headline
+
+
+class TurnLog:
+    """What has happened in a turn so far, and how the turn has ended the game.
+
+    A seat is named by itself or by its number: 0 is South, 1 is North.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.stages: list[Stage] = []
+        self.headlines: list[Headline] = []
+        """Headlines of the stage that is carried out."""
+        self.outcome: Outcome | None = None
+        self._staged = 0
+
+    def add(
+        self,
+        kind: EventKind,
+        seat: Seat | int | None,
+        text: str,
+        rule: str | None = None,
+        *,
+        at: object = None,
+        to: object = None,
+        why: str | None = None,
+        edge: tuple[int, int] | None = None,
+    ) -> None:
+        """Add an event of a seat (None: of nobody). `at` and `to` are squares or their names."""
+        actor = SEATS[seat] if isinstance(seat, int) else seat
+        origin, target = (None if square is None else str(square) for square in (at, to))
+        self.events.append(Event(kind, text, actor, origin, target, edge, why, rule))
+
+    @property
+    def fresh_events(self) -> tuple[Event, ...]:
+        """Return the events since the last stage."""
+        return tuple(self.events[self._staged :])
+
+    def add_stage(self, title: str, expected: Layout | None, **more: Any) -> None:
+        """Add a stage of the events and headlines since the last one. `more` are further fields of `Stage`."""
+        more = {"orders": {}, "headlines": tuple(self.headlines), **more}
+        self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
+        self._staged, self.headlines = len(self.events), []
+
+    def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
+        """End the game. Without a winner it is a draw."""
+        seat = SEATS[winner] if isinstance(winner, int) else winner
+        self.outcome = Outcome(frozenset({seat} if seat else ()), reason)
+        self.events.append(self.outcome.event(rule))
