@@ -80,7 +80,7 @@ class DesiredState:
 
         self._folder.change(more)
         for table in tables:
-            self._room.ask(table)
+            self._room.update(table, asked=True, answer="")
         self.repeat_soon()
 
     def forget(self, table: str) -> None:
@@ -113,7 +113,7 @@ class DesiredState:
             self._answered(table.id, settings.number)
             settings = None
         if state and table.asked and settings is None:
-            self._room.answered(table.id, state.answer)
+            self._room.update(table.id, asked=False, answer=state.answer)
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 

@@ -45,7 +45,7 @@ class Members:
         for table in folder.now.tables:
             room.put(_in_room(table))
         for request in folder.now.asked:
-            room.ask(request)
+            room.update(request, asked=True, answer="")
 
     def has(self, table: str) -> bool:
         """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
