@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -191,6 +192,21 @@ def test_nothing_that_runs_needs_what_builds() -> None:
 
 
 # ---- what is delivered -----------------------------------------------------------------------------------------------
+
+
+def test_the_source_distribution_can_make_the_package(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    unwanted = shutil.ignore_patterns(
+        ".*", "__pycache__", "node_modules", "*.egg-info", "dist", "build"
+    )
+    shutil.copytree(ROOT, tree, ignore=unwanted)
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    command = [sys.executable, "-W", "ignore", "-c", build]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for path in (*(ROOT / "systemd").rglob("*"), *(ROOT / "web").rglob("*.png"), ROOT / "Makefile"):
+        assert str(path.relative_to(ROOT)) in names, path
 
 
 def test_the_wheel_holds_everything(tmp_path: Path) -> None:

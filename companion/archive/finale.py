@@ -83,7 +83,7 @@ def evening_of(at: float) -> date:
 
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
     """Return how many games of an evening each of the two has won against the other, whatever the game
-    and the side; a draw is half a game for each.
+    and the side. A draw is half a game for each.
 
     None: one of them has no name, or both have the same.
     """

@@ -17,7 +17,7 @@ from companion.core.names import is_printable
 from companion.games import game_named
 
 MOST_TURNS = 2000
-"""A game from elsewhere has at most so many turns."""
+"""Maximum number of turns of a game from elsewhere."""
 _LATEST = 4_102_444_800.0
 """No game began after the year 2100."""
 _LONGEST_NAME = 24

@@ -17,7 +17,7 @@ from companion.games.screen import Badge, HandCard, Lane, Pile, Tally, UnitOrder
 NOBODY = "—"
 """Stands for the name of a player who is forgotten."""
 MOST_BYTES = 1_000_000
-"""A game file is at most so long."""
+"""Maximum size of a game file."""
 
 
 class Ending(StrEnum):

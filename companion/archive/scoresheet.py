@@ -57,31 +57,29 @@ _PLAIN = re.compile(r"[!#-{}~]+(?: [!#-{}~]+)*")
 _WORD = re.compile(r"[!#-{}~]+")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SEPARATOR = " | "
+_OPTIONAL = {
+    "Chance": "chance", "Chosen": "is_chosen", "Machines": "machines", "Coached": "coached",
+}  # fmt: skip
+"""Tags that are left out where nothing is to be said, and the fields of a game file that they are."""
 _Acts = dict[Seat, str]
 _Proofs = tuple[str, dict[Seat, tuple[str, str]]]
 
 
 def write_sheet(played: GameFile) -> str:
     """Return a finished game as text. `read_sheet` answers it again."""
-    tags: list[tuple[str, Any]] = [
-        ("Game", played.game),
-        ("Options", played.options),
-        ("Seed", played.seed),
-    ]
+    plain = msgspec.to_builtins(played)
+    tags = {"Game": played.game, "Options": played.options, "Seed": played.seed}
     if played.begun:
-        tags.append(("Begun", _time_text(played.begun)))
-    tags += [(seat.title(), played.players[seat]) for seat in SEATS if seat in played.players]
-    if played.chance:
-        tags.append(("Chance", msgspec.to_builtins(played.chance)))
-    if played.is_chosen:
-        tags.append(("Chosen", True))
-    tags += [
-        (name, seats)
-        for name, seats in (("Machines", played.machines), ("Coached", played.coached))
-        if seats
-    ]
-    tags += _result_tags(played.outcome)
-    head = [f"[{name} {_json(value)}]" for name, value in tags]
+        tags["Begun"] = _time_text(played.begun)
+    tags |= {seat.title(): played.players[seat] for seat in SEATS if seat in played.players}
+    tags |= {tag: plain[field] for tag, field in _OPTIONAL.items() if plain[field]}
+    outcome = played.outcome
+    if outcome is None:
+        tags["Result"] = "*"
+    else:
+        tags["Result"] = " ".join(outcome["winners"]) or "tie"
+        tags["Reason"] = outcome["reason"]
+    head = [f"[{tag} {_json(value)}]" for tag, value in tags.items()]
     turns = [f"{number}. {_turn(turn)}" for number, turn in enumerate(played.turns, start=1)]
     proofs = [f"{number}. {_proof(turn)}" for number, turn in enumerate(played.turns, start=1)]
     return "\n".join([*head, "", *turns, "", PROOFS, *proofs, ""])
@@ -92,8 +90,7 @@ def read_sheet(text: str) -> GameFile:
 
     Raises `Malformed` that names the line and says what was expected.
     """
-    reader = _Reader(text)
-    tags, acts, proofs = reader.read()
+    tags, acts, proofs = _Reader(text).read()
     if len(acts) != len(proofs):
         raise Malformed(
             say(
@@ -102,10 +99,10 @@ def read_sheet(text: str) -> GameFile:
                 proofs=len(proofs),
             )
         )
-    turns = tuple(
+    turns = [
         _played(number, *both)
         for number, both in enumerate(zip(acts, proofs, strict=True), start=1)
-    )
+    ]
     plain: dict[str, Any] = {
         "game": tags["Game"],
         "options": tags["Options"],
@@ -114,11 +111,8 @@ def read_sheet(text: str) -> GameFile:
         "outcome": _outcome(tags),
         "players": {seat: tags[seat.title()] for seat in SEATS if seat.title() in tags},
         "begun": _time(tags.get("Begun")),
-        "chance": tags.get("Chance"),
-        "is_chosen": tags.get("Chosen", False),
-        "machines": tags.get("Machines", ()),
-        "coached": tags.get("Coached", ()),
     }
+    plain |= {field: tags[tag] for tag, field in _OPTIONAL.items() if tag in tags}
     try:
         return msgspec.convert(plain, GameFile)
     except msgspec.ValidationError as error:
@@ -151,12 +145,6 @@ def _proof(turn: PlayedTurn) -> str:
         if seat in turn.orders
     ]
     return _SEPARATOR.join([_text(turn.moment, _WORD), *sealed])
-
-
-def _result_tags(outcome: dict[str, Any] | None) -> list[tuple[str, Any]]:
-    if outcome is None:
-        return [("Result", "*")]
-    return [("Result", " ".join(outcome["winners"]) or "tie"), ("Reason", outcome["reason"])]
 
 
 def _time_text(at: float) -> str:

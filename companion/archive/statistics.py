@@ -33,7 +33,7 @@ from companion.table.session import MACHINE
 
 MAX_COMMANDS = 3
 ENOUGH_GAMES = 5
-"""From so many games on their own length tells how long the next one takes."""
+"""Number of games from which on their own length tells how long the next one takes."""
 
 
 @dataclass

@@ -55,8 +55,8 @@ class Summaries:
     def numbers(self) -> list[tuple[int, str]]:
         """Return every game with a stamp that changes with the game, the newest first."""
         brought = {
-            number: f"{_BROUGHT}{imported.digest}"
-            for number, imported in self._journal.archive.imported().items()
+            number: f"{_BROUGHT}{digest}"
+            for number, digest in self._journal.archive.imported().items()
         }
         return sorted({**brought, **self._journal.archive.stamps()}.items(), reverse=True)
 

@@ -32,7 +32,7 @@ from companion.table.remote.remote_game import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
 NAP_S = 30 * 60.0
-"""Nobody plays on a turn longer than that: so much of a longer gap between two inputs counts."""
+"""Maximum number of seconds that count of a gap between two inputs: nobody plays on a turn for longer."""
 
 
 class Summary(msgspec.Struct, frozen=True):

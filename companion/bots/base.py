@@ -1,4 +1,7 @@
-"""What an opponent is: it sees one seat's view, and nothing else, and chooses an action in the game's notation."""
+"""The contract of an opponent, which sees one seat's view and chooses an action in the game's notation.
+
+Also the sentences in which all opponents give their reasons.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
-_LIKELY = 10
-"""Minimum chance in percent at which an expected reply is worth a word."""
+_MIN_LIKELY, _CERTAIN = 10, 95
+"""Chance in percent from which an expected reply is worth a word, and from which it is told as sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Verdict:
     loss: float | None
 
 
+def share_of_game(points: float, points_a_game: float) -> float:
+    """Return a lead as a share of a game, 0 to 1."""
+    return min(1.0, max(0.0, points / points_a_game))
+
+
 def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
     """Return reasons of one of our own as sentences for every language, also those without parts,
     which are plain English."""
@@ -47,23 +55,25 @@ def said_by_bot(reasons: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def expected(orders: Iterable[str], share: float = 1.0) -> str:
+def expected_reply(orders: Iterable[str], share: float = 1.0) -> str:
     """Return what the other side is likeliest to do, in words, and how likely it is.
 
     Where nothing is likely: no sentence.
     """
-    words, percent = joined("; ", orders), round(100 * share)
-    if not words or percent < _LIKELY:
+    words = joined("; ", orders)
+    percent = round(100 * share)
+    if not words or percent < _MIN_LIKELY:
         return ""
-    if percent >= 95:
+    if percent >= _CERTAIN:
         return say("Expected from the other side: {orders}.", orders=words)
     return say("I thought you would: {orders}. ({percent} %)", orders=words, percent=percent)
 
 
-def next_best(orders: Iterable[str], share: float) -> str:
+def second_best(orders: Iterable[str], share: float) -> str:
     """Return what else was thought of, in words, and how much less it is worth, as a share of a
     game."""
-    words, percent = joined("; ", orders), min(100, round(100 * share))
+    words = joined("; ", orders)
+    percent = min(100, round(100 * share))
     if not words:
         return ""
     if percent <= 0:
@@ -89,7 +99,8 @@ class Bot(ABC):
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        self.seat, self.options, self.level, self.rng = seat, options, level, Random(seed)
+        self.seat, self.options, self.level = seat, options, level
+        self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027
         """Remember what a turn has shown: the view after it, and its events as this seat may know them."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict, next_best, reasons_of
+from companion.bots.base import Bot, Choice, Verdict, reasons_of, second_best, share_of_game
 from companion.bots.binmat_rules import (
     ATTACKER_PILE,
     ATTACKS,
+    DEFENDS,
     PASS,
     WORTH,
     Action,
@@ -70,7 +71,9 @@ class BinmatBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self._strength, self._index, self._seed = STRENGTHS[level], SEATS.index(seat), seed
+        self._strength = STRENGTHS[level]
+        self._index = SEATS.index(seat)
+        self._seed = seed
         self._bent: dict[tuple[str, str], float] = {}
         self._tops: list[str] = []
         self._held: set[str] = set()
@@ -81,14 +84,10 @@ class BinmatBot(Bot):
             self._remember(table_of(view, self._index)[0])
 
     def _remember(self, table: Table) -> None:
-        open_cards = cards_shown(table)
         self._held |= set(self._tops)
-        self._held -= open_cards
-        self._tops = [
-            deck[-1]
-            for deck, is_open in zip(table.decks, table.are_open, strict=True)
-            if deck and is_open
-        ]
+        self._held -= cards_shown(table)
+        decks = zip(table.decks, table.are_open, strict=True)
+        self._tops = [deck[-1] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the action that does best in the playouts."""
@@ -96,21 +95,20 @@ class BinmatBot(Bot):
             return Choice(_DONE, 1)
         table, hidden = table_of(view, self._index)
         self._remember(table)
-        rng = Random(f"{self._seed}/{table.left}")
-        actions, unseen = table.legal(), cards_unseen(table)
-        deals = [dealt(table, hidden, unseen, self._held, rng) for _ in range(_CHECKS)]
+        deal = _Dealer(table, hidden, self._held, Random(f"{self._seed}/{table.left}"))
+        actions = table.legal()
         # an action that wins on every deal of a sample is sure
+        samples = [deal.table() for _ in range(_CHECKS)]
         for action in actions:
-            if all(_wins(deal, action, self._index) for deal in deals):
+            if all(_wins(sample, action, self._index) for sample in samples):
                 return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
         points = {action: points_of(table, action) + self._noise(action) for action in actions}
-        ranked = sorted(actions, key=lambda action: points[action], reverse=True)
+        ranked = sorted(actions, key=points.__getitem__, reverse=True)
         best, nodes = ranked[0], len(actions)
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
-            best, played, lines = self._tried(
-                table, hidden, {action: points[action] for action in ranked}, rng
-            )
+            candidates = _apart(table, ranked)[: self._strength.tried]
+            best, played, lines = self._halved(deal, candidates, points)
             nodes += played
         return Choice(text_of(best), nodes, (_reason(table, best), *lines))
 
@@ -123,18 +121,13 @@ class BinmatBot(Bot):
         by_text = {text_of(option): option for option in table.legal()}
         if action not in by_text or not self._strength.deals:
             return Verdict(choice, None)
-        best, tried, rng = (
-            by_text[choice.action],
-            by_text[action],
-            Random(f"{self._seed}/{table.left}/judge"),
-        )
-        better, deals, unseen = 0.0, sum(self._strength.deals), cards_unseen(table)
+        best, tried = by_text[choice.action], by_text[action]
+        deal = _Dealer(table, hidden, self._held, Random(f"{self._seed}/{table.left}/judge"))
+        better, deals = 0.0, sum(self._strength.deals)
         for _ in range(deals):
-            deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
-            better += self._playout(deal.copy(), best, Random(seed)) - self._playout(
-                deal.copy(), tried, Random(seed)
-            )
-        return Verdict(choice, min(1.0, max(0.0, better / deals)))
+            sample, seed = deal.table(), deal.rng.random()
+            better += self._playout(sample, best, seed) - self._playout(sample, tried, seed)
+        return Verdict(choice, share_of_game(better, deals))
 
     def _noise(self, action: Action) -> float:
         """Return how much its judgement of such actions is bent, fixed for a game."""
@@ -143,62 +136,69 @@ class BinmatBot(Bot):
             self._bent[kind] = self._strength.noise * Random(f"{self._seed}/{kind}").uniform(-1, 1)
         return self._bent[kind]
 
-    def _tried(
-        self, table: Table, hidden: list[Hidden], points: Mapping[Action, float], rng: Random
+    def _halved(
+        self, deal: _Dealer, candidates: list[Action], points: Mapping[Action, float]
     ) -> tuple[Action, int, tuple[str, ...]]:
-        """Return the action that does best in playouts and by its points, which come best first.
+        """Return the candidate that does best in playouts and by its points.
 
-        How many there were. And what they say for it.
+        Also how many playouts there were, and what they say for it.
         """
-        candidates, nodes = _apart(table, list(points))[: self._strength.tried], 0
+        nodes = done = 0
         scores = dict.fromkeys(candidates, 0.0)
         order = {action: place for place, action in enumerate(candidates)}
-        unseen, done = cards_unseen(table), 0
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
-                deal, seed = dealt(table, hidden, unseen, self._held, rng), rng.random()
+                sample, seed = deal.table(), deal.rng.random()
                 for action in candidates:
-                    scores[action] += self._playout(deal.copy(), action, Random(seed))
-                    nodes += 1
+                    scores[action] += self._playout(sample, action, seed)
+                nodes += len(candidates)
             done += round_deals
-            judged = {
+            worth = {
                 action: scores[action] / done + _PRIOR[self._index] * points[action]
                 for action in candidates
             }
-            candidates.sort(key=lambda action: (-judged[action], order[action]))
+            candidates.sort(key=lambda action: (-worth[action], order[action]))
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: the better half goes on
-            candidates = candidates[: max(1, (len(candidates) + 1) // 2)]
+            candidates = candidates[: (len(candidates) + 1) // 2]
             if len(candidates) == 1:
                 break
+        best, less = candidates[0], ""
+        if second:
+            lead = max(0.0, scores[best] - scores[second])
+            less = second_best([_words(second)], lead / done)
         words = say(
             "It was tried out in {games} games in which what is hidden was dealt at random.",
             games=done,
         )
-        less = (
-            next_best([_words(second)], max(0.0, scores[candidates[0]] - scores[second]) / done)
-            if second
-            else ""
-        )
-        return candidates[0], nodes, reasons_of(words, less)
+        return best, nodes, reasons_of(words, less)
 
-    def _playout(self, table: Table, action: Action, rng: Random) -> float:
-        """Return how well a deal ends for this seat after an action, 0 to 1.
-
-        The attacker's early win counts more.
-        """
+    def _playout(self, deal: Table, action: Action, seed: float) -> float:
+        """Return how well a deal ends for this seat after an action, 0 to 1."""
+        table, rng = deal.copy(), Random(seed)
         whole, end = table.left, table.left - _LONGEST
         table.play(action, rng)
         while table.winner is None and table.left > end:
-            table.play(
-                attacker_move(table, rng) if table.acts == ATTACKS else defender_move(table, rng),
-                rng,
-            )
+            move = attacker_move if table.acts == ATTACKS else defender_move
+            table.play(move(table, rng), rng)
         if table.winner is None:
             return 0.5
         # an early win of the attacker counts more
         won = 0.75 + 0.25 * table.left / whole if table.winner == ATTACKS else 0.0
         return won if self._index == ATTACKS else 1.0 - won
+
+
+class _Dealer:
+    """Deals what a seat cannot see at random, again and again."""
+
+    def __init__(self, shown: Table, hidden: list[Hidden], held: set[str], rng: Random) -> None:
+        self._shown, self._hidden = shown, hidden
+        self._unseen, self._held = cards_unseen(shown), held
+        self.rng = rng
+
+    def table(self) -> Table:
+        """Return one deal."""
+        return dealt(self._shown, self._hidden, self._unseen, self._held, self.rng)
 
 
 def text_of(action: Action) -> str:
@@ -229,22 +229,17 @@ def _wins(deal: Table, action: Action, seat: int) -> bool:
 def _apart(table: Table, ranked: list[Action]) -> list[Action]:
     """Return the same without actions that differ in nothing but a suit, or in a lane where all is
     alike."""
-    keys, distinct = set(), []
+    distinct: dict[tuple[object, ...], Action] = {}
     for action in ranked:
         letter, card, lane = action
-        place: Any = lane
+        place: tuple[object, ...] = (lane,)
         if lane in LANES:
-            sides = (tuple(table.attack[lane]), tuple(table.defence[lane]), table.is_up[lane])
-            place = (
-                *sides,
-                len(table.decks[lane]),
-                tuple(table.decks[lane][-1:]),
-                len(table.discards[lane]),
-            )
-        if (key := (letter, card[:1], place)) not in keys:
-            keys.add(key)
-            distinct.append(action)
-    return distinct
+            deck = table.decks[lane]
+            piles = len(deck), tuple(deck[-1:]), len(table.discards[lane])
+            stacks = tuple(table.attack[lane]), tuple(table.defence[lane])
+            place = (*stacks, table.is_up[lane], *piles)
+        distinct.setdefault((letter, card[:1], *place), action)
+    return list(distinct.values())
 
 
 # ---- rules of thumb -------------------------------------------------------------------------------------------------
@@ -252,14 +247,18 @@ def _apart(table: Table, ranked: list[Action]) -> list[Action]:
 
 def points_of(table: Table, action: Action) -> float:
     """Return how promising an action looks to the seat on turn."""
-    return (
-        _attack_points(table, action) if table.acts == ATTACKS else _defence_points(table, action)
-    )
+    points = _attack_points if table.acts == ATTACKS else _defence_points
+    return points(table, action)
 
 
-def _left_in(table: Table, lane: int) -> int:
+def _cards_left(table: Table, lane: int) -> int:
     """Return how many cards a lane can still lose."""
     return len(table.decks[lane]) + (len(table.discards[lane]) if table.is_hackmud else 0)
+
+
+def _is_combat(action: Action) -> bool:
+    letter, card, _ = action
+    return letter == "c" or (letter == "u" and card[0] == BREAK)
 
 
 def _attack_points(table: Table, action: Action) -> float:
@@ -269,58 +268,49 @@ def _attack_points(table: Table, action: Action) -> float:
     hand = table.hands[ATTACKS]
     if lane == ATTACKER_PILE:
         return 2.5 - 0.5 * len(hand) if letter == "d" else -6.0
-    wall, deck = table.defence[lane], _left_in(table, lane)
+    wall, deck = table.defence[lane], _cards_left(table, lane)
     if letter == "d":
         return 5.0 - 0.15 * deck - 0.5 * len(hand)
-    mine = [*table.attack[lane], card] if card else table.attack[lane]
-    is_seen = HIDDEN not in wall
-    theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
+    before = table.attack[lane]
+    mine = [*before, card] if card else before
     strength = power(mine)
-    if letter == "c" or (letter == "u" and card[0] == BREAK):
-        damage = (
-            damage_of(mine, strength, wall, int(theirs), table.is_hackmud)
-            if strength >= theirs
-            else 0
-        )
+    if _is_combat(action):
+        is_seen = HIDDEN not in wall
+        theirs = float(power(wall)) if is_seen else _UNSEEN_POWER
+        damage = 0
+        if strength >= theirs:
+            damage = damage_of(mine, strength, wall, int(theirs), table.is_hackmud)
         if damage > deck + len(wall):
             return 50.0
-        return (2.0 * damage - 0.2 * deck if strength else -8.0) - (0.0 if is_seen else 1.0)
-    gain = strength - power(table.attack[lane])
-    special = 1.5 if card[0] in (TRAP, BOUNCE) else 0.0
-    return (
-        2.5
-        + 1.5 * gain
-        - 0.25 * (deck + 2 * len(wall))
-        - special
-        + (20.0 if deck + len(wall) == 0 else 0.0)
-    )
+        points = 2.0 * damage - 0.2 * deck if strength else -8.0
+        return points - (0.0 if is_seen else 1.0)
+    points = 2.5 + 1.5 * (strength - power(before)) - 0.25 * (deck + 2 * len(wall))
+    if card[0] in (TRAP, BOUNCE):
+        points -= 1.5
+    if not deck and not wall:
+        points += 20.0
+    return points
 
 
 def _defence_points(table: Table, action: Action) -> float:
     letter, card, lane = action
     if letter in "-x":
         return 0.0 if letter == "-" else -4.0
-    wall, deck, hand = table.defence[lane], _left_in(table, lane), table.hands[1 - ATTACKS]
+    wall, deck, hand = table.defence[lane], _cards_left(table, lane), table.hands[DEFENDS]
     if letter == "d":
-        return 4.0 - 0.6 * len(hand) + 0.15 * deck - (0.0 if wall or deck > 4 else 8.0)
-    if letter == "c" or (letter == "u" and card[0] == BREAK):
+        points = 4.0 - 0.6 * len(hand) + 0.15 * deck
+        return points if wall or deck > 4 else points - 8.0
+    if _is_combat(action):
         return -6.0
     gain = power([*wall, card]) - power(wall)
     threat = len(table.attack[lane])
     if not wall:
-        return (
-            5.0
-            + 0.5 * max(0, 13 - deck)
-            + gain
-            + 1.5 * threat
-            - (1.0 if card[0] == BOUNCE else 0.0)
-        )
-    return (
-        1.5 * gain
-        + 1.0 * threat
-        + (1.0 if card[0] == TRAP and not table.is_up[lane] else 0.0)
-        - (3.0 if gain < 0 else 0)
-    )
+        points = 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat
+        return points - 1.0 if card[0] == BOUNCE else points
+    points = 1.5 * gain + 1.0 * threat
+    if card[0] == TRAP and not table.is_up[lane]:
+        points += 1.0
+    return points - 3.0 if gain < 0 else points
 
 
 def attacker_move(table: Table, rng: Random) -> Action:
@@ -332,34 +322,41 @@ def attacker_move(table: Table, rng: Random) -> Action:
     if table.attacker_deck or table.attacker_discard:
         best, most = ("d", "", ATTACKER_PILE), 0.4 * room + 0.3 * random()
     breaks = [card for card in hand if card[0] == BREAK]
-    weights = []
+    attractions = []
     for lane in LANES:
         wall, mine = table.defence[lane], table.attack[lane]
-        cards_left = _left_in(table, lane) + len(wall)
-        weight = 1 + 6 / (cards_left + 1)
-        weights.append(weight + 0.4 * random() - 0.12 * len(wall))
+        cards_left = _cards_left(table, lane) + len(wall)
+        weight = _lane_weight(cards_left)
+        attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
         if not wall and cards_left:
             worth = weight + room + 0.3 * random()
             if worth > most:
                 best, most = ("d", "", lane), worth
-        if mine:
-            strength = power(mine)
-            theirs = _wall_power(table, lane, random)
-            if strength >= theirs:
-                damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
-                if damage > cards_left:
-                    return ("c", "", lane)
-                worth = weight * damage + 0.3 * random()
-                if worth > most:
-                    best, most = ("c", "", lane), worth
-                if wall and breaks and weight * strength > most:
-                    best, most = ("u", breaks[0], lane), weight * strength
+        if not mine:
+            continue
+        strength = power(mine)
+        theirs = _wall_power(table, lane, random)
+        if strength < theirs:
+            continue
+        damage = damage_of(mine, strength, wall, theirs, table.is_hackmud)
+        if damage > cards_left:
+            return ("c", "", lane)
+        worth = weight * damage + 0.3 * random()
+        if worth > most:
+            best, most = ("c", "", lane), worth
+        if wall and breaks and weight * strength > most:
+            best, most = ("u", breaks[0], lane), weight * strength
     if hand:
-        goal = weights.index(max(weights))
-        plan, worth = _plan(table, goal, bool(breaks), rng)
-        if plan and worth > most:
-            return ("p", plan, goal)
+        goal = attractions.index(max(attractions))
+        card, worth = _best_build(table, goal, bool(breaks), rng)
+        if card and worth > most:
+            return ("p", card, goal)
     return best
+
+
+def _lane_weight(cards_left: int) -> float:
+    """Return how much a card of a lane counts: the more the fewer are left."""
+    return 1 + 6 / (cards_left + 1)
 
 
 def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
@@ -370,29 +367,26 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
     return power(wall) if table.is_up[lane] else max(0, int(random() * 5.5 - 1.5))
 
 
-def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
+def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
     """Return the first card of the one or two that bring most a turn in a lane, the combat
     included, and how much."""
     wall, mine = table.defence[lane], table.attack[lane]
-    cards_left = _left_in(table, lane) + len(wall)
-    weight, theirs = 1 + 6 / (cards_left + 1), _wall_power(table, lane, rng.random)
+    cards_left = _cards_left(table, lane) + len(wall)
+    weight, theirs = _lane_weight(cards_left), _wall_power(table, lane, rng.random)
     before = sum([WORTH[card] for card in mine])
     # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1
     cards = [(card, WORTH[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
     best, most = None, -9.0
     for index, (card, worth) in enumerate(cards):
-        strength = power_of(before + worth)
-        if strength >= theirs:
-            damage = strength - less
-            value = _SURE if damage > cards_left else weight * damage / 2
-            if value > most:
-                best, most = card, value
-        for _, other in cards[:index]:
-            strength = power_of(before + worth + other)
+        # alone, with the combat in two turns, or with another card in three
+        builds = [(before + worth, 2)]
+        builds += [(before + worth + other, 3) for _, other in cards[:index]]
+        for total, turns in builds:
+            strength = power_of(total)
             if strength >= theirs:
                 damage = strength - less
-                value = _SURE if damage > cards_left else weight * damage / 3
+                value = _SURE if damage > cards_left else weight * damage / turns
                 if value > most:
                     best, most = card, value
     return best, most
@@ -400,38 +394,38 @@ def _plan(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | 
 
 def defender_move(table: Table, rng: Random) -> Action:
     """Return what the defender does in a playout."""
-    hand = table.hands[1 - ATTACKS]
-    if hand:
-        bare = [lane for lane in LANES if not table.defence[lane]]
-        if bare:
-            lane = min(
-                bare,
-                key=lambda lane: (
-                    _left_in(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random()
-                ),
-            )
-            card = _best_card(hand, [], rng)
-            if card and (
-                len(hand) > 2
-                or table.attack[lane]
-                or _left_in(table, lane) < 9
-                or rng.random() < 0.6
-            ):
-                return ("p", card, lane)
-        for lane in LANES:
-            wall = table.defence[lane]
-            if (
-                wall
-                and (table.attack[lane] or len(hand) > 5)
-                and (card := _best_card(hand, wall, rng))
-            ):
-                before = power(wall)
-                if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
-                    return ("u" if table.is_up[lane] else "p", card, lane)
-    drawn = [lane for lane in LANES if table.decks[lane] or table.discards[lane]]
-    if drawn and len(hand) < 8:
-        return ("d", "", max(drawn, key=lambda lane: len(table.decks[lane]) + 3 * rng.random()))
+    hand = table.hands[DEFENDS]
+    if hand and (play := _build_wall(table, hand, rng)):
+        return play
+    lanes = [lane for lane in LANES if table.decks[lane] or table.discards[lane]]
+    if lanes and len(hand) < 8:
+        return ("d", "", max(lanes, key=lambda lane: len(table.decks[lane]) + 3 * rng.random()))
     return PASS
+
+
+def _build_wall(table: Table, hand: list[str], rng: Random) -> Action | None:
+    """Return a card for a lane without a wall, or for a wall that it makes stronger."""
+    bare = [lane for lane in LANES if not table.defence[lane]]
+    if bare:
+        dangers = [
+            _cards_left(table, lane) - 4 * len(table.attack[lane]) + 2 * rng.random()
+            for lane in bare
+        ]
+        lane = bare[dangers.index(min(dangers))]
+        card = _best_card(hand, [], rng)
+        is_urgent = len(hand) > 2 or table.attack[lane] or _cards_left(table, lane) < 9
+        if card and (is_urgent or rng.random() < 0.6):
+            return ("p", card, lane)
+    for lane in LANES:
+        wall = table.defence[lane]
+        if not wall or not (table.attack[lane] or len(hand) > 5):
+            continue
+        card = _best_card(hand, wall, rng)
+        if card:
+            before = power(wall)
+            if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
+                return ("u" if table.is_up[lane] else "p", card, lane)
+    return None
 
 
 def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
@@ -439,13 +433,13 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
 
     Towards a power of two where none gets there. BREAKs are kept.
     """
-    best, most, before, random = None, -9.0, sum([WORTH[card] for card in stack]), rng.random
+    best, most = None, -9.0
+    before = sum([WORTH[card] for card in stack])
     for card in hand:
-        value = card[0]
-        if value == BREAK:
+        if card[0] == BREAK:
             continue
-        worth = power_of(before + WORTH[card]) + 0.5 * random()
-        if value in (BOUNCE, TRAP):
+        worth = power_of(before + WORTH[card]) + 0.5 * rng.random()
+        if card[0] in (BOUNCE, TRAP):
             worth -= 0.8
         if worth > most:
             best, most = card, worth
@@ -454,17 +448,15 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
 
 def _reason(table: Table, action: Action) -> str:
     """Return why this action, in a sentence that betrays no card."""
-    letter, card, lane = action
+    letter, _, lane = action
     if letter == "d":
         return say("This draws where it costs least.")
-    if letter == "c" or (letter == "u" and card[0] == BREAK):
+    if _is_combat(action):
         return say("This fights where the stack is strong enough, as far as one can tell.")
-    if letter in "pu" and table.acts == ATTACKS:
-        return say("This builds where the fewest cards are left.")
     if letter in "pu":
+        if table.acts == ATTACKS:
+            return say("This builds where the fewest cards are left.")
         return say("This strengthens the lane that is in the greatest danger.")
-    return (
-        say("Nothing that can be done would help.")
-        if lane < 0
-        else say("This trades in a card of no use.")
-    )
+    if lane < 0:
+        return say("Nothing that can be done would help.")
+    return say("This trades in a card of no use.")

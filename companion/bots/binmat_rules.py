@@ -1,6 +1,4 @@
-"""The rules of BINMAT as playouts need them: lists that change, no sentences.
-
-And how a view is dealt out.
+"""The rules of BINMAT as playouts need them, and how a view is dealt out: lists that change, no sentences.
 
 Decks are listed from the bottom, so that the top card is popped. Stacks and piles from the oldest card. Seats are 0
 (South, the defender) and 1 (North, the attacker). An action is `(letter, card, lane)`, as in
@@ -70,19 +68,16 @@ class Table:
     def copy(self) -> Table:
         """Return the same game, to be played on by itself."""
         other = Table(self.is_hackmud, self.left, self.acts)
-        for name in ("decks", "discards", "defence", "attack"):
-            setattr(other, name, [list(cards) for cards in getattr(self, name)])
-        other.are_open, other.is_up, other.attack_up = (
-            list(self.are_open),
-            list(self.is_up),
-            set(self.attack_up),
-        )
-        other.attacker_deck, other.attacker_discard = (
-            list(self.attacker_deck),
-            list(self.attacker_discard),
-        )
-        other.hands = (list(self.hands[0]), list(self.hands[1]))
-        other.passes, other.winner = list(self.passes), self.winner
+        other.decks = [cards[:] for cards in self.decks]
+        other.discards = [cards[:] for cards in self.discards]
+        other.defence = [cards[:] for cards in self.defence]
+        other.attack = [cards[:] for cards in self.attack]
+        other.are_open, other.is_up = self.are_open[:], self.is_up[:]
+        other.attack_up = set(self.attack_up)
+        other.attacker_deck = self.attacker_deck[:]
+        other.attacker_discard = self.attacker_discard[:]
+        other.hands = (self.hands[0][:], self.hands[1][:])
+        other.passes, other.winner = self.passes[:], self.winner
         return other
 
     # ---- what is legal ----------------------------------------------------------------------------------------------
@@ -103,38 +98,38 @@ class Table:
             return "pu" if may_be_open else "p"
         stack, is_up = self.defence[lane], self.is_up[lane]
         if value != BREAK:
-            return "pu" if self.is_hackmud and not stack else "u" if is_up else "p"
+            if self.is_hackmud and not stack:
+                return "pu"
+            return "u" if is_up else "p"
         if not stack:
             return ""
-        may_attack = bool(self.attack[lane]) and not (
-            is_up and any(card[0] == BREAK for card in stack)
-        )
+        has_break = any(card[0] == BREAK for card in stack)
+        may_attack = bool(self.attack[lane]) and not (is_up and has_break)
         return ("" if is_up else "p") + ("u" if may_attack else "")
 
     def legal(self) -> list[Action]:
         """Return all legal actions of the seat on turn, the pass last."""
         is_attacker, hand = self.acts == ATTACKS, self.hands[self.acts]
-        piles = bool(self.attacker_deck or self.attacker_discard)
+        has_pile = bool(self.attacker_deck or self.attacker_discard)
         actions: list[Action] = []
         for lane in LANES:
-            if self.can_draw(lane) if is_attacker else self.decks[lane] or self.discards[lane]:
+            has_cards = bool(self.decks[lane] or self.discards[lane])
+            if self.can_draw(lane) if is_attacker else has_cards:
                 actions.append(("d", "", lane))
-        if is_attacker and piles:
+        if is_attacker and has_pile:
             actions.append(("d", "", ATTACKER_PILE))
-        ways = {
-            value: [self.faces(lane, value) for lane in LANES]
-            for value in {card[0] for card in hand}
-        }
-        actions += [
-            (face, card, lane) for card in hand for lane in LANES for face in ways[card[0]][lane]
-        ]
+        values = {card[0] for card in hand}
+        faces = {(value, lane): self.faces(lane, value) for value in values for lane in LANES}
+        for card in hand:
+            for lane in LANES:
+                actions += [(face, card, lane) for face in faces[card[0], lane]]
         if is_attacker or not self.is_hackmud:
             for lane in LANES:
                 if self.attack[lane] or (self.is_hackmud and self.defence[lane]):
                     actions.append(("c", "", lane))
         if self.is_hackmud and not is_attacker:
             actions += [("x", card, lane) for card in hand for lane in LANES]
-        elif self.is_hackmud and piles:
+        elif self.is_hackmud and has_pile:
             actions += [("x", card, ATTACKER_PILE) for card in hand]
         return [*actions, PASS]
 
@@ -149,7 +144,7 @@ class Table:
         elif letter in "pu":
             self.hands[seat].remove(card)
             if letter == "p":
-                (self.attack if seat else self.defence)[lane].append(card)
+                self._stack_of(seat, lane).append(card)
             else:
                 self._play_up(card, lane, rng)
         elif letter == "c":
@@ -163,6 +158,9 @@ class Table:
         self.acts = 1 - seat
         if self.winner is None and (self.left == 0 or self._is_spent()):
             self.winner = DEFENDS
+
+    def _stack_of(self, seat: int, lane: int) -> list[str]:
+        return self.attack[lane] if seat == ATTACKS else self.defence[lane]
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
@@ -182,22 +180,20 @@ class Table:
 
     def _draw_from_pile(self, rng: Random) -> None:
         if not self.attacker_deck:
-            self.attacker_deck, self.attacker_discard = sorted(self.attacker_discard), []
-            rng.shuffle(self.attacker_deck)
-            self.attacker_deck.reverse()
-        self.hands[1].append(self.attacker_deck.pop())
+            self.attacker_deck = _shuffled(self.attacker_discard, rng)
+            self.attacker_discard = []
+        self.hands[ATTACKS].append(self.attacker_deck.pop())
 
     def _draw_from_lane(self, lane: int, seat: int, rng: Random) -> None:
         if not self.decks[lane]:
-            self.decks[lane], self.discards[lane] = sorted(self.discards[lane]), []
-            rng.shuffle(self.decks[lane])
-            self.decks[lane].reverse()
+            self.decks[lane] = _shuffled(self.discards[lane], rng)
+            self.discards[lane] = []
             self.are_open[lane] = self.are_open[lane] and self.is_hackmud
         self.hands[seat].append(self.decks[lane].pop())
 
     def _play_up(self, card: str, lane: int, rng: Random) -> None:
         if card[0] == BREAK:
-            (self.attack if self.acts else self.defence)[lane].append(card)
+            self._stack_of(self.acts, lane).append(card)
             self._fight(lane, rng)
         elif self.acts == DEFENDS:
             self.defence[lane].append(card)
@@ -209,11 +205,15 @@ class Table:
             self.attack[lane].append(card)
             self._fight(lane, rng)
         else:
-            stack = self.defence[lane]
-            self.attacker_discard += [other for other in stack if other[0] == BOUNCE]
-            self.defence[lane] = [other for other in stack if other[0] != BOUNCE]
-            self.is_up[lane] = bool(self.defence[lane])
+            self._bounce_wall(lane)
             self.discards[lane].append(card)
+
+    def _bounce_wall(self, lane: int) -> None:
+        """Take BOUNCEs out of a wall, the rest of which is face up then."""
+        bounces, rest = _parted(self.defence[lane])
+        self.attacker_discard += bounces
+        self.defence[lane] = rest
+        self.is_up[lane] = bool(rest)
 
     def _discard(self, card: str, lane: int, rng: Random) -> None:
         self.hands[self.acts].remove(card)
@@ -240,42 +240,58 @@ class Table:
         opened = self.attack_up.intersection(mine)
         self.attack_up -= opened
         self.attack[lane] = []
-        # traps of whoever began act first
-        for seat in (self.acts, 1 - self.acts):
-            if seat == DEFENDS and self.is_up[lane]:
-                continue
-            own, other = (mine, theirs) if seat else (theirs, mine)
-            pile = self.attacker_discard if seat else self.discards[lane]
-            for card in [card for card in own if card[0] == TRAP]:
-                if other and card not in opened:
-                    pile.append(other.pop())
+        self._spring_traps(lane, mine, opened)
         if any(card[0] == BOUNCE for card in (*mine, *theirs)):
-            self.discards[lane] += [card for card in mine if card[0] == BOUNCE]
-            self.attacker_discard += [card for card in mine if card[0] != BOUNCE]
-            self.attacker_discard += [card for card in theirs if card[0] == BOUNCE]
-            self.defence[lane] = [card for card in theirs if card[0] != BOUNCE]
-            self.is_up[lane] = bool(self.defence[lane])
+            bounces, rest = _parted(mine)
+            self.discards[lane] += bounces
+            self.attacker_discard += rest
+            self._bounce_wall(lane)
             return
-        due = 0
-        if (strength := power(mine)) < (wall := power(theirs)):
+        strength, wall = power(mine), power(theirs)
+        damage = 0
+        if strength < wall:
             self.discards[lane] += mine
         else:
-            damage = (
-                damage_of(mine, strength, theirs, wall, self.is_hackmud)
-                if had_cards and mine
-                else 0
-            )
-            hits = min(damage, len(theirs))
-            due = damage - hits
-            for _ in range(hits):
+            if had_cards and mine:
+                damage = damage_of(mine, strength, theirs, wall, self.is_hackmud)
+            for _ in range(min(damage, len(theirs))):
                 self.attacker_discard.append(theirs.pop())
+                damage -= 1
             self.attacker_discard += mine
         self.is_up[lane] = bool(theirs)
-        for _ in range(due):
+        # damage that the wall does not take is drawn from the lane
+        for _ in range(damage):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
                 self.winner = ATTACKS
                 return
             self._draw_from_lane(lane, ATTACKS, rng)
+
+    def _spring_traps(self, lane: int, mine: list[str], opened: set[str]) -> None:
+        """Let traps face down take cards of the other stack. Those of whoever began act first."""
+        theirs = self.defence[lane]
+        for seat in (self.acts, 1 - self.acts):
+            if seat == DEFENDS and self.is_up[lane]:
+                continue
+            own, other = (mine, theirs) if seat == ATTACKS else (theirs, mine)
+            pile = self.attacker_discard if seat == ATTACKS else self.discards[lane]
+            traps = [card for card in own if card[0] == TRAP]
+            for card in traps:
+                if other and card not in opened:
+                    pile.append(other.pop())
+
+
+def _shuffled(cards: list[str], rng: Random) -> list[str]:
+    """Return a pile as a new deck. Sorted first, so that only the random numbers decide."""
+    deck = sorted(cards)
+    rng.shuffle(deck)
+    deck.reverse()
+    return deck
+
+
+def _parted(stack: list[str]) -> tuple[list[str], list[str]]:
+    """Return a stack's BOUNCEs and its other cards."""
+    bounces = [card for card in stack if card[0] == BOUNCE]
+    return bounces, [card for card in stack if card[0] != BOUNCE]
 
 
 def damage_of(
@@ -305,37 +321,36 @@ class Hidden(NamedTuple):
 
 def table_of(view: Mapping[str, Any], seat: int) -> tuple[Table, list[Hidden]]:
     """Return a table as a seat sees it, with `X` for backs, and where those lie."""
-    acts = SEATS.index(view["to_act"][0]) if view["to_act"] else 0
+    acts = SEATS.index(view["to_act"][0]) if view["to_act"] else DEFENDS
     table = Table(view["edition"] == "hackmud", view["turns_left"], acts)
-    for lane, plain in enumerate(view["lanes"]):
-        table.decks[lane] = plain["deck"][::-1]
-        table.are_open[lane], table.is_up[lane] = plain["deck_open"], plain["defender_open"]
-        table.discards[lane] = list(plain["discard"])
-        table.defence[lane], table.attack[lane] = list(plain["defender"]), list(plain["attacker"])
-        attackers = zip(plain["attacker"], plain["attacker_open"], strict=True)
-        table.attack_up |= {card for card, is_open in attackers if is_open}
+    for lane, piles in enumerate(view["lanes"]):
+        table.decks[lane] = piles["deck"][::-1]
+        table.are_open[lane] = piles["deck_open"]
+        table.discards[lane] = list(piles["discard"])
+        table.defence[lane] = list(piles["defender"])
+        table.is_up[lane] = piles["defender_open"]
+        table.attack[lane] = list(piles["attacker"])
+        for card, is_open in zip(piles["attacker"], piles["attacker_open"], strict=True):
+            if is_open:
+                table.attack_up.add(card)
     table.attacker_deck = view["attacker_deck"][::-1]
     table.attacker_discard = list(view["attacker_discard"])
     table.hands = (list(view["hands"]["south"]), list(view["hands"]["north"]))
     table.passes = [view["passes"]["south"], view["passes"]["north"]]
     stacks = table.attack if seat == DEFENDS else table.defence
-    theirs = [table.hands[1 - seat], *stacks]
-    others = [*table.decks, table.attacker_deck]
-    hidden = [
-        Hidden(cards, index, is_theirs)
-        for group, is_theirs in ((theirs, True), (others, False))
-        for cards in group
-        for index, card in enumerate(cards)
-        if card == HIDDEN
-    ]
+    with_opponent = [table.hands[1 - seat], *stacks]
+    hidden = []
+    for number, cards in enumerate([*with_opponent, *table.decks, table.attacker_deck]):
+        for place, card in enumerate(cards):
+            if card == HIDDEN:
+                hidden.append(Hidden(cards, place, number < len(with_opponent)))
     return table, hidden
 
 
 def cards_shown(table: Table) -> set[str]:
     """Return every card that can be seen on it."""
-    places = [*table.decks, *table.discards, *table.defence, *table.attack, *table.hands]
-    places += [table.attacker_deck, table.attacker_discard]
-    return {card for cards in places for card in cards} - {HIDDEN}
+    piles = [*table.decks, *table.discards, *table.defence, *table.attack, *table.hands]
+    return set().union(*piles, table.attacker_deck, table.attacker_discard) - {HIDDEN}
 
 
 def cards_unseen(table: Table) -> list[str]:
@@ -345,23 +360,20 @@ def cards_unseen(table: Table) -> list[str]:
 
 
 def dealt(
-    table: Table, hidden: list[Hidden], unseen: Iterable[str], held: set[str], rng: Random
+    table: Table, hidden: list[Hidden], unseen: Sequence[str], held: set[str], rng: Random
 ) -> Table:
     """Return the same table with one of the `unseen` cards for every back.
 
     Those `held` are with the opponent.
     """
-    known_cards: list[str] = []
-    others: list[str] = []
-    for card in unseen:
-        (known_cards if card in held else others).append(card)
+    known_cards = [card for card in unseen if card in held]
+    others = [card for card in unseen if card not in held]
     rng.shuffle(others)
     rng.shuffle(known_cards)
     slots = [slot for slot in hidden if slot.is_theirs]
     rng.shuffle(slots)
-    rest = [slot for slot in hidden if not slot.is_theirs]
-    cards = known_cards + others
-    for slot, card in zip(slots + rest, cards, strict=False):
+    slots += [slot for slot in hidden if not slot.is_theirs]
+    for slot, card in zip(slots, known_cards + others, strict=False):
         slot.cards[slot.place] = card
     copy = table.copy()
     for slot in hidden:

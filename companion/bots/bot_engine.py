@@ -15,13 +15,13 @@ import os
 import resource
 import stat
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from companion.bots import bot_for, knows
 from companion.bots.base import LEVELS, Bot, Choice
-from companion.bots.priority import give_way, letting_in
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import Said
 from companion.core.kit import Seat
@@ -31,6 +31,14 @@ MAX_LINE = 1_000_000
 """Maximum size of a request or a reply, in bytes."""
 MEMORY_BYTES = 192 << 20
 """Maximum private memory: about three times what an opponent ever holds."""
+NICENESS = 10
+MAX_TASKS = 1000
+"""Maximum number of the user's processes and threads before an opponent can begin no more.
+
+Fewer than the service may have (`TasksMax`), so that the table always gets its own.
+"""
+_OOM_SCORE = 800
+"""How gladly the kernel ends a process when memory runs out, of 1,000."""
 Reply = dict[str, Any]
 
 
@@ -119,20 +127,15 @@ def _require_due(bot: Bot, view: dict[str, Any]) -> None:
 
 
 def _plain(choice: Choice) -> Reply:
-    return {
-        "action": choice.action,
-        "nodes": choice.nodes,
-        "why": [_told(line) for line in choice.why],
-    }
+    why = [_with_parts(line) for line in choice.why]
+    return {"action": choice.action, "nodes": choice.nodes, "why": why}
 
 
-def _told(line: object) -> object:
+def _with_parts(line: object) -> object:
     """Return a sentence, or a part of one, so that the table can say it in every language."""
     if isinstance(line, Said) and line.parts:
-        return {
-            "say": line.pattern,
-            "with": {name: _told(part) for name, part in line.parts.items()},
-        }
+        parts = {name: _with_parts(part) for name, part in line.parts.items()}
+        return {"say": line.pattern, "with": parts}
     return line if isinstance(line, int) else str(line)
 
 
@@ -143,13 +146,8 @@ def _request(line: bytes) -> _Request:
         request = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
-    if (
-        sum(
-            part is not msgspec.UNSET
-            for part in (request.new, request.see, request.choose, request.judge)
-        )
-        != 1
-    ):
+    parts = (request.new, request.see, request.choose, request.judge)
+    if sum(part is not msgspec.UNSET for part in parts) != 1:
         raise Malformed("A request has exactly one of new, see, choose, judge")
     return request
 
@@ -164,9 +162,7 @@ def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
         if len(line) > MAX_LINE + 1 and not line.endswith(b"\n"):
             _skip_line(source)
         if stripped := line.strip():
-            with letting_in():
-                answer = engine.answer(stripped)
-            sink.write(answer + b"\n")
+            sink.write(engine.answer(stripped) + b"\n")
             sink.flush()
 
 
@@ -177,20 +173,40 @@ def _skip_line(source: BinaryIO) -> None:
             return
 
 
-def confine() -> None:
-    """Give this process low priority, a long slice, bounded memory, no files written, no core dump.
+def limit_process(pid: int, memory_bytes: int) -> None:
+    """Lower a process's priority and bound its memory and children.
 
     What the system refuses is left as it is.
+
+    :param pid: of this user's. Its later children and threads take it over
     """
-    give_way(os.getpid(), MEMORY_BYTES)
-    limits = {resource.RLIMIT_CORE: 0}
-    if not stat.S_ISREG(
-        os.fstat(1).st_mode
-    ):  # whoever keeps the answers in a file wants that one to be written
-        limits[resource.RLIMIT_FSIZE] = 0
-    for limit, most in limits.items():
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(limit, (most, most))
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid)))
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text(str(_OOM_SCORE))
+    # The kernel groups processes by session, and niceness counts within a group alone. Only the
+    # leader of a session lowers its group: the engine may also be run in somebody's terminal.
+    with contextlib.suppress(OSError):
+        if os.getsid(pid) == pid:
+            Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
+    _set_limit(pid, resource.RLIMIT_DATA, memory_bytes)
+    _set_limit(pid, resource.RLIMIT_NPROC, MAX_TASKS)
+
+
+def _set_limit(pid: int, limit: int, most: int) -> None:
+    """Bound a resource of a process for good, where the system allows it."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.prlimit(pid, limit, (most, most))
+
+
+def confine() -> None:
+    """Give this process low priority, bounded memory, no files written, no core dump."""
+    pid = os.getpid()
+    limit_process(pid, MEMORY_BYTES)
+    _set_limit(pid, resource.RLIMIT_CORE, 0)
+    # whoever keeps the answers in a file wants that one to be written
+    if not stat.S_ISREG(os.fstat(1).st_mode):
+        _set_limit(pid, resource.RLIMIT_FSIZE, 0)
 
 
 def run_bot(game: str, level: int, seed: int) -> int:

@@ -18,15 +18,13 @@ from typing import IO, Any, NoReturn, TypeVar
 
 import msgspec
 
-from companion.bots.base import Choice, Verdict
-from companion.bots.priority import give_way
+from companion.bots.base import Choice, Verdict, reasons_of
+from companion.bots.bot_engine import MAX_LINE, limit_process
 from companion.core.errors import CompanionError
 from companion.core.i18n import plain_words, unpacked
 from companion.core.kit import Seat
 from companion.core.names import is_printable
 
-MAX_LINE = 1_000_000
-"""Maximum size of a request or a reply, in bytes."""
 MAX_MEMORY_BYTES = 512 << 20
 """Maximum private memory of any program. Our own ask for less."""
 _MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
@@ -134,7 +132,7 @@ class BotProcess:
         except (OSError, ValueError, IndexError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or "not a command"
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
-        give_way(self.child.pid, MAX_MEMORY_BYTES)
+        limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
         for pipe in (self.child.stdin, self.child.stdout):
             os.set_blocking(_pipe(pipe), False)
@@ -172,12 +170,10 @@ class BotProcess:
         if not 0 < len(said.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
         try:
-            reasons = tuple(
-                clean for reason in said.why[:_MAX_REASONS] if (clean := _reason(reason))
-            )
+            reasons = [_reason(reason) for reason in said.why[:_MAX_REASONS]]
         except (ValueError, KeyError, RecursionError):
             self._fail("answered nonsense")
-        return Choice(said.action, max(0, said.nodes), reasons)
+        return Choice(said.action, max(0, said.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
         """End the child. May be called twice, and while another thread waits for an answer."""

@@ -15,8 +15,25 @@ from math import inf
 from operator import or_
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
-from companion.bots.scouts_rules import WIN, Node, Terrain, bits, position_of, rank_values, swapped
+from companion.bots.base import (
+    Bot,
+    Choice,
+    Verdict,
+    expected_reply,
+    reasons_of,
+    second_best,
+    share_of_game,
+)
+from companion.bots.scouts_rules import (
+    WIN,
+    Node,
+    Terrain,
+    bits,
+    number_of,
+    position_of,
+    rank_values,
+    swapped,
+)
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import AROUND, FILES, NAMES, NUMBERS
@@ -82,7 +99,7 @@ class ScoutsBot(Bot):
         self._may_stack = options.get("stacking", "on") == "on"
         self._plan: dict[Position, str] = {}
         self._why: tuple[str, ...] = ()
-        self._left: Counter[tuple[int, ...]] = Counter()
+        self._visits: Counter[tuple[int, ...]] = Counter()
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return the next decision of a turn. The whole turn is decided with its first one."""
@@ -93,16 +110,14 @@ class ScoutsBot(Bot):
             return Choice(self._plan[position], 0, self._why)
         if not position.due:
             return Choice(".", 0)
-        search = _Search(self._ground(position), position.seat, self._left)
-        best = search.best(position, self._strength)
-        if best is None:
+        search = self._search(position)
+        turn = search.best(position)
+        if turn is None:
             return Choice(".", search.nodes)
-        rock = search.rock(position, best, self._strength) if self._strength.lays_rocks else None
-        self._remember(position, best[1], rock)
-        self._left[self._strength.known_by(best[2])] += 1
-        self._why = search.reasons(position, best, rock) + search.lines(
-            position, best, rock, self._strength
-        )
+        rock = search.rock(position, turn) if self._strength.lays_rocks else None
+        self._remember(position, turn[1], rock)
+        self._visits[self._strength.known_by(turn[2])] += 1
+        self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
@@ -111,29 +126,23 @@ class ScoutsBot(Bot):
         choice = self.choose(view)
         if position.to_place or action == choice.action:
             return Verdict(choice, 0.0)
-        search = _Search(self._ground(position), position.seat, self._left)
-        squares = [1 << NUMBERS[name] for name in _SQUARE.findall(action)]
+        search = self._search(position)
         if not position.due:
-            passing, best, tried = (
-                search.laid(position, self._covered(text)) for text in (".", choice.action, action)
+            best = max(
+                search.worth_of_rock(position, _rock_squares(text)) for text in (".", choice.action)
             )
-            return Verdict(choice, _share(max(passing, best) - tried))
-        best_turn = search.best(position, self._strength)
-        if best_turn is None or len(squares) < 2:
+            tried = search.worth_of_rock(position, _rock_squares(action))
+            return Verdict(choice, share_of_game(best - tried, _A_GAME))
+        turn = search.best(position)
+        squares = _squares_in(action)
+        if turn is None or len(squares) < 2:
             return Verdict(choice, None)
-        tried = search.after(after_play(position, squares[0], squares[-1]), self._strength)
-        return Verdict(choice, _share(best_turn[0] - tried))
+        tried = search.after(after_play(position, squares[0], squares[-1]))
+        return Verdict(choice, share_of_game(turn[0] - tried, _A_GAME))
 
-    def _covered(self, action: str) -> int | None:
-        """Return the squares that a rock of this notation covers. None: it lays none."""
-        return (
-            sum_of_masks(1 << NUMBERS[name] for name in _SQUARE.findall(action))
-            if "@" in action
-            else None
-        )
-
-    def _ground(self, position: Position) -> Terrain:
-        return Terrain(self._values, position.stone, position.may_stack)
+    def _search(self, position: Position) -> _Search:
+        terrain = Terrain(self._values, position.stone, position.may_stack)
+        return _Search(terrain, position.seat, self._strength, self._visits)
 
     def _place(self, position: Position) -> int:
         """Return the next free file of the set-up that this game is begun with."""
@@ -153,14 +162,22 @@ class ScoutsBot(Bot):
         self._plan[position] = "."
 
 
+def _squares_in(text: str) -> list[int]:
+    """Return the masks of the squares that a notation names."""
+    return [1 << NUMBERS[name] for name in _SQUARE.findall(text)]
+
+
+def _rock_squares(action: str) -> int | None:
+    """Return the squares that a rock of this notation covers. None: it lays none."""
+    return sum_of_masks(_squares_in(action)) if "@" in action else None
+
+
 def _play_text(position: Position, origin: int, target: int) -> str:
     """Return a dash where one leads there, otherwise the shortest chain of jumps."""
-    start, end = origin.bit_length() - 1, target.bit_length() - 1
-    return (
-        f"{NAMES[start]}-{NAMES[end]}"
-        if dashes(position, start) & target
-        else chain_text(_chain(position, start, end))
-    )
+    start, end = number_of(origin), number_of(target)
+    if dashes(position, start) & target:
+        return f"{NAMES[start]}-{NAMES[end]}"
+    return chain_text(_chain(position, start, end))
 
 
 def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
@@ -170,48 +187,58 @@ def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
 def _words(position: Position, plays: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in plays:
-        start, end = origin.bit_length() - 1, target.bit_length() - 1
-        is_dash = dashes(position, start) & target
-        yield dash_label(start, end) if is_dash else jump_label(_chain(position, start, end))
+        start, end = number_of(origin), number_of(target)
+        if dashes(position, start) & target:
+            yield dash_label(start, end)
+        else:
+            yield jump_label(_chain(position, start, end))
         position = after_play(position, origin, target)
 
 
 def _rock_text(kind: int, covered: int) -> str:
-    first, last = (covered & -covered).bit_length() - 1, covered.bit_length() - 1
+    first, last = number_of(covered & -covered), number_of(covered)
     return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
 
 
 class _Search:
     """Looks at turns from one position.
 
-    What was `left` by a turn before is worth less every time.
+    `visits` count the positions that own turns have led to: such a position is worth less every time.
     """
 
-    def __init__(self, terrain: Terrain, seat: int, left: Mapping[tuple[int, ...], int]) -> None:
-        self.terrain, self.seat, self.left, self.nodes = terrain, seat, left, 0
+    def __init__(
+        self,
+        terrain: Terrain,
+        seat: int,
+        strength: Strength,
+        visits: Mapping[tuple[int, ...], int],
+    ) -> None:
+        self.terrain, self.seat = terrain, seat
+        self.strength, self.visits = strength, visits
+        self.nodes = 0
         self.ranked: list[Turn] = []
         """The turns that were compared at last, the best first."""
 
-    def best(self, position: Position, strength: Strength) -> Turn | None:
+    def best(self, position: Position) -> Turn | None:
         """Return the turn to play, with what it is worth as far as was looked.
 
         None where nothing can be played.
         """
         node = position[:6]
         value = self.terrain.value(node, self.seat)
-        turns = [
-            (worth - _BOREDOM * self.left.get(strength.known_by(after), 0), plays, after)
-            for worth, plays, after in self._turns(
-                node, self.seat, value, position.due, position.played
-            )
-        ]
+        turns = []
+        for worth, plays, after in self._turns(
+            node, self.seat, value, position.due, position.played
+        ):
+            visits = self.visits.get(self.strength.known_by(after), 0)
+            turns.append((worth - _BOREDOM * visits, plays, after))
         turns.sort(key=_worth_of, reverse=True)
         self.ranked = turns
         # a won turn, or a level that looks no ply ahead, needs no search
-        if not turns or turns[0][0] >= _SURE or not strength.widths:
+        if not turns or turns[0][0] >= _SURE or not self.strength.widths:
             return turns[0] if turns else None
         ranked = turns
-        for widths in strength.widths:
+        for widths in self.strength.widths:
             ranked = self._ranked(ranked, widths)
         if ranked[0][0] <= -_SURE:  # lost as it seems: is there any way out?
             ranked = self._ranked(turns[:_LAST_HOPES], (_LAST_HOPES,))
@@ -223,10 +250,11 @@ class _Search:
         first."""
         ranked, alpha = [], -inf
         for _, plays, after in turns[: widths[0]]:
-            first = self.terrain.value(after, self.seat)
-            bored = _BOREDOM * self.left.get(after, 0)
+            value = self.terrain.value(after, self.seat)
+            boredom = _BOREDOM * self.visits.get(after, 0)
             # negamax: the value is seen by the side that plays next
-            score = -self._turn(swapped(after), -first, widths[1:], (-inf, -alpha - bored)) - bored
+            score = -self._turn(swapped(after), -value, widths[1:], (-inf, -alpha - boredom))
+            score -= boredom
             ranked.append((score, plays, after))
             alpha = max(alpha, score)
         return sorted(ranked, key=_worth_of, reverse=True)
@@ -242,22 +270,17 @@ class _Search:
         terrain = self.terrain
         turns: list[Turn] = []
         for worth, origin, target in terrain.moves(node, seat, played):
+            first = (origin, target)
             after = masks_after(node, seat, origin, target)
             if worth >= WIN:
-                return [(WIN, ((origin, target),), after)]
+                return [(WIN, (first,), after)]
             seconds = terrain.moves(after, seat, target) if due > 1 else []
             if not seconds:
-                turns.append((value + worth, ((origin, target),), after))
-            for worth_too, start, end in seconds:
-                if worth_too >= WIN:
-                    return [
-                        (
-                            WIN,
-                            ((origin, target), (start, end)),
-                            masks_after(after, seat, start, end),
-                        )
-                    ]
-                turns.append((value + worth + worth_too, ((origin, target), (start, end)), after))
+                turns.append((value + worth, (first,), after))
+            for more, start, end in seconds:
+                if more >= WIN:
+                    return [(WIN, (first, (start, end)), masks_after(after, seat, start, end))]
+                turns.append((value + worth + more, (first, (start, end)), after))
         turns.sort(key=_worth_of, reverse=True)
         return _completed(turns, seat)
 
@@ -281,11 +304,14 @@ class _Search:
         for worth, _, after in self._turns(node, seat, value)[: widths[0]]:
             if worth >= WIN:
                 return WIN
-            score = -self._turn(
-                swapped(after), -worth, widths[1:], (-beta, -max(alpha, best)), not mine
-            )
+            reply_window = -beta, -max(alpha, best)
+            score = -self._turn(swapped(after), -worth, widths[1:], reply_window, not mine)
             # a win sooner is better, a loss later is less bad
-            best = max(best, score - 1 if score > _SURE else score + 1 if score < -_SURE else score)
+            if score > _SURE:
+                score -= 1
+            elif score < -_SURE:
+                score += 1
+            best = max(best, score)
             if best >= beta:
                 break
         return best if best > -inf else value
@@ -305,61 +331,60 @@ class _Search:
         for worth, origin, target in firsts:
             if value + worth + most <= best:
                 break
-            seconds = terrain.moves(masks_after(node, seat, origin, target), seat, target)
-            best = max(best, value + worth + max(seconds)[0] if seconds else value + worth)
+            after = masks_after(node, seat, origin, target)
+            seconds = terrain.moves(after, seat, target)
+            score = value + worth
+            if seconds:
+                score += max(seconds)[0]
+            best = max(best, score)
             if best >= beta:
                 break
         return WIN if best > _SURE else best
 
-    def rock(self, position: Position, turn: Turn, strength: Strength) -> tuple[int, int] | None:  # noqa: ARG002
+    def rock(self, position: Position, turn: Turn) -> tuple[int, int] | None:
         """Return the rock to lay after the plays of a turn: its kind and what it covers.
 
         None: better kept.
         """
-        for origin, target in turn[1]:
-            position = after_play(position, origin, target)
-        node = swapped(turn[2])
+        position = _after_plays(position, turn[1])
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        value = self.terrain.value(node, 1 - self.seat)
-        zone = sum_of_masks(AROUND[bit.bit_length() - 1] for bit in bits(runners))
-        best, least = None, self._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
+        zone = sum_of_masks(AROUND[number_of(bit)] for bit in bits(runners))
         # only rocks beside a scout with intel can stop it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
-        for kind, covered in sorted(near, key=lambda placing: -(placing[1] & zone).bit_count())[
-            :_ROCKS_TRIED
-        ]:
-            search = _Search(self.terrain.with_stone(covered), self.seat, self.left)
-            theirs = search._last_turn(node, 1 - self.seat, value, inf)
-            self.nodes += search.nodes
-            if theirs < least:
-                best, least = (kind, covered), theirs
+        near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
+        best, most = None, self.worth_of_rock(position, None)
+        for kind, covered in near[:_ROCKS_TRIED]:
+            worth = self.worth_of_rock(position, covered)
+            if worth > most:
+                best, most = (kind, covered), worth
         return best
 
-    def after(self, position: Position, strength: Strength) -> float:
-        """Return what the best turn that goes on from here is worth."""
-        if position.is_won:
-            return WIN
-        node = position[:6]
-        if position.due and (turn := self.best(position, strength)):
-            return turn[0]
-        widths = strength.widths[-1] if strength.widths else ()
-        return self._ranked([(self.terrain.value(node, self.seat), (), node)], (1, *widths[1:]))[0][
-            0
-        ]
-
-    def laid(self, position: Position, covered: int | None) -> float:
+    def worth_of_rock(self, position: Position, covered: int | None) -> float:
         """Return what a turn whose plays are made is worth when a rock covers these squares.
 
         None: it is kept.
         """
-        node = swapped(position[:6])
-        value = self.terrain.value(node, 1 - self.seat)
+        node, other = swapped(position[:6]), 1 - self.seat
+        value = self.terrain.value(node, other)
         if covered is None:
-            return -self._last_turn(node, 1 - self.seat, value, inf)
-        search = _Search(self.terrain.with_stone(covered), self.seat, self.left)
-        return -search._last_turn(node, 1 - self.seat, value, inf) - _ROCK_WORTH
+            return -self._last_turn(node, other, value, inf)
+        search = _Search(self.terrain.with_stone(covered), self.seat, self.strength, self.visits)
+        worth = -search._last_turn(node, other, value, inf)
+        self.nodes += search.nodes
+        return worth - _ROCK_WORTH
+
+    def after(self, position: Position) -> float:
+        """Return what the best turn that goes on from here is worth."""
+        if position.is_won:
+            return WIN
+        if position.due and (turn := self.best(position)):
+            return turn[0]
+        node = position[:6]
+        widths = self.strength.widths[-1] if self.strength.widths else ()
+        ended: Turn = (self.terrain.value(node, self.seat), (), node)
+        return self._ranked([ended], (1, *widths[1:]))[0][0]
 
     def reasons(
         self, position: Position, turn: Turn, rock: tuple[int, int] | None
@@ -377,32 +402,41 @@ class _Search:
             words.append(say("The rock blocks the way home of a scout with intel."))
         if (node[0] & node[4]).bit_count() > (before[0] & before[4]).bit_count():
             words.append(say("This gathers intel."))
-        return (
-            *words,
+        words.append(
             say(
                 "As far as one can see ahead, this side’s scouts then get farther than the other side’s."
-            ),
+            )
         )
+        return tuple(words)
 
-    def lines(
-        self, position: Position, turn: Turn, rock: tuple[int, int] | None, strength: Strength
+    def outlook(
+        self, position: Position, turn: Turn, rock: tuple[int, int] | None
     ) -> tuple[str, ...]:
         """Return the other side's best answer to a turn, and which turn was next best."""
         worth, plays, _ = turn
         if abs(worth) >= _SURE:
             return ()
-        after = reduce(lambda at, play: after_play(at, *play), plays, position)
-        after = pass_turn(after if rock is None else lay_rock(after, *rock))
-        terrain = self.terrain if rock is None else self.terrain.with_stone(rock[1])
-        widths = strength.widths[-1][1:] if strength.widths else ()
-        answer = _Search(terrain, after.seat, {}).best(
-            after, replace(strength, widths=(widths,) if widths else ())
-        )
-        second = self.ranked[1] if len(self.ranked) > 1 else (worth, (), turn[2])
+        after, terrain = _after_plays(position, plays), self.terrain
+        if rock is None:
+            after = pass_turn(after)
+        else:
+            after, terrain = pass_turn(lay_rock(after, *rock)), terrain.with_stone(rock[1])
+        widths = self.strength.widths[-1][1:] if self.strength.widths else ()
+        strength = replace(self.strength, widths=(widths,) if widths else ())
+        answer = _Search(terrain, after.seat, strength, {}).best(after)
+        second_worth, second_plays, _ = self.ranked[1] if len(self.ranked) > 1 else (worth, (), ())
         return reasons_of(
-            expected(_words(after, answer[1] if answer else ())),
-            next_best(_words(position, second[1]), _share(worth - second[0])),
+            expected_reply(_words(after, answer[1] if answer else ())),
+            second_best(
+                _words(position, second_plays), share_of_game(worth - second_worth, _A_GAME)
+            ),
         )
+
+
+def _after_plays(position: Position, plays: Plays) -> Position:
+    for origin, target in plays:
+        position = after_play(position, origin, target)
+    return position
 
 
 def _completed(turns: list[Turn], seat: int) -> list[Turn]:
@@ -415,11 +449,6 @@ def _completed(turns: list[Turn], seat: int) -> list[Turn]:
             if len(done) == _MAX_TURNS:
                 break
     return list(done.values())
-
-
-def _share(ranks: float) -> float:
-    """Return a difference of worths as a share of a game."""
-    return min(1.0, max(0.0, ranks / _A_GAME))
 
 
 def _worth_of(turn: Turn) -> float:

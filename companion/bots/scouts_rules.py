@@ -68,16 +68,22 @@ class Terrain:
     def value(self, node: Node, seat: int) -> float:
         """Return what all scouts are worth to the side that plays."""
         own, foe, own_low, foe_low, intel, low_intel = node
-        mine, theirs = self.worth[seat], self.worth[1 - seat]
-        total = sum(mine[bool(intel & bit)][bit] for bit in bits(own))
-        total -= sum(theirs[bool(intel & bit)][bit] for bit in bits(foe))
-        total += sum(
-            mine[bool(low_intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE)
-            for bit in bits(own_low)
-        )
-        return total - sum(
-            theirs[bool(low_intel & bit)][bit] * (_UNDER_OWN if foe & bit else _UNDER_FOE)
-            for bit in bits(foe_low)
+        total = self._worth_on_top(own, intel, seat) - self._worth_on_top(foe, intel, 1 - seat)
+        total += self._worth_beneath(own_low, low_intel, seat, own)
+        return total - self._worth_beneath(foe_low, low_intel, 1 - seat, foe)
+
+    def _worth_on_top(self, scouts: int, intel: int, seat: int) -> float:
+        worth = self.worth[seat]
+        return sum([worth[bool(intel & bit)][bit] for bit in bits(scouts)])
+
+    def _worth_beneath(self, scouts: int, intel: int, seat: int, own: int) -> float:
+        """Return what scouts are worth that wait under others. `own` are those of their seat on top."""
+        worth = self.worth[seat]
+        return sum(
+            [
+                worth[bool(intel & bit)][bit] * (_UNDER_OWN if own & bit else _UNDER_FOE)
+                for bit in bits(scouts)
+            ]
         )
 
     def moves(self, node: Node, seat: int, played: int) -> list[Move]:
@@ -97,29 +103,26 @@ class Terrain:
         while movers:
             origin = movers & -movers
             movers ^= origin
-            number = origin.bit_length() - 1
+            number = number_of(origin)
             has_intel = intel & origin
             worth = turned if has_intel else plain
-            leaves = -worth[origin]
+            leaving = -worth[origin]
+            targets = AROUND[number] & ~shut
             # from the top of a stack a scout can only dash
             if low & origin:
-                leaves += self._uncovered(node, seat, origin)
-                targets = AROUND[number] & ~shut
+                leaving += self._uncovered(node, seat, origin)
             else:
-                targets = AROUND[number] & ~shut | _jumps(
-                    number, scouts & ~low & ~origin, empty, home if has_intel else FAR[seat]
-                )
+                single = scouts & ~low & ~origin
+                targets |= _jumps(number, single, empty, home if has_intel else FAR[seat])
             while targets:
                 target = targets & -targets
                 targets ^= target
+                gain = leaving + worth[target]
                 if has_intel and target & home:
-                    moves_.append((WIN, origin, target))
+                    gain = WIN
                 elif scouts & target:
-                    moves_.append(
-                        (leaves + worth[target] + self._covered(node, seat, target), origin, target)
-                    )
-                else:
-                    moves_.append((leaves + worth[target], origin, target))
+                    gain += self._covered(node, seat, target)
+                moves_.append((gain, origin, target))
         return moves_
 
     def _uncovered(self, node: Node, seat: int, bit: int) -> float:
@@ -178,6 +181,11 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+def number_of(mask: int) -> int:
+    """Return the number of the highest square of a mask."""
+    return mask.bit_length() - 1
+
+
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     """Return the position that a view shows, from the side that is on turn."""
     seat = SEATS.index(view["to_act"][0])
@@ -191,10 +199,10 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
             else:
                 lower[side] |= bit
                 low_intel |= bit if piece["intel"] else 0
-    rocks = [
-        _mask(view["rocks"][name].get(kind, ())) for name in SEATS for kind in ("boulder", "rock")
-    ]
-    stone = rocks[0] | rocks[1] | rocks[2] | rocks[3]
+    boulders, rocks = (
+        [_mask(view["rocks"][name].get(kind, ())) for name in SEATS] for kind in ("boulder", "rock")
+    )
+    stone = boulders[0] | rocks[0] | boulders[1] | rocks[1]
     return Position(
         own=upper[seat],
         foe=upper[1 - seat],
@@ -206,7 +214,7 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         due=view["due"],
         played=_mask(view["played"]),
         to_place=view["to_place"],
-        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
+        rocks=(boulders[0], rocks[0], boulders[1], rocks[1]),
         stone=stone,
         barred=stone | beside(stone),
         may_stack=may_stack,

@@ -23,11 +23,16 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import EXIT_STATUS, Finding, Grade, worst
-from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
-from companion.service.device_findings import journal_finding, profile, settings_findings, voice
+from companion.service.device_findings import (
+    games_from_outside,
+    journal_finding,
+    profile,
+    settings_findings,
+    voice,
+)
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.panel import panel_reason

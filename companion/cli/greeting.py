@@ -7,70 +7,50 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import segno
 
 from companion.core.kit import SEATS
-from companion.core.network import Wifi, seat_address, shown_code
+from companion.core.network import seat_address, shown_code
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
 
 
-def greeting_of(companion: Companion, on_terminal: bool) -> str:
-    """Return what a companion that has just begun says."""
-    return greeting(
-        companion.found,
-        companion.urls(),
-        companion.host_key if on_terminal else "",
-        code=companion.join_code.now() if companion.join_code and on_terminal else "",
-        simulated=companion.simulation is not None,
-        wifi=companion.wifi(),
-        on_terminal=on_terminal,
-        key_command=companion.key_command,
-    )
+def greeting(companion: Companion, on_terminal: bool) -> str:
+    """Return what a companion that has just begun says.
 
-
-def greeting(
-    found: Sequence[str],
-    urls: Sequence[str],
-    host_key: str,
-    *,
-    simulated: bool,
-    wifi: Wifi | None,
-    on_terminal: bool,
-    code: str = "",
-    key_command: str = "companion host-key",
-) -> str:
-    """Return the text for the console.
-
-    The Wi-Fi's password is in its code alone, and codes only go to a terminal.
-
-    An empty `host_key` is not told, because a file or a log is read by others: `key_command` tells it.
+    Keys, codes and the Wi-Fi's password, which is in its QR code alone, only go to a terminal: a file or a log is read
+    by others.
     """
-    first = urls[0]
+    first, *others = companion.urls()
+    wifi = companion.wifi()
+    code, key_words = "", f"its key: {companion.key_command}"
+    if on_terminal:
+        code = companion.join_code.now() if companion.join_code else ""
+        key_words = f"host key {companion.host_key}"
     rows = [
         ("Table screen", first),
-        *(("", url) for url in urls[1:]),
+        *(("", url) for url in others),
         ("Phones join", f"{first}join"),
     ]
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
-    if simulated:
+    if companion.simulation is not None:
         rows.append(("Workbench", f"{first}workbench"))
-    key_words = f"host key {host_key}" if host_key else f"its key: {key_command}"
     rows.append(("Host page", f"{first}host   {key_words}"))
     if code:
         rows.append(("Code to sit", f"{shown_code(code)}   until a game begins or a seat is freed"))
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
-    lines = [*found, "", *(f"{name:<14} {text}" for name, text in rows), ""]
+    lines = [*companion.found, "", *(f"{name:<14} {text}" for name, text in rows), ""]
+    if on_terminal and wifi:
+        lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
     if on_terminal:
-        if wifi:
-            lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
-        lines += ["Scan to join:", qr_text(f"{first}join{f'#{code}' if code else ''}")]
-    return "\n".join([*lines, "Ctrl-C ends it; the game is kept."])
+        join = f"{first}join#{code}" if code else f"{first}join"
+        lines += ["Scan to join:", qr_text(join)]
+    lines.append("Ctrl-C ends it; the game is kept.")
+    return "\n".join(lines)
 
 
 def qr_text(text: str) -> str:
@@ -89,9 +69,5 @@ def begin(what: str) -> None:
 def count(what: str, done: int, total: int) -> None:
     """Say how far it has come, in one line that is written over until all is done."""
     if sys.stderr.isatty():
-        print(
-            f"\r{what}: {done} of {total}",
-            end="\n" if done == total else "",
-            file=sys.stderr,
-            flush=True,
-        )
+        end = "\n" if done == total else ""
+        print(f"\r{what}: {done} of {total}", end=end, file=sys.stderr, flush=True)

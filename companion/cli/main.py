@@ -122,13 +122,13 @@ def _add_play(commands: Commands) -> None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    from companion.cli.greeting import greeting_of  # noqa: PLC0415 - draws QR codes
+    from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
     from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
 
     def greet(companion: Companion, is_first: bool) -> None:
         if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
-        print(greeting_of(companion, sys.stdout.isatty()), flush=True)
+        print(greeting(companion, sys.stdout.isatty()), flush=True)
 
     def settings() -> Settings:
         settings_ = settings_of(options)

@@ -40,7 +40,7 @@ PAGE_S = 2.0
 ATTEMPTS, AGAIN_S = 3, 5.0
 """Attempts to open the own Wi-Fi and seconds between them: while the machine boots, its radio comes late."""
 JOIN_S = "45"
-"""Timeout in seconds for joining a Wi-Fi, address included; NetworkManager's own for the password is 25."""
+"""Timeout in seconds for joining a Wi-Fi, address included. NetworkManager's own for the password is 25."""
 
 
 def add_wifi(commands: Commands) -> None:

@@ -14,7 +14,7 @@ from companion.core.i18n import joined, say
 from companion.diagnostics.findings import Finding, Grade
 
 SOON_S = 14 * 24 * 3600.0
-"""So long before its end a certificate wants to be renewed."""
+"""Seconds before its end at which a certificate wants to be renewed."""
 _NO_CHECK_TIME = 0x20_0000
 """`X509_V_FLAG_NO_CHECK_TIME` of OpenSSL, which `ssl` does not name: dates are judged whenever they are asked for."""
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """How serious a finding is. Only `FAIL` keeps the companion from running; `WARN` wants to be seen to soon."""
+    """How serious a finding is. Only `FAIL` keeps the companion from running. `WARN` wants to be seen to soon."""
 
     OK = "ok"
     NOTE = "note"
@@ -21,7 +21,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `text` says what was seen and what to do."""
+    """One thing that was looked at. `text` says what was seen and what to do."""
 
     topic: str
     grade: Grade
@@ -29,7 +29,7 @@ class Finding:
 
 
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
-"""What `companion doctor` ends with; 2 is wrong usage, as everywhere."""
+"""What `companion doctor` ends with. 2 is wrong usage, as everywhere."""
 
 
 def worst(findings: Iterable[Finding]) -> Grade:
@@ -71,7 +71,7 @@ class Health:
 
 
 class RefusalCounter:
-    """Counts what was refused, by kind and without its words; from any thread."""
+    """Counts what was refused, by kind and without its words. From any thread."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -24,7 +24,7 @@ WARM_C, HOT_C = 75.0, 80.0
 """At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
 LOW_MEMORY_MB = 100
 LOW_CMA_MB = 64
-"""What boards with 512 MB have; the widest view of every known camera fits into it."""
+"""What boards with 512 MB have. The widest view of every known camera fits into it."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"

@@ -1,4 +1,4 @@
-"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi; and at what starts the service."""
+"""The doctor's look at how phones get here: addresses, name, hotspot, Wi-Fi. And at what starts the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands; None or empty where it does not tell.
+"""What the machine tells of itself, read from `/proc`, `/sys` and a few commands. None or empty where it does not tell.
 
 Every probe is a pure function of a `Machine`: a folder that stands for `/`, and a way to run commands. Nothing here
 judges: see `machine` and `network`.
@@ -16,7 +16,7 @@ from pathlib import Path
 from companion.core.network import output_of
 
 COMMAND_S = 2.0
-"""So long a command may take to answer."""
+"""Timeout in seconds for a command to answer."""
 _KMSG_BYTES = 1 << 20
 _TROUBLE_LINE = re.compile(
     r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"

@@ -131,6 +131,15 @@ class OptionRow:
     free_text: bool = False
 
 
+def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
+    """Return choices of an option that are labelled by what they are.
+
+    >>> figures(5, 10)
+    (('5', 5), ('10', 10))
+    """
+    return tuple((str(number), number) for number in numbers)
+
+
 @dataclass(frozen=True)
 class Preset:
     """A way to begin a game with one tap: what the key says, and the options behind it."""

@@ -69,8 +69,8 @@ def _points() -> Iterable[EntryPoint]:
 def _load(point: EntryPoint) -> str:
     """Load a game and add it. Return why that is impossible, as a sentence."""
     try:
-        found = point.load()
-        game = found() if isinstance(found, type) else found
+        loaded = point.load()
+        game = loaded() if isinstance(loaded, type) else loaded
         _check(point.name, game)
         drawings.add(game.drawings)
     except UnusableGameError as error:
@@ -134,26 +134,25 @@ def _check_markers(kit: Kit) -> None:
     pieces: dict[int, str] = {}
     for other in GAMES.values():
         its = other.kit(other.options({}))
-        corners.update(dict.fromkeys(its.board.corners, other.name))
-        pieces.update({marker: other.name for face in its.faces for marker in face.markers})
+        corners |= dict.fromkeys(its.board.corners, other.name)
+        pieces |= {marker: other.name for face in its.faces for marker in face.markers}
     taken = corners | pieces
-    for marker in kit.board.corners:
-        if marker in taken:
-            free = ", ".join(str(each) for each in range(100) if each not in taken)
-            raise UnusableGameError(
-                f"Marker {marker} of its board's corners belongs to {taken[marker]}: free are {free}"
-            )
-    for marker in (marker for face in kit.faces for marker in face.markers):
-        if marker in corners:
-            raise UnusableGameError(
-                f"Marker {marker} of its pieces is a corner of the board of {corners[marker]}"
-            )
+    if mine := [marker for marker in kit.board.corners if marker in taken]:
+        free = ", ".join(str(marker) for marker in range(100) if marker not in taken)
+        raise UnusableGameError(
+            f"Marker {mine[0]} of its board's corners belongs to {taken[mine[0]]}: free are {free}"
+        )
+    own = [marker for face in kit.faces for marker in face.markers]
+    if mine := [marker for marker in own if marker in corners]:
+        raise UnusableGameError(
+            f"Marker {mine[0]} of its pieces is a corner of the board of {corners[mine[0]]}"
+        )
 
 
 def _check_tools(game: Game[Any, Any]) -> None:
     """Check that what it brings to the command line is called by its name, so that names are unique."""
-    brought = tools_of(game)
-    for name in [command.name for command in brought.commands]:
+    for command in tools_of(game).commands:
+        name = command.name
         if not name.startswith(f"{game.name}-"):
             raise UnusableGameError(
                 f"The command line cannot have its “{name}”: call it “{game.name}-{name}”"

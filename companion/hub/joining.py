@@ -66,12 +66,6 @@ class CardAnswer(msgspec.Struct, frozen=True):
     card: str
 
 
-class JoinRefusal(msgspec.Struct, frozen=True):
-    """An error as the hub's pages tell it."""
-
-    error: dict[str, str | None]
-
-
 def join(
     address: str, code: str, name: str, *, names: bool, ca: str = "", start: int = 0
 ) -> Membership:
@@ -137,10 +131,10 @@ def _ask(url: str, request: msgspec.Struct, kind: type[T], ca: str) -> T:
             return msgspec.json.decode(answer.read(MAX_ANSWER), type=kind)
     except urllib.error.HTTPError as error:
         try:
-            message = msgspec.json.decode(error.read(MAX_ANSWER), type=JoinRefusal).error["message"]
-        except (msgspec.MsgspecError, KeyError, OSError):
+            message = str(msgspec.json.decode(error.read(MAX_ANSWER))["error"]["message"])
+        except (msgspec.MsgspecError, KeyError, TypeError, OSError):
             message = say("There is no hub at {address}", address=url)
-        raise SystemTrouble(str(message)) from None
+        raise SystemTrouble(message) from None
     except (OSError, ValueError, HTTPException, msgspec.MsgspecError) as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(

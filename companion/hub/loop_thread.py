@@ -18,7 +18,7 @@ from companion.core.errors import CompanionError, trace_of
 
 log = logging.getLogger(__name__)
 PARTING_S = 1.0
-"""At the end of a loop: so long its connections may take to close."""
+"""Timeout in seconds for a loop's connections to close at its end."""
 
 
 class LoopThread:
@@ -54,7 +54,7 @@ class LoopThread:
                 self._loop.call_soon_threadsafe(act)
 
     def close(self, goodbye_s: float) -> None:
-        """Wait so long for the work to end by itself, then cancel it. May be called twice."""
+        """Wait `goodbye_s` for the work to end by itself, then cancel it. May be called twice."""
         if self._thread.is_alive():
             self._thread.join(goodbye_s)
             self.call(self._cancel)

@@ -70,14 +70,12 @@ log = logging.getLogger(__name__)
 ANSWERS_S = 5.0
 WRITTEN_S = 0.05
 LOOK_S, NEAR_S, GONE_S = 2.0, 10.0, 30.0
-"""How often a game that is on is looked at though nothing has woken us.
-
-How often each table says that it is there. A table that has said nothing for so long is gone.
-"""
+"""Intervals in seconds at which a game that is on is looked at though nothing has woken us, and at which each table
+says that it is there. Seconds of silence after which a table is gone."""
 CLAIM_S = 10.0
 """Seconds between two claims that this machine is the table."""
 _LOOK_BACK = 20
-"""The last game at two tables is among so many games: what it still has to tell is told, also while another is on."""
+"""Number of games among which the last one at two tables is looked for: it may have something to tell still."""
 CLONED = say(
     "Another machine is connected to the hub as this table. On one of the two run “companion hub leave”, and join "
     "again."
@@ -139,17 +137,17 @@ class PairLine:
         self._sent = -1
         """Number of our messages at the hub. -1: that is to be asked."""
         self._fault = ""
-        self._heard_s = 0.0
-        self._near_s = -NEAR_S
-        self._there = 0
+        self._last_heard_s = 0.0
+        self._said_near_s = -NEAR_S
+        self._announced = 0
         """Number of the other table's messages at the hub, as far as we were told."""
         self._looked_s = -LOOK_S
         self._news: Subscription | None = None
-        self._listens_to = ""
-        self._told = ""
-        self._again: bool | None = None
+        self._news_of = ""
+        self._shown_trouble = ""
+        self._wants_again: bool | None = None
         """Another game is wanted here, with sides changed or not."""
-        self._is_again_told = self._is_again_there = False
+        self._is_again_sent = self._is_again_there = False
         self.code = ""
         """Under which this table offers a game. Empty: it offers none."""
 
@@ -192,7 +190,7 @@ class PairLine:
 
     def again(self, swaps: bool) -> None:
         """Ask for another game of these two tables. Nothing is waited for."""
-        self._again = swaps
+        self._wants_again = swaps
         self._wake()
 
     def withdraw(self) -> None:
@@ -222,9 +220,9 @@ class PairLine:
 
     def connected(self) -> None:
         """Note that the line is there, perhaps again."""
-        self._news, self._listens_to = None, ""
-        self._sent, self._near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
-        self._is_again_told = False
+        self._news, self._news_of = None, ""
+        self._sent, self._said_near_s, self._looked_s = -1, -NEAR_S, -LOOK_S
+        self._is_again_sent = False
 
     async def claim(self, client: Client) -> None:
         """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one is this table."""
@@ -255,27 +253,27 @@ class PairLine:
         pair = self._pair
         if pair is None:
             return
-        if self._again is not None and not self._is_again_told:
-            await self._ask_again(client, pair, self._again)
+        if self._wants_again is not None and not self._is_again_sent:
+            await self._ask_again(client, pair, self._wants_again)
             return
-        if self._listens_to != pair.id:
+        if self._news_of != pair.id:
             await self._listen(client, pair)
         progress = self._progress(pair)
-        if self._clock.monotonic_s() >= self._near_s + NEAR_S:
-            self._near_s = self._clock.monotonic_s()
+        if self._clock.monotonic_s() >= self._said_near_s + NEAR_S:
+            self._said_near_s = self._clock.monotonic_s()
             await client.publish(near_subject(pair.id, self._own), b"")
         await self._send(stream, pair, progress)
-        if progress.heard < self._there or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
+        if progress.heard < self._announced or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
             self._looked_s = self._clock.monotonic_s()
-            await self._hear(stream, pair)
-        self._tell()
+            await self._receive(stream, pair)
+        self._show_trouble()
 
     async def _listen(self, client: Client, pair: Pair) -> None:
         """Hear that there is something to read of this game, and of no other one any more."""
         if self._news:
             await self._news.unsubscribe()
-        self._news = await client.subscribe(news_subject(self._own, pair.id, "*"), cb=self._wakes)
-        self._listens_to = pair.id
+        self._news = await client.subscribe(news_subject(self._own, pair.id, "*"), cb=self._on_news)
+        self._news_of = pair.id
 
     async def _ask_hub(self, client: Client) -> None:
         """Ask each wish that somebody still waits for.
@@ -310,12 +308,12 @@ class PairLine:
         return answer
 
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
-        self._is_again_told = True
+        self._is_again_sent = True
         wish = PairAgain(pair.id, self._journal.next_number(), swaps)
         try:
             answer = await self._request(client, wish)
         except CompanionError as error:
-            self._again = None
+            self._wants_again = None
             log.warning("Hub: no rematch at two tables: %s", error.kind)
             return
         if answer.pair is not None:
@@ -325,7 +323,7 @@ class PairLine:
         """Note that the line is cut."""
         self._claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
-        self._tell(lost)
+        self._show_trouble(lost)
 
     def close(self) -> None:
         """Let nobody wait any longer."""
@@ -334,11 +332,11 @@ class PairLine:
         self._table.remote.when_again(None)
         self._table.notice("remote", "")
 
-    async def _wakes(self, message: Msg) -> None:
-        self._heard_s = self._clock.monotonic_s()
+    async def _on_news(self, message: Msg) -> None:
+        self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
         if number.isdecimal() and len(number) < 8:
-            self._there = max(self._there, int(number))
+            self._announced = max(self._announced, int(number))
         self._wake()
 
     async def _request(self, client: Client, wish: PairWish) -> PairAnswer:
@@ -353,8 +351,8 @@ class PairLine:
         Where that cannot be, the other table is told that it was left.
         """
         other, fault = pair.seat_of(self._own).other, ""
-        self._past = self._again = None
-        self._is_again_told = self._is_again_there = False
+        self._past = self._wants_again = None
+        self._is_again_sent = self._is_again_there = False
         if self._progress_of(pair.id) is None:
             name = pair.names.get(other, "")
             beginning = RemoteBeginning(
@@ -368,8 +366,8 @@ class PairLine:
                 log.warning("Hub: the game at two tables cannot begin: %s", error.kind)
                 fault = error.message
         self._pair, self._sent, self._fault = pair, -1, fault
-        self._there, self._looked_s = 0, -LOOK_S
-        self._heard_s = self._clock.monotonic_s()
+        self._announced, self._looked_s = 0, -LOOK_S
+        self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
     def _progress_of(self, game: str) -> RemoteProgress | None:
@@ -432,7 +430,7 @@ class PairLine:
                 return number
         return 0
 
-    async def _hear(self, stream: JetStreamContext, pair: Pair) -> None:
+    async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
         other = pair.other_of(self._own)
         while not self._fault:
             progress = self._table.remote.progress
@@ -441,13 +439,13 @@ class PairLine:
             number = progress.heard + 1
             subject = message_subject(pair.id, other, number)
             payload = await kept_message(stream, subject)
-            if payload is None and number <= self._there:  # it was said, and is being written
+            if payload is None and number <= self._announced:  # it was said, and is being written
                 await asyncio.sleep(WRITTEN_S)
                 payload = await kept_message(stream, subject)
             if payload is None:
-                self._there = number - 1
+                self._announced = number - 1
                 return
-            self._heard_s = self._clock.monotonic_s()
+            self._last_heard_s = self._clock.monotonic_s()
             try:
                 self._table.remote.hear(pair.id, number, payload)
             except JournalError:
@@ -457,11 +455,11 @@ class PairLine:
                 self._fault = _UNFIT
             await self._send(stream, pair, self._progress(pair))
 
-    def _tell(self, lost: str = "") -> None:
+    def _show_trouble(self, lost: str = "") -> None:
         """Say at the table what is wrong with the line, or whether another game is wanted. `lost`: it is cut."""
         sentence = self._trouble(lost)
-        if sentence != self._told:
-            self._told = sentence
+        if sentence != self._shown_trouble:
+            self._shown_trouble = sentence
             self._table.notice("remote", sentence)
 
     def _trouble(self, lost: str) -> str:
@@ -473,11 +471,11 @@ class PairLine:
         if progress.game != self._pair.id:
             return ""
         if progress.is_over:
-            if self._again is not None:
+            if self._wants_again is not None:
                 return REMATCH_HERE
             return REMATCH_THERE if self._is_again_there else ""
         if self._fault or lost:
             return self._fault or lost
-        if self._clock.monotonic_s() - self._heard_s >= GONE_S:
+        if self._clock.monotonic_s() - self._last_heard_s >= GONE_S:
             return say("The other table is silent. The game goes on when it is back.")
         return ""

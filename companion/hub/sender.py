@@ -47,21 +47,21 @@ from companion.table.public.messages import PublicRecord, encode_public, read_re
 log = logging.getLogger(__name__)
 CONNECT_S, ANSWERS_S = 5, 3.0
 AGAIN_S, AGAIN_MOST_S = 0.25, 30.0
-"""After a line that broke: so soon it is tried anew, and at most so long later."""
+"""Least and most seconds after which a line that broke is tried anew."""
 WAITS_S = 5.0
 """Interval in seconds at which a table that is not let in asks: its host may be standing at the hub."""
 KEEPS_AGAIN_S = 3.0
-"""A hub that keeps nothing is asked so often whether it does again."""
+"""Interval in seconds at which a hub that keeps nothing is asked whether it does again."""
 GOODBYE_S = 0.5
-"""At the end: so long what is on its way may take."""
+"""Timeout in seconds for what is on its way at the end."""
 ASK_AGAIN_S = 60.0
 LOOK_S, LET_PASS_S = 0.03, 0.02
-"""How often the line looks whether there is news: an input wakes nobody up, because what the table has to do after it
-comes first. So long the line keeps out of its way even then."""
+"""Interval in seconds at which the line looks whether there is news, and the pause that it makes even then. An input
+wakes nobody up, because what the table has to do after it comes first."""
 IDLE_S = 10.0
-"""After so long without news the line sleeps until it is woken up: a table at rest costs nothing."""
+"""Seconds without news after which the line sleeps until it is woken up: a table at rest costs nothing."""
 PULSE_S = 10.0
-"""How often a table says how it is where nothing changes: a hub that hears nothing for long calls it lost."""
+"""Interval in seconds at which a table says how it is where nothing changes: a hub that hears nothing calls it lost."""
 _FULL = say(
     "The hub cannot keep anything just now: its disk may be full. What is played here is sent later."
 )
@@ -101,13 +101,13 @@ class HubLine:
         self._connected = connected
         self._clock = clock
         self._has_news = False
-        self._news_s = 0.0
+        self._last_news_s = 0.0
         self._woken = asyncio.Event()
         self._is_asleep = False
         self._is_closing = False
-        self._told: bytes = b""
-        self._pulse_s = 0.0
-        self._asks_s = 0.0
+        self._sent_state: bytes = b""
+        self._state_sent_s = 0.0
+        self._ask_pair_s = 0.0
         self.is_connected = False
         self.trouble = ""
         """Why the hub does not get everything, as a sentence. Empty: it does."""
@@ -125,7 +125,7 @@ class HubLine:
 
     def look_for_pair(self) -> None:
         """Note that the hub has a game at two tables for us."""
-        self._asks_s = 0.0
+        self._ask_pair_s = 0.0
         self.wake()
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class HubLine:
             await self._keep_on()
         finally:
             self._pairs.close()
-            self._is(False, "")
+            self._set_line(False, "")
 
     async def _keep_on(self) -> None:
         pause_s = AGAIN_S
@@ -150,12 +150,12 @@ class HubLine:
                 await self._talk()
             except (OSError, NatsError, TimeoutError, CompanionError) as error:
                 was_connected = self.is_connected
-                self._is(False, _why(error))
+                self._set_line(False, _why(error))
                 most_s = WAITS_S if _is_refusal(error) else AGAIN_MOST_S
                 pause_s = AGAIN_S if was_connected else min(most_s, pause_s * 2)
             except Exception:
                 log.exception("Hub: the line broke")
-                self._is(
+                self._set_line(
                     False,
                     say("Something went wrong with the connection to the hub: the log says more."),
                 )
@@ -189,7 +189,7 @@ class HubLine:
                 closed_cb=is_over,
                 disconnected_cb=is_over,
             )
-            await client.subscribe(command_subject(own.table), cb=self._heard)
+            await client.subscribe(command_subject(own.table), cb=self._on_command)
             await self._serve(client, lost)
         finally:
             self._pairs.broken()
@@ -202,9 +202,9 @@ class HubLine:
         # go on behind the last input that the hub has
         sequence = await self._find_place(stream)
         self._pairs.connected()
-        self._asks_s = 0.0
-        self._is(True, self.trouble if self._outbox.next() else "")
-        self._told = b""
+        self._ask_pair_s = 0.0
+        self._set_line(True, self.trouble if self._outbox.next() else "")
+        self._sent_state = b""
         keeps_s = 0.0
         while not (self._is_closing or lost.is_set()):
             self._has_news = False
@@ -213,20 +213,20 @@ class HubLine:
             if self._clock.monotonic_s() >= keeps_s:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
-                    self._is(True, "")
+                    self._set_line(True, "")
                 except KeepsNothing as error:  # calls need the line all the same
                     if lost.is_set():  # nothing was answered because the line was cut meanwhile
                         raise ConnectionClosedError from None
-                    self._is(True, error.message)
+                    self._set_line(True, error.message)
                     sequence = await self._find_place(stream)
-                    self._asks_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
+                    self._ask_pair_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
             pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
             await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
-                self._news_s = self._clock.monotonic_s()
+                self._last_news_s = self._clock.monotonic_s()
                 await self._rest(LET_PASS_S)
-            elif self._clock.monotonic_s() >= self._pulse_s + PULSE_S:
-                self._told = b""
+            elif self._clock.monotonic_s() >= self._state_sent_s + PULSE_S:
+                self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
         """Send what there is. Return the number of the last message. Raises `KeepsNothing`."""
@@ -241,19 +241,19 @@ class HubLine:
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
         """Send what a game at two tables wants first: somebody waits for it."""
         try:
-            if self._clock.monotonic_s() >= self._asks_s:
-                await self._look(client)
+            if self._clock.monotonic_s() >= self._ask_pair_s:
+                await self._look_for_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
             raise KeepsNothing(_FULL) from None
 
-    async def _look(self, client: Client) -> None:
+    async def _look_for_pair(self, client: Client) -> None:
         """Ask which game at two tables is ours. A hub that does not know is asked again now and then."""
-        self._asks_s = math.inf  # unless there is another one before the answer is here
+        self._ask_pair_s = math.inf  # unless there is another one before the answer is here
         try:
             await self._pairs.look(client)
         except (NatsTimeout, NoRespondersError):
-            self._asks_s = min(self._asks_s, self._clock.monotonic_s() + ASK_AGAIN_S)
+            self._ask_pair_s = min(self._ask_pair_s, self._clock.monotonic_s() + ASK_AGAIN_S)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
@@ -287,33 +287,33 @@ class HubLine:
             raise KeepsNothing(_FULL) from None
         if answer.duplicate:  # nothing was stored: no message of this program has an id
             raise KeepsNothing(say("The hub did not keep a message: trying again."))
-        self._is(True, "")
+        self._set_line(True, "")
         return answer.seq
 
     async def _tell_state(self, client: Client) -> None:
         state = self._state()
-        if state != self._told:
+        if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)
-            self._told, self._pulse_s = state, self._clock.monotonic_s()
+            self._sent_state, self._state_sent_s = state, self._clock.monotonic_s()
 
-    async def _heard(self, message: Msg) -> None:
+    async def _on_command(self, message: Msg) -> None:
         self._command(message.data)
 
     async def _rest(self, seconds: float, until_news: bool = False) -> None:
-        """Wait so long, or until there is news."""
+        """Wait some seconds, or until there is news."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + seconds
         while (
             not (self._is_closing or (until_news and self._has_news))
             and (left_s := end_s - loop.time()) > 0
         ):
-            if until_news and self._clock.monotonic_s() >= self._news_s + IDLE_S:
+            if until_news and self._clock.monotonic_s() >= self._last_news_s + IDLE_S:
                 await self._sleep(left_s)
             else:
                 await asyncio.sleep(min(LOOK_S, left_s))
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleep so long, or until somebody says that there is news, which may have come just before."""
+        """Sleep some seconds, or until somebody says that there is news, which may have come just before."""
         self._woken.clear()
         self._is_asleep = True
         with contextlib.suppress(TimeoutError):
@@ -321,7 +321,7 @@ class HubLine:
                 await asyncio.wait_for(self._woken.wait(), seconds)
         self._is_asleep = False
 
-    def _is(self, is_connected: bool, trouble: str) -> None:
+    def _set_line(self, is_connected: bool, trouble: str) -> None:
         if trouble != self.trouble and trouble:
             log.warning("Hub: %s", trouble)
         changed = (is_connected, trouble) != (self.is_connected, self.trouble)

@@ -21,7 +21,7 @@ No message has an id by which JetStream would find duplicates. All tables share 
 another one's next id, whose message would then be taken for stored.
 """
 AGE = "Companion-Age"
-"""Header of a record: so many seconds ago the table accepted it, for clocks that are shown elsewhere."""
+"""Header of a record: seconds since the table accepted it, for clocks that are shown elsewhere."""
 WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."

@@ -16,7 +16,7 @@ from companion.hub.pairing import Pair
 from companion.hub_server.desired_state import DesiredState
 from companion.hub_server.folder import ADDRESS_FILE, HubFile, HubFolder
 from companion.hub_server.listener import HubListener
-from companion.hub_server.members import Members, Rights
+from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer, NatsSettings
 from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import HubStore
@@ -58,7 +58,6 @@ class Hub(Closeable):
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         known = self.folder.now
         self.nats = NatsServer(_nats_settings(settings))
-        self._rights = Rights(self.folder, self.nats)
         self.store = HubStore(settings.folder, self.nats, known.seed, settings.keep_mb)
         self.room = Room(known.name, clock, known.delay_s)
         self.pairs = PairKeeper(
@@ -80,12 +79,12 @@ class Hub(Closeable):
                 self.folder,
                 self.room,
                 desired,
-                self._rights,
+                self.nats,
                 servers=(f"{scheme}://:{settings.nats_port}",),
                 forget=(
                     self.pairs.forget,
                     desired.forget,
-                    lambda _: self._rights.keep(),
+                    lambda _: self.members.keep_rights(),
                     self.store.forget,
                     self.room.remove,
                 ),
@@ -100,7 +99,7 @@ class Hub(Closeable):
         """Know one's own addresses, let tables in, which may ask for them at once, then people."""
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
-        self._rights.keep()
+        self.members.keep_rights()
         self._stack.callback(self.store.close)
         site = HubSite(
             web,
@@ -138,7 +137,7 @@ class Hub(Closeable):
 
     def _paired(self, pair: Pair) -> None:
         """Let two tables that have agreed on a game write and read it, and tell the one that offered."""
-        self._rights.keep()
+        self.members.keep_rights()
         for table in pair.tables.values():
             self._look_at_pair(table)
 

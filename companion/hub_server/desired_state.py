@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.core.clock import Clock
 from companion.core.errors import Illegal, Refusal
@@ -25,7 +25,7 @@ from companion.league.people import shown_name
 from web.hub.room import Room, RoomTable
 
 AGAIN_S = 1.0
-"""A table that does not follow what is wanted of it is told so often."""
+"""Interval in seconds at which a table is told what is wanted of it until it follows."""
 
 
 class DesiredState:
@@ -76,11 +76,11 @@ class DesiredState:
                         Refusal.TOO_LATE,
                         say("Too many settings are waiting for a table that does not answer"),
                     )
-            return msgspec.structs.replace(file, asked=settings)
+            return replace(file, asked=settings)
 
         self._folder.change(more)
         for table in tables:
-            self._room.ask(table)
+            self._room.update(table, asked=True, answer="")
         self.repeat_soon()
 
     def forget(self, table: str) -> None:
@@ -113,7 +113,7 @@ class DesiredState:
             self._answered(table.id, settings.number)
             settings = None
         if state and table.asked and settings is None:
-            self._room.answered(table.id, state.answer)
+            self._room.update(table.id, asked=False, answer=state.answer)
         if state and (state.follows != wish.mark or settings):
             self.tell(table.id, HubCommand(wish=wish, settings=settings))
 
@@ -124,7 +124,7 @@ class DesiredState:
             settings = dict(file.asked)
             if table in settings and settings[table].number == number:
                 del settings[table]
-            return msgspec.structs.replace(file, asked=settings)
+            return replace(file, asked=settings)
 
         self._folder.change(without)
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.hub.commands import HubCommand
 from companion.hub_server.desired_state import DesiredState
@@ -30,7 +30,7 @@ class Members:
         folder: HubFolder,
         room: Room,
         desired: DesiredState,
-        rights: Rights,
+        nats: NatsServer,
         *,
         servers: Sequence[str],
         forget: Sequence[Callable[[str], None]],
@@ -38,13 +38,14 @@ class Members:
         self._folder = folder
         self._room = room
         self._desired = desired
-        self._rights = rights
+        self._nats = nats
         self._servers = tuple(servers)
+        self._keeping = threading.Lock()
         self._forget = tuple(forget)
         for table in folder.now.tables:
             room.put(_in_room(table))
         for request in folder.now.asked:
-            room.ask(request)
+            room.update(request, asked=True, answer="")
 
     def has(self, table: str) -> bool:
         """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
@@ -53,6 +54,17 @@ class Members:
     def ids(self) -> tuple[str, ...]:
         """Return the tables that have joined, as subjects name them."""
         return tuple(table.id for table in self._folder.now.tables)
+
+    def keep_rights(self) -> None:
+        """Have NATS know the tables as they are now.
+
+        Once this returns, those that are shut out are out.
+        """
+        with self._keeping:  # else what was known before could be written last
+            file = self._folder.now
+            tables = [_key(file, table) for table in file.tables]
+            self._nats.write(accounts_text(self._folder.own_key, tables))
+            self._nats.reload()
 
     def join(self, name: str, key: str) -> Joined:
         """Let a table join. It may say nothing before the host lets it in."""
@@ -110,38 +122,18 @@ class Members:
         return True
 
     def use_delay(self, delay_s: float) -> None:
-        """Show spectators everything so much later."""
-        self._folder.change(lambda file: msgspec.structs.replace(file, delay_s=delay_s))
+        """Show spectators everything later by these seconds."""
+        self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.use_delay(delay_s)
 
     def _alter(self, number: int, **changes: object) -> bool:
-        was = self._folder.alter(number, lambda table: msgspec.structs.replace(table, **changes))
+        was = self._folder.alter(number, lambda table: replace(table, **changes))
         if was is None:
             return False
-        self._room.put(_in_room(msgspec.structs.replace(was, **changes)))
+        self._room.put(_in_room(replace(was, **changes)))
         if "shut" in changes:
-            self._rights.keep()
+            self.keep_rights()
         return True
-
-
-class Rights:
-    """Who may do what at NATS."""
-
-    def __init__(self, folder: HubFolder, nats: NatsServer) -> None:
-        self._folder = folder
-        self._nats = nats
-        self._keeping = threading.Lock()
-
-    def keep(self) -> None:
-        """Have NATS know the tables as they are now.
-
-        Once this returns, those that are shut out are out.
-        """
-        with self._keeping:  # else what was known before could be written last
-            file = self._folder.now
-            tables = [_key(file, table) for table in file.tables]
-            self._nats.write(accounts_text(self._folder.own_key, tables))
-            self._nats.reload()
 
 
 def _key(file: HubFile, table: KnownTable) -> TableKey:

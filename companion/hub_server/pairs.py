@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core import i18n
 from companion.core.clock import Clock
@@ -246,7 +247,7 @@ def _new_id() -> str:
 
 def _without(file: HubFile, tables: set[str]) -> HubFile:
     pairs = tuple(pair for pair in file.pairs if not tables & set(pair.tables.values()))
-    return msgspec.structs.replace(file, pairs=pairs)
+    return replace(file, pairs=pairs)
 
 
 def _with(file: HubFile, pair: Pair) -> HubFile:
@@ -258,4 +259,4 @@ def _with(file: HubFile, pair: Pair) -> HubFile:
             del seated[game]
     while len(seated) > MOST_SEATED:
         del seated[next(iter(seated))]
-    return msgspec.structs.replace(file, pairs=(*file.pairs, pair), seated=seated)
+    return replace(file, pairs=(*file.pairs, pair), seated=seated)

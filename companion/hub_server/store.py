@@ -68,7 +68,7 @@ MIN_SHARES = 8
 """The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
-"""How often the child and the disk are looked at."""
+"""Interval in seconds at which the child and the disk are looked at."""
 AGAIN_S, GOODBYE_S = 0.25, 1.0
 ASKED = 3
 """Number of questions without an answer before the store is started anew."""
@@ -76,8 +76,8 @@ ANSWERS_S = 5.0
 FREE_BYTES = 32 * 1024 * 1024
 """With less the hub says that its disk is full."""
 MAX_TOLD_BYTES, MAX_DIGITS = 2048, 4
-"""A table of a game at two tells nothing longer, and no more than so many digits count: all that one table can tell,
-some 20 MB, leaves what others have told in the store."""
+"""Maximum size of a message between two tables, and of digits of its number: all that one table can tell, some 20 MB,
+leaves what others have told in the store."""
 SHORTEST_WINDOW_S = 0.1
 """No message is known by an id.
 
@@ -504,7 +504,7 @@ class FloodGuard:
             self._when_too_much(table)
 
     async def overhear(self, message: Msg) -> None:
-        """Something that the store answers by itself, or refuses, and that no table is told of."""
+        """Count what the store answers by itself, or refuses, and what no table is told of."""
         try:
             asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
         except msgspec.MsgspecError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.league.league_file import Changes, KeptLeague, Ledger, Season
+from companion.league.league_file import Changes, Ledger, Season
 from companion.league.people import MAX_TITLE, plain_title
 from companion.league.ratings import Strength, ladder
 
@@ -15,11 +15,11 @@ LAST_S = 1e12
 class Ladders:
     """Ratings are computed of the results that are kept, once after each change."""
 
-    def __init__(self, ledger: Ledger, kept: KeptLeague) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._seasons = list(kept.seasons)
+        self._seasons = ledger.store.seasons()
         self._computed: dict[tuple[str, int], tuple[int, tuple[Strength, ...]]] = {}
-        self.machines = kept.machines
+        self.machines = bool(ledger.store.value("machines"))
         """Whether games against the machine count for ratings."""
 
     def seasons(self) -> tuple[Season, ...]:

@@ -26,9 +26,9 @@ class League:
         free_tables: Callable[[], Sequence[str]] = tuple,
         when_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        contents, ledger = store.read(), Ledger(store, clock, when_changed)
-        self.cards = PlayerCards(ledger, contents)
-        self.ladders = Ladders(ledger, contents)
-        self.tournaments = TournamentKeeper(ledger, contents, self.cards, self.ladders, free_tables)
+        ledger = Ledger(store, clock, when_changed)
+        self.cards = PlayerCards(ledger)
+        self.ladders = Ladders(ledger)
+        self.tournaments = TournamentKeeper(ledger, self.cards, self.ladders, free_tables)
         self.cards.entered = self.tournaments.people
-        self.results = ResultKeeper(ledger, contents, self.cards, self.tournaments)
+        self.results = ResultKeeper(ledger, self.cards, self.tournaments)

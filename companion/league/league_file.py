@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -78,19 +78,6 @@ class LogLine(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-@dataclass(frozen=True)
-class KeptLeague:
-    """All that is read at the start. `sequence` is how far the records of tables were followed."""
-
-    sequence: int
-    machines: bool
-    followed: Mapping[str, GameFollowed]
-    people: Sequence[Person]
-    shown: frozenset[tuple[str, str]]
-    seasons: Sequence[Season]
-    tournaments: Sequence[Tournament]
-
-
 @dataclass
 class Changes:
     """What is to be kept together. `shown` are cards and the tables where they were shown."""
@@ -139,27 +126,38 @@ class LeagueFile:
         with self._lock:
             self._db.close()
 
-    def read(self) -> KeptLeague:
-        """Return all that a league knows at its start."""
+    def people(self) -> list[Person]:
+        """Return everybody with a card, by their numbers."""
+        return self._numbered("people", Person)
+
+    def seasons(self) -> list[Season]:
+        """Return the seasons, the oldest first."""
+        return self._numbered("seasons", Season)
+
+    def tournaments(self) -> list[Tournament]:
+        """Return all tournaments, the oldest first."""
+        return self._numbered("tournaments", Tournament)
+
+    def shown(self) -> set[tuple[str, str]]:
+        """Return the cards and the tables where they were shown."""
+        return set(self._rows("SELECT card, tableid FROM shown"))
+
+    def followed(self) -> dict[str, GameFollowed]:
+        """Return how far the records of each table were followed."""
+        rows = self._rows("SELECT tableid, data FROM followed")
+        return {table: _decoded(data, GameFollowed) for table, data in rows}
+
+    def value(self, name: str) -> int:
+        """Return one of the numbers that are kept. 0: it never was."""
+        rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
+        return int(rows[0][0]) if rows else 0
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[Any]:
         with self._lock, self._trouble():
-            run = self._db.execute
-            values = dict(run("SELECT name, value FROM kept"))
-            followed = {
-                table: _decoded(data, GameFollowed)
-                for table, data in run("SELECT tableid, data FROM followed")
-            }
-            return KeptLeague(
-                sequence=values.get("sequence", 0),
-                machines=bool(values.get("machines", 0)),
-                followed=followed,
-                people=self._numbered("people", Person),
-                shown=frozenset(run("SELECT card, tableid FROM shown")),
-                seasons=self._numbered("seasons", Season),
-                tournaments=self._numbered("tournaments", Tournament),
-            )
+            return self._db.execute(query, values).fetchall()
 
     def _numbered(self, table: str, kind: type[T]) -> list[T]:
-        rows = self._db.execute(f"SELECT data FROM {table} ORDER BY number")
+        rows = self._rows(f"SELECT data FROM {table} ORDER BY number")
         return [_decoded(data, kind) for (data,) in rows]
 
     def write(self, changes: Changes) -> None:
@@ -178,12 +176,11 @@ class LeagueFile:
 
     def games(self, game: str, since_s: float, until_s: float) -> list[RatedGame]:
         """Return the games of one kind that count."""
-        with self._lock, self._trouble():
-            rows = self._db.execute(
-                "SELECT south, north, winner, ended_s, key FROM results"
-                " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
-                (game, since_s, until_s),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT south, north, winner, ended_s, key FROM results"
+            " WHERE game = ? AND ended_s >= ? AND ended_s < ? AND NOT void",
+            (game, since_s, until_s),
+        )
         return [
             RatedGame(south, north, Seat(won) if won else None, at, key)
             for south, north, won, at, key in rows
@@ -200,19 +197,18 @@ class LeagueFile:
         people = () if person is None else (person, person)
         return self._results(f"{which} ORDER BY ended_s DESC, key LIMIT ?", (*people, most))
 
-    def _results(self, which: str, values: tuple[str | int, ...]) -> list[KeptResult]:
-        with self._lock, self._trouble():
-            query = f"SELECT data, south, north, void FROM results {which}"
-            return [
-                KeptResult(_decoded(data, GameResult), south, north, bool(void))
-                for data, south, north, void in self._db.execute(query, values)
-            ]
+    def _results(self, which: str, values: tuple[object, ...]) -> list[KeptResult]:
+        return [
+            KeptResult(_decoded(data, GameResult), south, north, bool(void))
+            for data, south, north, void in self._rows(
+                f"SELECT data, south, north, void FROM results {which}", values
+            )
+        ]
 
     def log(self, tournament: int) -> list[LogLine]:
         """Return what was done about a tournament, the newest first."""
         query = "SELECT data FROM log WHERE tournament = ? ORDER BY number DESC"
-        with self._lock, self._trouble():
-            return [_decoded(data, LogLine) for (data,) in self._db.execute(query, (tournament,))]
+        return [_decoded(data, LogLine) for (data,) in self._rows(query, (tournament,))]
 
     def _put(self, changes: Changes) -> None:
         run = self._db.execute
@@ -269,7 +265,7 @@ class LeagueFile:
             yield
         except SystemTrouble:
             raise
-        except (sqlite3.Error, msgspec.MsgspecError, OSError) as error:
+        except (sqlite3.Error, OSError) as error:
             why = why_refused(error) if isinstance(error, OSError) else str(error)
             raise SystemTrouble(
                 say("{file} cannot be used: {error}", file=str(self._path), error=why)
@@ -301,4 +297,9 @@ class Ledger:
 
 
 def _decoded(data: bytes, kind: type[T]) -> T:
-    return msgspec.json.decode(data, type=kind)
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise SystemTrouble(
+            say("{file} cannot be used: {error}", file=FILE, error=str(error))
+        ) from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Set
 
-import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.network import plain_code
-from companion.league.league_file import Changes, KeptLeague, Ledger
+from companion.league.league_file import Changes, Ledger
 from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
@@ -21,11 +21,11 @@ MAX_DROPPED = 100
 class PlayerCards:
     """Makes, changes and forgets cards, and knows where each was shown."""
 
-    def __init__(self, ledger: Ledger, kept: KeptLeague) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._people = {person.number: person for person in kept.people}
-        self._numbers = {person.card: person.number for person in kept.people}
-        self._shown = set(kept.shown)
+        self._people = {person.number: person for person in ledger.store.people()}
+        self._numbers = {person.card: person.number for person in self._people.values()}
+        self._shown = ledger.store.shown()
         self.entered: Callable[[], Set[int]] = frozenset
         """The numbers of people who have entered a tournament."""
 
@@ -93,18 +93,14 @@ class PlayerCards:
         Raises `Malformed`, `Illegal`.
         """
         with self._ledger.lock:
-            person = msgspec.structs.replace(
-                self.known(number), name=player_name(name), is_shown=is_shown
-            )
+            person = replace(self.known(number), name=player_name(name), is_shown=is_shown)
             self._keep(person)
         return person
 
     def forget(self, number: int) -> None:
         """Forget a name for good: results stay with the number, the card opens nothing any more."""
         with self._ledger.lock:
-            self._keep(
-                msgspec.structs.replace(self.known(number), name="", code="", is_shown=False)
-            )
+            self._keep(replace(self.known(number), name="", code="", is_shown=False))
 
     def show(self, code: str, table: str) -> Person:
         """Take the card that somebody shows at a table.

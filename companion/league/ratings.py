@@ -21,7 +21,7 @@ from companion.league.people import MACHINE_NUMBER
 BEGIN, SCALE, FIRST = 1500.0, 24.0, 25.0
 """Rating of a newcomer. Points for one of OpenSkill's. What a newcomer has there."""
 CAUTION = 2.0
-"""The list is by the rating less so many times its uncertainty: one lucky game makes no champion."""
+"""How many times its uncertainty is taken from a rating for the list: one lucky game makes no champion."""
 
 
 class RatedGame(msgspec.Struct, frozen=True):

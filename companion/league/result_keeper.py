@@ -5,7 +5,7 @@ from __future__ import annotations
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger
+from companion.league.league_file import Changes, KeptResult, Ledger
 from companion.league.player_cards import PlayerCards
 from companion.league.results import (
     GameFollowed,
@@ -20,29 +20,27 @@ from companion.league.tournament_keeper import TournamentKeeper
 from companion.table.public.messages import PublicRecord
 
 KEEP_S = 2.0
-"""How far the records of tables were followed is kept so often.
+"""Interval in seconds at which it is kept how far the records of tables were followed.
 
 What came later is followed once more.
 """
 LOOKED_AT = 500
-"""Of so many results it is known at the start about which ones two tables do not agree."""
+"""Number of the last results among which those are found at the start about which two tables do not agree."""
 
 
 class ResultKeeper:
     """Follows the games of all tables, and gives tournaments what comes of them."""
 
-    def __init__(
-        self, ledger: Ledger, kept: KeptLeague, cards: PlayerCards, tournaments: TournamentKeeper
-    ) -> None:
+    def __init__(self, ledger: Ledger, cards: PlayerCards, tournaments: TournamentKeeper) -> None:
         self._ledger = ledger
         self._cards = cards
         self._tournaments = tournaments
-        self._followed = dict(kept.followed)
+        self._followed = ledger.store.followed()
         self._unkept: set[str] = set()
         self._kept_s = ledger.clock.monotonic_s()
         last = (entry.result for entry in ledger.store.results(LOOKED_AT) if not entry.is_void)
         self._contested = {result.key: result for result in last if result.against}
-        self.sequence = kept.sequence
+        self.sequence = ledger.store.value("sequence")
         """How far the records of tables were followed, as the hub's store counts them."""
 
     def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:

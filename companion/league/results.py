@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import CompanionError
 from companion.core.kit import SEATS, Seat
@@ -80,18 +81,19 @@ def follow(
     """
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
         return before, ResultChange()
-    now = msgspec.structs.replace(before, epoch=record.epoch, entry=record.entry)
+    now = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == BEGINS or record.game != before.number:
         key = record.mark if record.what == BEGINS else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
-        now = msgspec.structs.replace(now, number=record.game, key=key, began_s=at_s, result=None)
-    if record.view.phase is not Phase.OVER or record.view.is_void or record.view.game not in GAMES:
-        return msgspec.structs.replace(now, result=None), ResultChange(gone=now.result)
+        now = replace(now, number=record.game, key=key, began_s=at_s, result=None)
+    view = record.view
+    if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
+        return replace(now, result=None), ResultChange(gone=now.result)
     if now.result is not None:
         return now, ResultChange()
     result = _result(table, now, record, at_s)
-    return msgspec.structs.replace(now, result=result), ResultChange(come=result)
+    return replace(now, result=result), ResultChange(come=result)
 
 
 def merged(one: GameResult, other: GameResult) -> GameResult | None:
@@ -99,17 +101,19 @@ def merged(one: GameResult, other: GameResult) -> GameResult | None:
 
     None where there is nothing new.
     """
-    if {one.at, other.at} != set(SEATS) or one.table == other.table or one.key != other.key:
+    is_both = {one.at, other.at} == set(SEATS) and one.table != other.table
+    if not is_both or one.key != other.key:
         return None
+    contested = replace(one, against=replace(other, against=None))
     if (one.game, one.winner) != (other.game, other.winner):
-        return msgspec.structs.replace(one, against=msgspec.structs.replace(other, against=None))
-    return decided(msgspec.structs.replace(one, against=other), one.winner)
+        return contested
+    return decided(contested, one.winner)
 
 
 def decided(contested: GameResult, winner: Seat | None) -> GameResult:
     """Return the whole result of a game about which its tables do not agree: somebody has decided."""
     south, north = sides_of(contested)
-    return msgspec.structs.replace(
+    return replace(
         contested, at=None, against=None, winner=winner, south=south.south, north=north.north
     )
 

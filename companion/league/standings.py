@@ -63,7 +63,7 @@ def quarter_words(quarters: int) -> str:
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
-    """Return everybody after so many rounds (None: all), the first first.
+    """Return everybody after a number of rounds (None: all), the first first.
 
     Who is level in all has the same place.
     """
@@ -90,11 +90,16 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
 
 def _key(tournament: Tournament) -> Callable[[TournamentRow], tuple[int, ...]]:
     """Return by what places are given before the direct encounter."""
-    if tournament.system is System.KNOCKOUT:
-        return lambda row: (-row.halves, -row.boards)
-    if tournament.system is System.ROUND_ROBIN:
-        return lambda row: (-row.halves, -row.boards, -row.sonneborn)
-    return lambda row: (-row.halves, -row.boards, -row.buchholz, -row.sonneborn)
+
+    def key(row: TournamentRow) -> tuple[int, ...]:
+        points = [row.halves, row.boards]
+        if tournament.system is System.SWISS:
+            points.append(row.buchholz)
+        if tournament.system is not System.KNOCKOUT:
+            points.append(row.sonneborn)
+        return tuple(-number for number in points)
+
+    return key
 
 
 def _standing(

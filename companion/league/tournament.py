@@ -175,7 +175,7 @@ class Tournament(msgspec.Struct, frozen=True):
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
     def halves(self, entrant: int, rounds: int | None = None) -> int:
-        """Return the points of an entrant after so many rounds (None: all), in halves."""
+        """Return the points of an entrant after a number of rounds (None: all), in halves."""
         return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:

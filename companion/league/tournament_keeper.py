@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import packed, say
 from companion.league import director
 from companion.league.director import Place, Reported
 from companion.league.ladders import Ladders
-from companion.league.league_file import Changes, KeptLeague, KeptResult, Ledger, LogLine
+from companion.league.league_file import Changes, KeptResult, Ledger, LogLine
 from companion.league.player_cards import PlayerCards
 from companion.league.results import GameResult
 from companion.league.tournament import System, Tournament
@@ -28,7 +29,6 @@ class TournamentKeeper:
     def __init__(
         self,
         ledger: Ledger,
-        kept: KeptLeague,
         cards: PlayerCards,
         ladders: Ladders,
         free_tables: Callable[[], Sequence[str]],
@@ -37,7 +37,7 @@ class TournamentKeeper:
         self._cards = cards
         self._ladders = ladders
         self._free_tables = free_tables
-        self._tournaments = {tournament.id: tournament for tournament in kept.tournaments}
+        self._tournaments = {tournament.id: tournament for tournament in ledger.store.tournaments()}
 
     def all(self) -> tuple[Tournament, ...]:
         """Return all tournaments, the newest first."""
@@ -128,7 +128,7 @@ class TournamentKeeper:
             line = LogLine(number, at_s, DIRECTOR, what, entrant, place)
             if place is not None:
                 ends = {"before": _end(before, place), "after": _end(after, place)}
-                line = msgspec.structs.replace(line, **ends)
+                line = replace(line, **ends)
             self._keep(after, line)
         return after
 
@@ -216,11 +216,11 @@ class TournamentKeeper:
                 fresh, place = director.report(tournament, report)
             except Illegal as refusal:
                 why = msgspec.json.encode(packed(refusal.message)).decode()
-                changes.log.append(msgspec.structs.replace(line, what="refused", after=why))
+                changes.log.append(replace(line, what="refused", after=why))
                 continue
             tournaments[number] = director.seat(fresh, self._free(tournaments.values(), but=fresh))
             verdict = str(director.board_at(fresh, place).verdict)
-            changes.log.append(msgspec.structs.replace(line, place=place, after=verdict))
+            changes.log.append(replace(line, place=place, after=verdict))
 
     def _free(self, tournaments: Iterable[Tournament], but: Tournament) -> list[str]:
         """Return the tables without an open board. `but` counts as it is now."""

@@ -26,7 +26,7 @@ WISH_FILE = "wifi"
 """What companion-wifi.path waits for in the service's folder."""
 ANSWER = Path("/run/companion-wifi/answer")
 MAX_WISH_BYTES = 2000
-"""Maximum size of a wish or an answer; the longest names and passwords take some 500."""
+"""Maximum size of a wish or an answer. The longest names and passwords take some 500."""
 NO_ADDRESS_S = 120.0
 """Time in seconds without an address after which the own Wi-Fi is opened."""
 ANSWER_S = 300.0

@@ -17,7 +17,7 @@ class Trial:
     """A check of the panel: `down` are the keys that are pressed, `tried` those that have been,
     `lit` the lamps.
 
-    `left_s`: so long it goes on by itself. 0: none is on.
+    `left_s`: seconds for which it goes on by itself. 0: none is on.
     """
 
     left_s: float

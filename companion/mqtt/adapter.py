@@ -28,7 +28,7 @@ from companion.table.table_view import TableView
 log = logging.getLogger(__name__)
 
 COMMAND_S = 1.0
-"""At most so often a message may stop the clock or let it go on: each is written into the journal."""
+"""Least seconds between two messages that stop the clock or let it go on: each is written into the journal."""
 MAX_SIGNALS = 64
 LOOK_S = 0.5
 """How often the connection is looked at while nothing happens at the table."""
@@ -99,11 +99,6 @@ class MqttAdapter(Closeable):
         """Look at the table and have it told. Only without a thread of its own."""
         if not self._threads:
             self._look()
-
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything. Return whether it has."""
-        line = self.line
-        return line is None or line.settle(timeout_s)
 
     def close(self) -> None:
         """Say good-bye to the broker, and end the threads."""

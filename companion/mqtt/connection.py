@@ -10,7 +10,6 @@ import contextlib
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -136,14 +135,6 @@ class BrokerLine(Closeable):
         with self._lock:
             self._told.pop(topic, None)
             self._tell_changes()
-
-    def settle(self, timeout_s: float) -> bool:
-        """Wait until the broker has got everything. Return whether it has."""
-        end_s = time.monotonic() + timeout_s
-        while not self.is_settled:
-            if time.monotonic() >= end_s or self._ends.wait(0.005):
-                return False
-        return True
 
     def close(self) -> None:
         """Say good-bye and end the thread."""

@@ -93,14 +93,19 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
     seats = view.sign.seats
     if view.phase is Phase.OVER:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
-    who, side, colour = "none", "", NOBODYS_COLOUR
-    if len(seats) > 1:
+    who, side, colour = "none", None, NOBODYS_COLOUR
+    if len(seats) == 1:
+        (seat,) = seats
+        who, side = seat.value, view.seats[seat].side
+        colour = side.rgb if side else NOBODYS_COLOUR
+    elif seats:
         who, colour = "both", BOTH_COLOUR
-    for seat in seats if len(seats) == 1 else ():
-        who = seat.value
-        if waited := view.seats[seat].side:
-            side, colour = translate(waited.name, language), waited.rgb
-    return {"seat": who, "side": side, "colour": colour, "rgb": list(bytes.fromhex(colour[1:]))}
+    return {
+        "seat": who,
+        "side": translate(side.name, language) if side else "",
+        "colour": colour,
+        "rgb": list(bytes.fromhex(colour[1:])),
+    }
 
 
 def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ the language that is spoken meanwhile, see `companion.core.i18n`.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
@@ -50,8 +50,9 @@ MODULES = 7
 REGULAR, BOLD = "Helvetica", "Helvetica-Bold"
 DIGIT, CELL = 0.72, 0.62
 """Height of a digit of `BOLD` and width of a cell of `Pen.notation`, in font sizes."""
+_RIM_DOTS_MM = 2.4
 _STEM = 0.145
-_STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
+_STROKES = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
     "+": (((-0.25, 0.0), (0.25, 0.0)), ((0.0, -0.25), (0.0, 0.25))),
@@ -65,7 +66,7 @@ _STROKES: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
 _SQUEEZED = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 """Signs of `BOLD` that are wider than a cell: scale along x and y, and what makes their lines as thick as others'."""
 
-_FIXED, _KEPT = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
+_FIXED, _STAND_IN = "\N{NO-BREAK SPACE}", "\N{MIDDLE DOT}"
 """Lines are broken at every kind of space: while that is done this stands for the one at which they must not."""
 _STAND_INS = str.maketrans(
     {
@@ -79,6 +80,9 @@ _STAND_INS = str.maketrans(
 )
 
 Anchor = Literal["left", "middle", "right"]
+_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
+"""Share of a line's width that stands left of its anchor."""
+Point = tuple[float, float]
 
 
 class Pen:
@@ -127,13 +131,9 @@ class Pen:
         self._canvas.rotate(turn_deg)
         self._canvas.scale(scale, scale)
         if clip:
+            left, bottom = clip.left - HAIR_MM, clip.bottom - HAIR_MM
             frame = self._canvas.beginPath()
-            frame.rect(
-                clip.left - HAIR_MM,
-                clip.bottom - HAIR_MM,
-                clip.width + 2 * HAIR_MM,
-                clip.height + 2 * HAIR_MM,
-            )
+            frame.rect(left, bottom, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
             self._canvas.clipPath(frame, stroke=0, fill=0)
         yield
         self._canvas.restoreState()
@@ -148,7 +148,7 @@ class Pen:
 
     def line(
         self,
-        *points: tuple[float, float],
+        *points: Point,
         width: float = STROKE_MM,
         colour: str = INK,
         dash: tuple[float, ...] = (),
@@ -157,11 +157,7 @@ class Pen:
         self._canvas.setStrokeColor(HexColor(colour))
         self._canvas.setLineWidth(width)
         self._canvas.setDash(*dash) if dash else self._canvas.setDash()
-        path = self._canvas.beginPath()
-        path.moveTo(*points[0])
-        for point in points[1:]:
-            path.lineTo(*point)
-        self._canvas.drawPath(path)
+        self._canvas.drawPath(self._path(points))
 
     def rectangle(
         self,
@@ -181,19 +177,26 @@ class Pen:
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
-            self._canvas.rect(
-                x + stroke_mm / 2, y + stroke_mm / 2, width - stroke_mm, height - stroke_mm
-            )
+            half = stroke_mm / 2
+            self._canvas.rect(x + half, y + half, width - stroke_mm, height - stroke_mm)
 
-    def shape(self, *points: tuple[float, float], fill: str = INK) -> None:
+    def square(self, x: float, y: float, size: float, *, fill: str) -> None:
+        """Draw a filled square, centred at (x, y)."""
+        self.rectangle(x - size / 2, y - size / 2, size, size, fill=fill)
+
+    def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
+        path = self._path(points)
+        path.close()
+        self._canvas.setFillColor(HexColor(fill))
+        self._canvas.drawPath(path, stroke=0, fill=1)
+
+    def _path(self, points: Sequence[Point]) -> Any:
         path = self._canvas.beginPath()
         path.moveTo(*points[0])
         for point in points[1:]:
             path.lineTo(*point)
-        path.close()
-        self._canvas.setFillColor(HexColor(fill))
-        self._canvas.drawPath(path, stroke=0, fill=1)
+        return path
 
     def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
         """Draw a filled circle."""
@@ -212,18 +215,24 @@ class Pen:
         anchor: Anchor = "left",
         room: float = 0.0,
     ) -> float:
-        """Return one line of text with its base line at y, set smaller where it is wider than
-        `room` (0: any). Its width."""
+        """Draw one line of text with its base line at y, set smaller where it is wider than `room` (0: any).
+
+        Return its width.
+        """
         words, font = printable(words), BOLD if bold else REGULAR
         width: float = stringWidth(words, font, size)
         if 0 < room < width:
             size, width = size * room / width, room
         self._canvas.setFont(font, size)
         self._canvas.setFillColor(HexColor(colour))
-        self._canvas.drawString(
-            x - {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor] * width, y, words
-        )
+        self._canvas.drawString(x - _BEFORE_ANCHOR[anchor] * width, y, words)
         return width
+
+    def label(
+        self, x: float, y: float, words: str, size: float, *, colour: str = INK, room: float = 0.0
+    ) -> None:
+        """Draw one line of bold text with its middle at x, see `text`."""
+        self.text(x, y, words, size, bold=True, colour=colour, anchor="middle", room=room)
 
     def notation(
         self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
@@ -232,15 +241,13 @@ class Pen:
 
         `squeezed` narrows the cells and what stands in them, not their height.
         """
+        cell, middle = CELL * size * squeezed, y + DIGIT * size / 2
         for place, letter in enumerate(words):
-            with self.at(
-                x + (place + 0.5) * CELL * size * squeezed, y + DIGIT * size / 2, scale=size
-            ):
+            with self.at(x + (place + 0.5) * cell, middle, scale=size):
                 self._canvas.scale(squeezed, 1)
-                if strokes := _STROKES.get(letter):
-                    for points in strokes:
-                        self.line(*points, width=_STEM, colour=BLACK)
-                else:
+                for points in _STROKES.get(letter, ()):
+                    self.line(*points, width=_STEM, colour=BLACK)
+                if letter not in _STROKES:
                     self._letter(letter)
 
     def _letter(self, letter: str) -> None:
@@ -279,25 +286,24 @@ class Pen:
 
     def scissors(self, size: float) -> None:
         """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
-        eye = 0.16 * size
-        for sign in (-1, 1):
-            self.line(
-                (0.25 * size, -sign * 0.16 * size), (size, sign * 0.14 * size), width=0.09 * size
-            )
-            self.dot(eye, sign * 0.23 * size, eye)
-            self.dot(eye, sign * 0.23 * size, 0.5 * eye, fill=WHITE)
+        with self.at(0, 0, scale=size):
+            for sign in (-1, 1):
+                self.line((0.25, -0.16 * sign), (1.0, 0.14 * sign), width=0.09)
+                self.dot(0.16, 0.23 * sign, 0.16)
+                self.dot(0.16, 0.23 * sign, 0.08, fill=WHITE)
 
     def marker(self, marker: int, x: float, y: float, size: float) -> None:
         """Draw a marker of `companion.core.kit.CARD_DICTIONARY`, centred at (x, y), `size` with its black border.
 
         All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
-        module = size / MODULES
+        left, top, module = x - size / 2, y + size / 2, size / MODULES
         path = self._canvas.beginPath()
         for loop in marker_outline(marker):
-            for number, (column, row) in enumerate(loop):
-                point = x - size / 2 + column * module, y + size / 2 - row * module
-                path.lineTo(*point) if number else path.moveTo(*point)
+            corners = [(left + column * module, top - row * module) for column, row in loop]
+            path.moveTo(*corners[0])
+            for corner in corners[1:]:
+                path.lineTo(*corner)
             path.close()
         self._canvas.setFillColor(HexColor(BLACK))
         self._canvas.drawPath(path, stroke=0, fill=1, fillMode=0)
@@ -324,7 +330,7 @@ class Pen:
             self._canvas.scale(size / drawing.width, size / drawing.height)
             renderPDF.draw(drawing, self._canvas, 0, 0)
 
-    def hairline(self, *points: tuple[float, float]) -> None:
+    def hairline(self, *points: Point) -> None:
         """Draw a thin line to cut along."""
         self.line(*points, width=HAIR_MM)
 
@@ -353,9 +359,8 @@ class Pen:
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
-                    self.rectangle(
-                        2 * pair * SHUTTER_MM - stripe / 2, -reach, stripe, 2 * reach, fill=INK
-                    )
+                    left = 2 * pair * SHUTTER_MM - stripe / 2
+                    self.rectangle(left, -reach, stripe, 2 * reach, fill=INK)
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
         """Draw one square of a board, its outline inside the given size."""
@@ -364,20 +369,19 @@ class Pen:
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
         colour = side.rgb if side else STONE
-        inner = size - 2 * width
-        for x, y, w, h in (
-            (0.0, 0.0, size, width),
-            (0.0, size - width, size, width),
-            (0.0, width, width, inner),
-            (size - width, width, width, inner),
-        ):
-            self.rectangle(x, y, w, h, fill=colour)
+        far, inner = size - width, size - 2 * width
+        for y in (0.0, far):
+            self.rectangle(0.0, y, size, width, fill=colour)
+        for x in (0.0, far):
+            self.rectangle(x, width, width, inner, fill=colour)
         self.outline(width, width, inner, inner)
         if not dotted:
             return
         # dots at equal distances along all four sides, none twice at a corner
-        low, high, count = width / 2, size - width / 2, max(1, round((size - width) / 2.4))
-        for step in (low + (high - low) * n / count for n in range(count)):
+        low, high = width / 2, size - width / 2
+        count = max(1, round(far / _RIM_DOTS_MM))
+        for number in range(count):
+            step = low + (high - low) * number / count
             for x, y in ((step, low), (high, step), (size - step, high), (low, size - step)):
                 self.dot(x, y, min(0.25 * width, 0.45), fill=printed_on(colour))
 
@@ -391,27 +395,19 @@ class Pen:
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """Draw the yellow signpost: what is to be done now, its tip to the right."""
         tip = height / 2
-        corners = (
-            (0.0, 0.0),
-            (width - tip, 0.0),
-            (width, tip),
-            (width - tip, height),
-            (0.0, height),
-        )
-        self.shape(*((x + dx, y + dy) for dx, dy in corners), fill=SIGN)
+        neck, top = x + width - tip, y + height
+        self.shape((x, y), (neck, y), (x + width, y + tip), (neck, top), (x, top), fill=SIGN)
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
-        self.text(x + 5, y + height / 2 - 0.36 * size, words, size, bold=True)
+        self.text(x + 5, y + tip - DIGIT / 2 * size, words, size, bold=True)
 
     def ruler(self, x: float, y: float) -> None:
         """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
         self.rectangle(x, y + 3.2, RULER_MM, 2.4, fill=BLACK)
         for piece in range(1, RULER_MM // 10, 2):
             self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
-        for centimetre in range(RULER_MM // 10 + 1):
-            anchor: Anchor = (
-                "left" if centimetre == 0 else "right" if 10 * centimetre == RULER_MM else "middle"
-            )
-            self.text(x + 10 * centimetre, y, str(10 * centimetre), 2.8, anchor=anchor)
+        anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
+        for mark in range(0, RULER_MM + 1, 10):
+            self.text(x + mark, y, str(mark), 2.8, anchor=anchors.get(mark, "middle"))
 
 
 def printable(words: str) -> str:
@@ -440,27 +436,33 @@ def broken(words: str, width: float, size: float, *, bold: bool = False) -> list
     >>> broken("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
-    unbroken = sub(r"(?<=\d) (?=mm\b|g\b|%)", _KEPT, printable(words)).replace(_FIXED, _KEPT)
-    lines = [
-        line.replace(_KEPT, _FIXED)
-        for line in simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
-    ]
+    unbroken = sub(r"(?<=\d) (?=mm\b|g\b|%)", _STAND_IN, printable(words))
+    unbroken = unbroken.replace(_FIXED, _STAND_IN)
+    lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size, width)
+    lines = [line.replace(_STAND_IN, _FIXED) for line in lines]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
-        if text_width(last := f"{word} {lines[-1]}", size, bold=bold) <= width:
+        last = f"{word} {lines[-1]}"
+        if text_width(last, size, bold=bold) <= width:
             lines[-2:] = [before, last]
     return lines
 
 
 def tinted(colour: str, share: float) -> str:
     """Return a colour that is so much `#rrggbb` and else white paper."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 + share * (part - 255)):02X}" for part in parts)
+    parts = [round(255 + share * (part - 255)) for part in _parts_of(colour)]
+    return "#" + "".join(f"{part:02X}" for part in parts)
+
+
+def _parts_of(colour: str) -> tuple[int, int, int]:
+    """Return red, green and blue of `#rrggbb`, 0 to 255 each."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
 
 
 def printed_on(colour: str) -> str:
     """Return ink or white, whichever stands out more on a `#rrggbb` fill (relative luminance as in WCAG 2)."""
-    red, green, blue = ((int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5))
+    red, green, blue = ((part / 255) ** 2.2 for part in _parts_of(colour))
     return INK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 else WHITE
 
 
@@ -488,13 +490,11 @@ def marker_outline(marker: int) -> tuple[tuple[Corner, ...], ...]:
     black = {(c, r) for r, c in product(range(MODULES), repeat=2) if bits[r, c] == 0}
     edges: dict[Corner, list[Corner]] = {}
     for c, r in black:
-        around = (
-            ((c, r - 1), (c, r), (c + 1, r)),
-            ((c + 1, r), (c + 1, r), (c + 1, r + 1)),
-            ((c, r + 1), (c + 1, r + 1), (c, r + 1)),
-            ((c - 1, r), (c, r + 1), (c, r)),
-        )
-        for neighbour, start, end in around:
+        corners = (c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1)
+        neighbours = (c, r - 1), (c + 1, r), (c, r + 1), (c - 1, r)
+        for neighbour, start, end in zip(
+            neighbours, corners, corners[1:] + corners[:1], strict=True
+        ):
             if neighbour not in black:
                 edges.setdefault(start, []).append(end)
     return tuple(_loops(edges))
@@ -509,10 +509,11 @@ def _loops(edges: dict[Corner, list[Corner]]) -> Iterator[tuple[Corner, ...]]:
             loop.append(here)
             here = edges[here].pop()
         edges = {corner: ends for corner, ends in edges.items() if ends}
-        before = loop[-1:] + loop[:-1]
-        after = loop[1:] + loop[:1]
-        yield tuple(
-            b
-            for a, b, c in zip(before, loop, after, strict=True)
-            if not (a[0] == b[0] == c[0] or a[1] == b[1] == c[1])
-        )
+        # a corner in the middle of a straight line shares its column or row with both neighbours
+        turns = []
+        for before, corner, after in zip(loop[-1:] + loop, loop, loop[1:] + loop[:1], strict=False):
+            in_column = before[0] == corner[0] == after[0]
+            in_row = before[1] == corner[1] == after[1]
+            if not in_column and not in_row:
+                turns.append(corner)
+        yield tuple(turns)

@@ -35,13 +35,11 @@ from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
 from companion.printing.kit_printer import KitPrinter
 from companion.service.board_watch import BoardWatch
-from companion.service.game_log import GameLog
-from companion.service.health import ServiceHealth
+from companion.service.health import GameLog, ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.phone_door import PhoneDoor
-from companion.service.poweroff import power_key
 from companion.service.support_bundle import LastLines, make_bundle
-from companion.service.systemd import Manager
+from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
@@ -77,7 +75,7 @@ class Simulation:
 
 
 class Companion(Closeable):
-    """Journal, table, camera, panel and pages of one installation; a context manager, `close` may be called twice.
+    """Journal, table, camera, panel and pages of one installation. A context manager, `close` may be called twice.
 
     With `threads=False` nothing runs by itself except the web server: `step` does one round of everything, on the
     given clock. `simulate=None` means: only when neither camera nor pins are found. `settings_path` is the file that
@@ -218,9 +216,7 @@ class Companion(Closeable):
         """Open what asks whether the service is alive, and what its log says of games."""
         health = ServiceHealth(self, Machine(), self.bundle, threads=self._threads)
         self.health = self._stack.enter_context(health)
-        self.games = GameLog(self.table, health.tally)
-        self.games.listen()
-        self._stack.callback(self.games.refusals)
+        self._stack.callback(GameLog(self.table, health.tally).refusals)
 
     @property
     def watcher(self) -> Watcher | None:
@@ -454,7 +450,7 @@ class Companion(Closeable):
         return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:

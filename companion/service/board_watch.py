@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class BoardWatch:
-    """Watches the board for a table, and keeps photographs in the `album`; a context manager.
+    """Watches the board for a table, and keeps photographs in the `album`. A context manager.
 
     `watcher`, `eye`, `photographer`: None while no camera is watched, or no photographs are wanted. `phone` is the line
     of an old phone that may be the camera.

@@ -1,4 +1,4 @@
-"""The doctor's look at what is connected, at the journal and at the settings."""
+"""The doctor's look at what is connected, at games, journal and settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from companion.core.config import CameraSettings, VoiceSettings, retired_settings
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics.findings import Finding, Grade
+from companion.games.plugins import plugin_games
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.storage.journal import Journal
 from hardware.panel import Panel
@@ -103,3 +104,20 @@ def settings_findings(path: Path) -> Iterator[Finding]:
         yield Finding("settings", Grade.WARN, notice)
     for sentence in retired_settings(path):
         yield Finding("settings", Grade.NOTE, sentence)
+
+
+def games_from_outside() -> Iterator[Finding]:
+    """Yield the games that other packages bring, and which of them cannot be used."""
+    for game in plugin_games():
+        name, package = Verbatim(game.name), Verbatim(game.package)
+        if not game.trouble:
+            text = say("The game “{game}” comes from {package}.", game=name, package=package)
+            yield Finding("games", Grade.OK, text)
+            continue
+        text = say(
+            "The game “{game}” from {package} is not loaded: {trouble}. Repair or uninstall that package.",
+            game=name,
+            package=package,
+            trouble=Verbatim(game.trouble.rstrip(".")),
+        )
+        yield Finding("games", Grade.WARN, text)

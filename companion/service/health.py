@@ -1,4 +1,4 @@
-"""The running service's health: a pulse hears the journal and looks at the machine; and what it all comes to."""
+"""The running service's health: a pulse hears the journal and looks at the machine. And what it all comes to."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from companion.diagnostics import machine as machinery
 from companion.diagnostics import network
 from companion.diagnostics.certificate import certificate
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status, worst
-from companion.diagnostics.games import games_from_outside
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import broker_finding
 from companion.service.device_findings import (
     board_camera,
+    games_from_outside,
     journal_finding,
     pads,
     profile,
@@ -35,6 +35,7 @@ from companion.service.device_findings import (
 )
 from companion.storage.disk_space import FULL_BYTES
 from companion.storage.write_faults import WriteFault
+from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
     from companion.core.clock import Clock
@@ -52,7 +53,7 @@ PULSE_S = 2.0
 LOOK_S = 60.0
 """How often the machine is looked at."""
 FRESH_S = 5.0
-"""So long what the doctor has found is told again: a page that is loaded over and over runs no commands."""
+"""Seconds for which what the doctor has found is told again: a page that is loaded over and over runs no commands."""
 _CAMERA = {
     CameraState.SEES_BOARD: "ok",
     CameraState.NO_BOARD: "no_board",
@@ -62,7 +63,7 @@ _TROUBLE = (Grade.WARN, Grade.FAIL)
 
 
 class Examined(Protocol):
-    """The parts of a service that its health is made of; what it does not have is None."""
+    """The parts of a service that its health is made of. What it does not have is None."""
 
     clock: Clock
     settings: Settings
@@ -83,11 +84,11 @@ class Examined(Protocol):
         """Return the simulated table and fingers, if table and pins are simulated."""
 
     def urls(self) -> tuple[str, ...]:
-        """Addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen, the one for phones first."""
 
 
 class ServiceHealth(Closeable):
-    """What the service knows of its own health; a context manager, `close` may be called twice.
+    """What the service knows of its own health. A context manager, `close` may be called twice.
 
     With `threads=False` nothing is looked at by itself and nobody is late: `look` does one round. Every other method
     may be called from any thread, and none waits for the table's.
@@ -281,3 +282,38 @@ class ServiceHealth(Closeable):
                 seconds=f"{age_s:.0f}",
             )
             yield Finding("service", Grade.FAIL, text)
+
+
+class GameLog:
+    """Logs when games begin and end: which game it was and how many turns, no name and no order."""
+
+    def __init__(self, table: Table, tally: RefusalCounter) -> None:
+        self._table = table
+        self._tally = tally
+        self._number, self._name = 0, ""
+        self._is_listening = False
+        table.connect(TableListener(on_game=self._hear))  # of a game that is on already at once
+        self._is_listening = True
+
+    def _hear(self, number: int, turns: int) -> None:
+        """Log that a game has ended, begun, or goes on after a restart."""
+        if self._number:
+            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
+            log.info("Game %d is over", self._number, extra=fields)
+            self.refusals()
+        self._number, self._name = number, self._table.view().game or ""
+        if number and self._is_listening:
+            fields = log_fields("game_begun", game=number, name=self._name)
+            log.info("Game %d has begun", number, extra=fields)
+        elif number:
+            fields = log_fields("game_resumed", game=number, name=self._name)
+            log.info("Game %d goes on", number, extra=fields)
+
+    def refusals(self) -> None:
+        """Log how many requests were refused since the last time, if any were."""
+        if news := self._tally.news():
+            log.info(
+                "Requests were refused: %d",
+                sum(news.values()),
+                extra=log_fields("refusals", **news),
+            )

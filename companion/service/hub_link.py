@@ -1,4 +1,4 @@
-"""The table's place at a hub: nothing at all until it has joined one; what sends is imported and begun only then."""
+"""The table's place at a hub: nothing at all until it has joined one. What sends is imported and begun only then."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE = "hub.json"
 
 
 class HubLink(Closeable):
-    """Joins a hub and leaves it while the service runs; `close` may be called twice."""
+    """Joins a hub and leaves it while the service runs. `close` may be called twice."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class PlainLines(logging.Formatter):
 
 
 class SystemJournal(logging.Handler):
-    """Sends each line with its fields to systemd's journal; one that takes nothing now loses the line, nobody waits.
+    """Sends each line with its fields to systemd's journal. One that takes nothing now loses the line, nobody waits.
 
     The journal's native protocol: a datagram of `NAME=value` lines, values of several lines with their length
     (systemd.io/JOURNAL_NATIVE_PROTOCOL). Raises `OSError` where there is no journal.

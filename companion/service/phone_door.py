@@ -23,7 +23,7 @@ from web.server.server import PortInUse, Server, serve
 
 log = logging.getLogger(__name__)
 SECURE_PORT = 8443
-"""Port of the phone's page where the table has no certificate of its owner; any free one where this is taken."""
+"""Port of the phone's page where the table has no certificate of its owner. Any free one where this is taken."""
 
 
 class PhoneDoor(Closeable):

@@ -131,17 +131,19 @@ def _unread_zones(frame: SettledFrame, kit: Kit | None) -> frozenset[Square]:
 def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
     """Return a copy of a frame with everything beside the board, and these squares, in one grey."""
     luma = frame.frame.luma
-    mask = np.zeros(luma.shape, np.uint8)
-    cv2.fillConvexPoly(mask, np.array(frame.outline_px).round().astype(np.int32), 255)
-    for square in covered & set(frame.squares_px):
-        cv2.fillConvexPoly(mask, np.array(frame.squares_px[square]).round().astype(np.int32), 0)
-    return np.asarray(np.where(mask == 255, luma, _HIDDEN), dtype=np.uint8)
+    is_seen = np.zeros(luma.shape, np.uint8)
+    squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
+    for outline_px, value in ((frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)):
+        corners_px = np.array(outline_px).round().astype(np.int32)
+        cv2.fillConvexPoly(is_seen, corners_px, value)
+    return np.where(is_seen == 1, luma, _HIDDEN)
 
 
 def _reading_text(frame: SettledFrame) -> str:
     """Return what was read on the board, and nothing of what lies beside it."""
     reading = frame.reading
-    squares = [f"{square} {face}" for square, face in sorted(reading.seen.items())]
-    zones = [f"{zone} {' '.join(cards)}" for zone, cards in sorted(reading.fans.items())]
-    unknown = [f"{square} unknown" for square in sorted(reading.unknown)]
-    return f"{reading.game or 'no board'}; {', '.join([*squares, *zones, *unknown])}"
+    entries = [f"{square} {face}" for square, face in sorted(reading.seen.items())]
+    for zone, cards in sorted(reading.fans.items()):
+        entries.append(f"{zone} {' '.join(cards)}")
+    entries += [f"{square} unknown" for square in sorted(reading.unknown)]
+    return f"{reading.game or 'no board'}; {', '.join(entries)}"

@@ -14,19 +14,24 @@ import socket
 import threading
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from companion.core.errors import SystemTrouble, trace_of
+from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.table.listeners import TableListener
+from hardware.power import PowerActions, PowerKey
 
 if TYPE_CHECKING:
+    from companion.core.clock import Clock
     from companion.core.config import Settings, WebSettings
     from companion.core.heartbeat import Heartbeats
     from companion.maintenance.own_wifi import OwnWifi
     from companion.table.table import Table
+    from hardware.panel import Panel
     from web.server.server import Server
 
 log = logging.getLogger(__name__)
@@ -38,7 +43,7 @@ POWER_FILE = "poweroff"
 """What companion-poweroff.path waits for in that folder: the service may not switch off anything itself."""
 WORDLESS = "Runs; how the game stands cannot be said: see the log"
 LAMP_FILE = "lamp"
-"""The word for the system lamp, in the service's folder under `/run`; it is written anew at every look."""
+"""The word for the system lamp, in the service's folder under `/run`. It is written anew at every look."""
 
 
 class Word(StrEnum):
@@ -51,7 +56,7 @@ class Word(StrEnum):
 
 
 class Manager:
-    """systemd, as this process sees it through its environment; outside of it every method does nothing."""
+    """systemd, as this process sees it through its environment. Outside of it every method does nothing."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
@@ -118,7 +123,7 @@ class Attended(Protocol):
 
 
 class ManagerNotifier(Closeable):
-    """Tells the manager how one companion is, until it is closed; a context manager, `close` may be called twice.
+    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be called twice.
 
     The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
     it, systemd ends the process and starts it again, and the game goes on from the journal.
@@ -203,3 +208,40 @@ def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOU
         ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
     except OSError as error:
         raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None
+
+
+def power_key(
+    table: Table, panel: Panel, clock: Clock, *, simulated: bool, has_lamp: bool, threads: bool
+) -> PowerKey:
+    """Return what stands between a panel's table button and the table.
+
+    In simulation it only says what it would do.
+
+    `has_lamp`: a system lamp tells when the cord may be pulled.
+    """
+
+    def switch_off() -> tuple[bool, str]:
+        if simulated:
+            return False, say(
+                "Simulation: here the machine would switch off, and the game would be kept."
+            )
+        if Manager().switch_off():
+            if has_lamp:
+                return True, say(
+                    "Switching off: the game is kept. Pull the plug once the system lamp is dark."
+                )
+            return True, say(
+                "Switching off: the game is kept. Wait half a minute before you pull the plug."
+            )
+        return False, say(
+            "The machine cannot be switched off from here: the service is not installed."
+        )
+
+    actions = PowerActions(
+        play=table.press,
+        is_at_once=lambda: table.is_open,
+        signal=panel.signal,
+        tell=partial(table.notice, "power"),
+        switch_off=switch_off,
+    )
+    return PowerKey(clock, lambda: "table" in panel.down, actions, threads=threads)

@@ -34,14 +34,6 @@ def _stamp(last: int, at: object) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A game from elsewhere: when it was brought in (Unix time), and the digest by which it is known again."""
-
-    at: float
-    digest: str
-
-
-@dataclass(frozen=True)
 class Forgotten:
     """A name of which nothing is kept but a salted digest, and the last game for which it is to be forgotten."""
 
@@ -99,10 +91,9 @@ class ArchiveTables:
         rows = self._database.read(_STAMPS)
         return sorted((int(game), float(at)) for game, _, at, is_right in rows if is_right != 0)
 
-    def imported(self) -> dict[int, Kept]:
-        """Return the games from elsewhere by their number."""
-        rows = self._database.read("SELECT game, at, digest FROM imported ORDER BY game")
-        return {int(game): Kept(float(at), str(digest)) for game, at, digest in rows}
+    def imported(self) -> dict[int, str]:
+        """Return the games from elsewhere by their number: of each the digest by which it is known again."""
+        return dict(self._database.read("SELECT game, digest FROM imported ORDER BY game"))
 
     def imported_digest(self, game: int) -> str | None:
         """Return by what a game from elsewhere is known again. None: there is none of that number."""

@@ -19,7 +19,7 @@ RESERVE_BYTES = 8_000_000
 SHORT_BYTES, FULL_BYTES = 64_000_000, 24_000_000
 """With less than that, comforts stop. With less than that no game begins."""
 _EASE = 1.25
-"""A disk at the limit must not change its mind with every file: so much more is wanted to go back."""
+"""Factor by which more room is wanted to go back: a disk at the limit must not change its mind with every file."""
 
 
 class DiskLevel(StrEnum):

@@ -229,7 +229,7 @@ class Journal(Closeable):
         return entries, broken.id if broken else None
 
     def after(self, number: int, most: int) -> list[Entry]:
-        """Return the next inputs behind one, at most so many, as far as they can be read."""
+        """Return the next inputs behind one, `most` of them at most, as far as they can be read."""
         rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, most))
         return [entry for row in rows if (entry := _entry_of(row)) is not None]
 

@@ -223,7 +223,7 @@ def _read_with_new_header(path: Path) -> Rescued | None:
 
 
 def _new_header(pages: int) -> bytes:
-    """Return the first 100 bytes of a file of this program with so many pages (sqlite.org/fileformat.html, 1.3)."""
+    """Return the first 100 bytes of a file of this program with a number of pages (sqlite.org/fileformat.html, 1.3)."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         make(db)
         header = bytearray(db.serialize()[:100])

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 from bot_tools import bot_of, states
 
-from companion.bots.arena import solved
 from companion.bots.arena_rules import Field, Weights, robots_of
 from companion.bots.base import LEVELS
+from companion.bots.mixed_strategies import solve
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
 from companion.games.arena.board import WALLS_MAP
@@ -119,6 +119,6 @@ def test_it_acts_alike_whatever_was_sealed_before() -> None:
 
 
 def test_mixed_strategies_of_scissors_paper_stone() -> None:
-    mine, theirs = solved([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    mine, theirs = solve([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
     assert mine == pytest.approx([1 / 3] * 3, abs=0.03)
     assert theirs == pytest.approx([1 / 3] * 3, abs=0.03)

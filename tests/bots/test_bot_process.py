@@ -20,8 +20,8 @@ import pytest
 from mqtt_tools import until
 
 from companion.bots.base import Choice
+from companion.bots.bot_engine import MAX_TASKS
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.priority import MAX_TASKS
 from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named

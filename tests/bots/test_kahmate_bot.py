@@ -23,7 +23,8 @@ from companion.bots.kahmate.moves import (
     position_of,
     won,
 )
-from companion.bots.kahmate.worth import odds, solve, try_chance, worth
+from companion.bots.kahmate.worth import odds, try_chance, worth
+from companion.bots.mixed_strategies import solve
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate import Kahmate

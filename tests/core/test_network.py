@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from web_fixtures import SALT, Place, error_of, open_place, page_of
@@ -99,17 +101,17 @@ def test_the_lobby_shows_the_wifi_to_scan(place: Place) -> None:
 def test_the_console_shows_codes_only_to_people() -> None:
     urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
     wifi = Wifi("Table", "secret123")
-    plain, terminal = (
-        greeting(
-            ["No camera."], urls, "abcde-fghij", simulated=True, wifi=wifi, on_terminal=on_terminal
-        )
-        for on_terminal in (False, True)
-    )
+    companion = SimpleNamespace(
+        urls=lambda: urls, wifi=lambda: wifi, found=["No camera."], host_key="abcde-fghij",
+        key_command="companion host-key", join_code=None, simulation=object(),
+    )  # fmt: skip
+    plain, terminal = (greeting(cast(Any, companion), where) for where in (False, True))
     for text in (plain, terminal):
         assert "No camera." in text
         assert "http://192.0.2.7:8080/s\n" in text
-        assert "host key abcde-fghij" in text
         assert "secret123" not in text
+    assert "host key abcde-fghij" in terminal
+    assert "its key: companion host-key" in plain
     assert "█" not in plain
     assert terminal.count("Scan") == 2
 

@@ -14,7 +14,7 @@ from companion.core.config import CameraSettings, PanelSettings, Settings, WebSe
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, PadKey, Press
 from companion.service.app import Companion
-from companion.service.poweroff import power_key
+from companion.service.systemd import power_key
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import nkeys
 import pytest
@@ -40,7 +40,7 @@ from nats.errors import Error as NatsError
 from companion.hub.subjects import command_subject, record_subject, state_subject, wish_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubFolder, public_key
-from companion.hub_server.members import Rights
+from companion.hub_server.members import Members
 from companion.hub_server.nats_server import (
     MAX_LINES,
     NatsServer,
@@ -278,9 +278,12 @@ def test_who_may_come_in_is_written_by_one_at_a_time(tmp_path: Path) -> None:
             together.append(both.wait(0.2))
 
     nats = SimpleNamespace(write=write, reload=lambda: None)
-    rights = Rights(HubFolder(tmp_path), cast(NatsServer, nats))
+    nothing = cast(Any, None)
+    members = Members(
+        HubFolder(tmp_path), nothing, nothing, cast(NatsServer, nats), servers=(), forget=()
+    )
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: rights.keep(), range(2)))
+        list(pool.map(lambda _: members.keep_rights(), range(2)))
     assert not together
 
 

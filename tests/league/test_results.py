@@ -272,7 +272,7 @@ def test_after_a_kill_everything_is_followed_from_where_it_was_kept(
         told.table.confirm("host", told.table.view().moment, 0)
         told.table.resign(Seat.SOUTH)
     file = LeagueFile(folder)  # nothing was said at the end
-    assert 0 < file.read().sequence <= kept
+    assert 0 < file.value("sequence") <= kept
     again = League(file, clock)
     told.tell(again)
     assert [each.result.winner for each in again.results.last(10)].count(Seat.NORTH) == 1
@@ -429,7 +429,7 @@ def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in
         keeping.result(SLOW_DISK_S)
         ended.result(SLOW_DISK_S)
         assert len(league.results.last(10)) == 1
-        assert file.read().sequence > followed  # that of the result, not the older one
+        assert file.value("sequence") > followed  # that of the result, not the older one
 
 
 def test_what_a_full_disk_could_not_keep_is_kept_later(
@@ -446,12 +446,12 @@ def test_what_a_full_disk_could_not_keep_is_kept_later(
         clock.advance(KEEP_S)
         with pytest.raises(SystemTrouble):
             league.results.keep()
-        assert file.read().sequence < league.results.sequence
+        assert file.value("sequence") < league.results.sequence
         file.is_full = False
         clock.advance(KEEP_S)
         league.results.keep()
-        kept = file.read()
-        assert (kept.sequence, kept.followed.keys()) == (league.results.sequence, {TABLE})
+        kept = (file.value("sequence"), file.followed().keys())
+        assert kept == (league.results.sequence, {TABLE})
 
 
 def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
@@ -464,7 +464,7 @@ def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
             SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"
         ):
             file.write(Changes(people=many))
-        assert file.read().people == []
+        assert file.people() == []
 
 
 def test_a_table_that_tells_of_games_without_end_is_shut_out(

@@ -16,6 +16,7 @@ from companion.games import GAMES
 from companion.league import director
 from companion.league.director import Place
 from companion.league.people import player_name
+from companion.league.standings import half_words
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
 from web.hub.pages import HubContext, HubGroup
@@ -85,6 +86,7 @@ class DirectorPages(HubGroup):
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
+            halves=half_words,
             System=System,
             error=error,
         )

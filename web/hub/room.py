@@ -315,24 +315,25 @@ class Room(Notifier):
         """Mark the tables that disagree with others about how their games ended, and no other."""
         numbers = {table.id: table.number for table in self.tables()}
         for table in numbers:
-            self._update(table, contests=numbers.get(pairs.get(table, ""), 0))
+            self.update(table, contests=numbers.get(pairs.get(table, ""), 0))
+
+    def update(self, table: str, **changes: Any) -> None:
+        """Change what is known of a table, if it is there."""
+        with self._lock:
+            known = self._tables.get(table)
+            if known is None or known == replace(known, **changes):
+                return
+            self._tables[table] = replace(known, **changes)
+        self._touch()
 
     def share(self, table: str, is_shared: bool) -> None:
         """Mark a table as which two machines are connected, or one again."""
-        self._update(table, is_shared=is_shared)
-
-    def ask(self, table: str) -> None:
-        """Mark a table as one that is asked to take settings."""
-        self._update(table, asked=True, answer="")
-
-    def answered(self, table: str, answer: Any) -> None:
-        """Take a table's answer to the settings it was asked to take."""
-        self._update(table, asked=False, answer=answer)
+        self.update(table, is_shared=is_shared)
 
     def refuse_unread(self, table: str) -> None:
         """Mark a table of which something cannot be read."""
         why = say("It sends what this hub cannot read: give both the same version.")
-        self._update(table, refused=why)
+        self.update(table, refused=why)
 
     def is_in_trouble(self, trouble: str) -> None:
         """Say what is wrong with the hub itself. Empty: nothing."""
@@ -355,15 +356,6 @@ class Room(Notifier):
             self._lost = lost
             self._is_stale = True
         self._draw_if_stale()
-
-    def _update(self, table: str, **changes: Any) -> None:
-        """Change what is known of a table, if it is there."""
-        with self._lock:
-            known = self._tables.get(table)
-            if known is None or known == replace(known, **changes):
-                return
-            self._tables[table] = replace(known, **changes)
-        self._touch()
 
     def _touch(self) -> None:
         self._is_stale = True

@@ -13,7 +13,7 @@ from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
-from companion.league.tournament import BoardEnd, Match, System, Tournament
+from companion.league.tournament import BoardEnd, System, Tournament
 from web.hub.drawing import sentence
 from web.hub.pages import HubContext, HubGroup
 from web.hub.room import Room
@@ -65,10 +65,6 @@ class TournamentWords:
     def refusal(self, told: str) -> str:
         """Return why a table's result was refused, from the log."""
         return sentence(msgspec.json.decode(told))
-
-    def bye(self, match: Match) -> str:
-        """Return what a bye gave."""
-        return half_words(match.halves)
 
 
 class TournamentPages(HubGroup):

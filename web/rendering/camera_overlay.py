@@ -89,14 +89,19 @@ def _cards(names: Sequence[str], centre: complex, side: float) -> str:
     """Draw the names of the cards of a zone in its middle, two a line."""
     size = side * 0.17
     lines = [" ".join(names[start : start + 2]) for start in range(0, len(names), 2)]
-    line_height = 1.3j * size
-    first = centre - line_height * (len(lines) - 1) / 2
-    return "".join(_label(line, first + row * line_height, size) for row, line in enumerate(lines))
+    step = 1.3j * size
+    line_centre = centre - step * (len(lines) - 1) / 2
+    labels = []
+    for line in lines:
+        labels.append(_label(line, line_centre, size))
+        line_centre += step
+    return "".join(labels)
 
 
 def _label(words: str, centre: complex, size: float) -> str:
     """Draw words on a plate of paper, so that they are read over any picture."""
-    plate = size * complex(0.64 * len(words) + 0.5, 1.25)
+    width, height = 0.64 * len(words) + 0.5, 1.25
+    plate = size * complex(width, height)
     place = area(centre - plate / 2, plate)
     name = text(escape(words), centre + 0.35j * size, f' font-size="{size:g}"')
     return f'<rect class="plate" {place} stroke-width="{size * 0.1:g}"/>{name}'

@@ -130,19 +130,21 @@ class _Artist:
     def _head(self, scene: ReplayStep, is_end: bool) -> Iterator[str]:
         """Draw both sides with their names, the winner's on the sign's colour, and the turn at the right."""
         right = _WIDTH - _EDGE
-        yield f'<text class="turn" x="{right}" y="28">{scene.turn}/{len(self.game.turns)}</text>'
+        turn = f"{scene.turn}/{len(self.game.turns)}"
+        yield f'<text class="turn" x="{right}" y="28">{turn}</text>'
         yield f'<path class="rule" d="M{_EDGE} {_HEAD - 3}H{right}"/>'
         column = (right - _EDGE - 80) / 2
-        for place, seat in enumerate(SEATS):
-            side = self.game.kit.sides[seat]
-            x = _EDGE + place * column
-            sitters = self.game.line.players.get(seat)
+        x = float(_EDGE)
+        for seat in SEATS:
+            side, sitters = self.game.kit.sides[seat], self.game.line.players.get(seat)
             name = _fit_name(sitters[-1].name if sitters else "", column - 44)
             if is_end and seat in self.game.line.winners:
-                width = 34 + _name_width(name) + (6 if name else 0)
+                width = 40 + _name_width(name) if name else 34
                 yield f'<rect x="{x - 4:g}" y="6" width="{width:g}" height="32" fill="{SIGN}"/>'
-            yield f'<use href="#{side.drawing}" x="{x:g}" y="8" width="26" height="26" class="side-{side.colour}"/>'
+            place = f'x="{x:g}" y="8" width="26" height="26"'
+            yield f'<use href="#{side.drawing}" {place} class="side-{side.colour}"/>'
             yield f'<text class="name" x="{x + 32:g}" y="27">{escape(name)}</text>'
+            x += column
 
 
 def _place(svg: str, x: float, y: float, width: float, height: float) -> str:
@@ -235,10 +237,8 @@ def _style() -> str:
     """Return the rules of the pages' drawings with colours in them, and those of this picture."""
     sheet = (_STATIC / "base.css").read_text(encoding="utf-8")
     drawn = _resolve_colours("".join(_DRAWN.findall(sheet)), "inherit")
-    printed = [
-        f".letter.{side}{{fill:{_face_of(side)}}}"
-        for side in sorted(set(re.findall(r"side-\w+", drawn)))
-    ]
+    sides = sorted(set(re.findall(r"side-\w+", drawn)))
+    printed = [f".letter.{side}{{fill:{_face_of(side)}}}" for side in sides]
     own = (
         f"text{{font-family:{FAMILY};fill:{_tokens()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"

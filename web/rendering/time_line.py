@@ -97,9 +97,10 @@ def _area(replay: Replay, seat: Seat, points: Sequence[complex]) -> str:
     clip = min if seat is Seat.SOUTH else max
     corners = [complex(points[0].real, clip(points[0].imag, 0.0))]
     for start, end in itertools.pairwise(points):
-        if start.imag * end.imag < 0:  # the line crosses the middle
-            part = start.imag / (start.imag - end.imag)
-            corners.append(complex(start.real + part * (end.real - start.real), 0))
+        if start.imag * end.imag < 0:
+            way = end - start
+            crossing = start - way * start.imag / way.imag  # where the line crosses the middle
+            corners.append(complex(crossing.real, 0))
         corners.append(complex(end.real, clip(end.imag, 0.0)))
     fill = f'd="M0 0L{_path(corners)}L{points[-1].real:.4g} 0z"'
     dots = f'<path {fill} fill="url(#dots)"/>' if seat is Seat.NORTH else ""

@@ -130,17 +130,22 @@ def _rails(wired: tuple[Wire, ...]) -> Iterator[str]:
         grounded = [_y(wire.pin) for wire in own if not wire.is_active_low]
         supplied = [_y(wire.pin) for wire in own if wire.is_active_low]
         if grounded:
-            x, ys = _x(side, _GROUND), [_y(ground_pin), *grounded]
-            yield _rail_from_pin(ground_pin, side, x, f"M{x} {min(ys)}V{max(ys)}")
-            yield circle("joint", complex(x, _y(ground_pin)), 5)
-            yield text("GND", complex(x, max(ys) + 22), ' class="net"')
+            x, y = _x(side, _GROUND), _y(ground_pin)
+            top, end = min(y, *grounded), max(y, *grounded)
+            yield _rail_from_pin(ground_pin, side, x, f"M{x} {top}V{end}")
+            yield circle("joint", complex(x, y), 5)
+            yield _rail_name("GND", x, end)
         if supplied:
             x, end = _x(side, _SUPPLY), max(supplied)
             left, over = _x("left", _SUPPLY), _TOP - 46
             # at the right it comes over the top of the header
             path = f"V{end}" if side == "left" else f"V{over}H{x}V{end}"
             yield _rail_from_pin(1, "left", left, f"M{left} {_y(1)}{path}")
-            yield text("3V3", complex(x, end + 22), ' class="net"')
+            yield _rail_name("3V3", x, end)
+
+
+def _rail_name(name: str, x: int, end: int) -> str:
+    return text(name, complex(x, end + 22), ' class="net"')
 
 
 def _rail_from_pin(pin: int, side: str, x: int, path: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Response, jsonify, make_response, render_template, request
 from werkzeug.exceptions import NotFound, ServiceUnavailable
 
+from companion.core.clock import Clock
 from companion.core.i18n import joined, say
 from companion.core.ports import Advice, BoardSeen, CameraState, SettledFrame
 from companion.table.views import turn_title
@@ -74,7 +75,7 @@ class _Measured:
 
 
 class CameraLooks:
-    """Measures the board for pages, at most so often for all who look."""
+    """Measures the board for all who look at a page, at most every `MEASURE_S`."""
 
     def __init__(self, page_context: PageContext) -> None:
         self._page_context = page_context
@@ -108,17 +109,8 @@ class CameraLooks:
     def pictures(self) -> list[tuple[SettledFrame, str]]:
         """Return the settled frames with their times, the newest first."""
         frames = self.eye.settled() if self.eye else ()
-        return [(frame, self.time_of(frame)) for frame in reversed(frames)]
-
-    def time_of(self, frame: SettledFrame) -> str:
-        """Return when a frame was taken, in words."""
         clock = self._page_context.clock
-        return clock_words(clock.wall_s() - (clock.monotonic_s() - frame.frame.at_s))
-
-    def settled_board(self, number: int) -> BoardSeen | None:
-        """Return the board of a settled frame as it was measured then."""
-        eye = self.eye
-        return self._page_context.worker.make(lambda: eye.board(number)) if eye else None
+        return [(frame, _taken_words(frame, clock)) for frame in reversed(frames)]
 
     def _measure(self, eye: BoardEye) -> _Measured:
         now_s, last = self._page_context.clock.monotonic_s(), self._last
@@ -135,6 +127,12 @@ class CameraLooks:
             blind = () if board else eye.blind_advice()
             self._last = _Measured(now_s, number, per_s, board, blind)
             return self._last
+
+
+def _taken_words(frame: SettledFrame, clock: Clock) -> str:
+    """Return when a frame was taken."""
+    age_s = clock.monotonic_s() - frame.frame.at_s
+    return clock_words(clock.wall_s() - age_s)
 
 
 def _judge(board: BoardSeen | None, blind: tuple[Advice, ...]) -> tuple[str, str, bool]:
@@ -161,7 +159,6 @@ class CameraPictures(PageGroup):
     def __init__(self, page_context: PageContext, room: CameraRoom) -> None:
         super().__init__(page_context)
         self._room = room
-        self._looks = CameraLooks(page_context)
         self._picture: tuple[int, bytes] = (0, b"")
 
     # ---- for the owner -----------------------------------------------------------------------------------------------
@@ -182,11 +179,12 @@ class CameraPictures(PageGroup):
     @get("/camera/settled/<int:number>", guard=host_only)
     def settled(self, number: int) -> str:
         """Show one settled frame with what was read drawn into it."""
-        frames = {frame.number: frame for frame in self._eye().settled()}
+        eye = self._eye()
+        frames = {frame.number: frame for frame in eye.settled()}
         if number not in frames:
             raise NotFound
         frame = frames[number]
-        board = self._looks.settled_board(number)
+        board = self._make(lambda: eye.board(number))
         height, width = frame.frame.luma.shape
         return render_template(
             "settled.html",
@@ -195,7 +193,7 @@ class CameraPictures(PageGroup):
             board=board,
             drawing=seen_svg(board) if board else "",
             words=joined("", (read_words(board), ".")) if board else say("No board was seen."),
-            at=self._looks.time_of(frame),
+            at=_taken_words(frame, self._page_context.clock),
             name=square_words,
         )
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import mul
 from random import Random
 from typing import Any
 
-from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
+from companion.bots.base import (
+    Bot,
+    Choice,
+    Verdict,
+    expected_reply,
+    reasons_of,
+    second_best,
+    share_of_game,
+)
 from companion.bots.kahmate.moves import (
-    ATTACK,
-    DEFENCE,
     EMPTY,
     END,
     FULL,
@@ -23,6 +31,7 @@ from companion.bots.kahmate.moves import (
     PASS,
     RUN,
     TACKLE,
+    Hand,
     Meeting,
     Play,
     Position,
@@ -30,14 +39,27 @@ from companion.bots.kahmate.moves import (
     tackles,
 )
 from companion.bots.kahmate.search import STRENGTHS, Candidate, Search, values_of
-from companion.bots.kahmate.worth import PIP, TRY, plain_odds, solve
+from companion.bots.kahmate.worth import PIP, TRY, lead_of, plain_odds
+from companion.bots.mixed_strategies import solve
 from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
-from companion.games.kahmate.board import AHEAD, AREA, CLEAR_LEAD, IN_GOAL, NAMES, NUMBERS, behind
+from companion.games.kahmate.board import (
+    AHEAD,
+    AREA,
+    CLEAR_LEAD,
+    FILES,
+    IN_GOAL,
+    NAMES,
+    NUMBERS,
+    RANKS,
+    TEAMS,
+    behind,
+)
 
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 """Where South puts R R B T F S. North and the mirrored ones are made of them."""
 _LETTERS = "RRBTFS"
+_FILE_NAMES = "abcdefgh"
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 _STRAY = 0.06
 """Chance of any card at all, for each card of a face-off: two that reason alike would tie for ever."""
@@ -74,8 +96,8 @@ class KahmateBot(Bot):
                 self._target = (str(event["kind"]), NUMBERS.get(str(event.get("to")), IN_GOAL))
         if view.get("phase") == "round":
             self._cards = 0
-        if view.get("phase") == "round" and not view["ran"]:
-            self._met[position_of(view).key()] += 1
+            if not view["ran"]:
+                self._met[position_of(view).key()] += 1
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return a placing, a card, or a play."""
@@ -101,22 +123,22 @@ class KahmateBot(Bot):
         search = Search(STRENGTHS[self.level], self._seed)
         best, tried = search.judged(position, action)
         choice = Choice(str(best.first), search.nodes, _lines(search, position, best))
-        return Verdict(
-            choice, None if tried is None else min(1.0, max(0.0, (best.value - tried) / TRY))
-        )
+        return Verdict(choice, None if tried is None else share_of_game(best.value - tried, TRY))
 
     def _placing(self) -> Choice:
-        squares = self.rng.choice(_FORMATIONS).split()
+        squares = [
+            (_FILE_NAMES.index(name[0]), int(name[1]))
+            for name in self.rng.choice(_FORMATIONS).split()
+        ]
         if self.rng.random() < 0.5:
-            squares = [
-                "abcdefgh"[7 - "abcdefgh".index(square[0])] + square[1] for square in squares
-            ]
+            squares = [(FILES - 1 - file, rank) for file, rank in squares]
         if self._me == 1:
-            squares = [square[0] + str(12 - int(square[1])) for square in squares]
-        text = " ".join(
-            f"{letter}@{square}" for letter, square in zip(_LETTERS, squares, strict=True)
-        )
-        return Choice(text, 1, (str(_WORDS["placed"]),))
+            squares = [(file, RANKS + 1 - rank) for file, rank in squares]
+        placings = [
+            f"{letter}@{_FILE_NAMES[file]}{rank}"
+            for letter, (file, rank) in zip(_LETTERS, squares, strict=True)
+        ]
+        return Choice(" ".join(placings), 1, (str(_WORDS["placed"]),))
 
     def _round(self, view: Mapping[str, Any], position: Position) -> Choice:
         quiet = int(view["quiet"])
@@ -130,53 +152,38 @@ class KahmateBot(Bot):
 
     def _card(self, view: Mapping[str, Any], position: Position) -> Choice:
         """Return a card by the mixed strategy of the face-off's matrix."""
-        attack, defence, payoff = self._duel(view, position)
-        mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
-        hand, mix = (attack, mine) if self._me == position.seat else (defence, theirs)
+        duel = self._duel(view, position)
         self._cards += 1
         # a share of pure chance, so that two alike do not tie for ever
-        stray = min(0.6, _STRAY * self._cards) / len(hand)
-        weights = [(share if share > 0.01 else 0.0) + stray for share in mix]
-        other, chances = (defence, theirs) if self._me == position.seat else (attack, mine)
-        likeliest = max(range(len(other)), key=chances.__getitem__)
-        reply = expected([say("Card {value}", value=str(other[likeliest]))], chances[likeliest])
-        card = self.rng.choices(hand, weights)[0]
-        return Choice(
-            str(card),
-            len(attack) * len(defence) * _CARD_ROUNDS[self.level],
-            (_WORDS["card"], reply),
-        )
+        stray = min(0.6, _STRAY * self._cards) / len(duel.hand)
+        weights = [(share if share > 0.01 else 0.0) + stray for share in duel.mix]
+        card = self.rng.choices(duel.hand, weights)[0]
+        likeliest = max(range(len(duel.reply)), key=duel.reply.__getitem__)
+        answer = say("Card {value}", value=str(duel.other_hand[likeliest]))
+        reply = expected_reply([answer], duel.reply[likeliest])
+        nodes = len(duel.hand) * len(duel.other_hand) * _CARD_ROUNDS[self.level]
+        return Choice(str(card), nodes, (_WORDS["card"], reply))
 
     def _card_loss(self, view: Mapping[str, Any], position: Position, card: int) -> float:
         """Return how much worse a card is than the best one against the other side's mixed
-        strategy, in tries."""
-        attack, defence, payoff = self._duel(view, position)
-        mine, theirs = solve(payoff, _CARD_ROUNDS[self.level])
-        if self._me == position.seat:
-            worth = {
-                one: sum(map(float.__mul__, row, theirs))
-                for one, row in zip(attack, payoff, strict=True)
-            }
-        else:
-            columns = zip(*payoff, strict=True)
-            worth = {
-                one: -sum(map(float.__mul__, column, mine))
-                for one, column in zip(defence, columns, strict=True)
-            }
-        return min(1.0, max(0.0, (max(worth.values()) - worth[card]) / TRY))
+        strategy, as a share of a game."""
+        duel = self._duel(view, position)
+        gains = [sum(map(mul, row, duel.reply)) for row in duel.payoff]
+        return share_of_game(max(gains) - gains[duel.hand.index(card)], TRY)
 
-    def _duel(
-        self, view: Mapping[str, Any], position: Position
-    ) -> tuple[Sequence[int], Sequence[int], list[list[float]]]:
-        """Return the cards of the attack and of the defence, and what each pair is worth to the
-        attack."""
+    def _duel(self, view: Mapping[str, Any], position: Position) -> _Duel:
+        """Return the face-off that is on as a matrix game of cards."""
         face_off = view["face_off"]
         attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
         defender = position.board[NUMBERS[face_off["defender"]]]
         stake = values_of(position, self._waiting(position, face_off["kind"], attackers, defender))
         attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
-        ahead = _ahead(attackers, defender)
-        return attack, defence, _card_matrix(attack, defence, ahead, stake)
+        payoff = _card_matrix(attack, defence, lead_of(attackers, defender), stake)
+        mix, reply = solve(payoff, _CARD_ROUNDS[self.level])
+        if self._me == position.seat:
+            return _Duel(attack, defence, mix, reply, payoff)
+        turned = [[-value for value in column] for column in zip(*payoff, strict=True)]
+        return _Duel(defence, attack, reply, mix, turned)
 
     def _waiting(
         self, position: Position, kind: str, attackers: Sequence[int], defender: int
@@ -184,81 +191,78 @@ class KahmateBot(Bot):
         """Return the play that waits for cards: the own one, the one announced, or else the
         likeliest."""
         if kind == TACKLE:
-            same = [play for play in tackles(position) if set(play.movers) == set(attackers)]
-            if same:
-                return same[0]
+            for play in tackles(position):
+                if set(play.movers) == set(attackers):
+                    return play
         own = self._play
-        is_own = (
-            position.seat == self._me
-            and own
-            and own.kind == kind
-            and own.movers == tuple(attackers)
-        )
-        if own and is_own and any(meeting.defender == defender for meeting in own.meetings):
-            return own
+        if own and position.seat == self._me:
+            is_own = own.kind == kind and own.movers == tuple(attackers)
+            if is_own and any(meeting.defender == defender for meeting in own.meetings):
+                return own
         target = self._target[1] if self._target and self._target[0] == kind else None
         return _likely(position, kind, attackers[0], defender, target)
+
+
+@dataclass(frozen=True)
+class _Duel:
+    """A face-off as one side sees it: both hands, how likely each card is played, and what each pair is worth."""
+
+    hand: Hand
+    other_hand: Hand
+    mix: list[float]
+    reply: list[float]
+    payoff: list[list[float]]
 
 
 def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ...]:
     """Return why this round: how likely its face-off is won, the best answer to that, and what else
     was thought of."""
-    reason, end = _WORDS[_reason(best)], best.ends[0]
     if best.value >= TRY - 1:
-        return (reason,)
-    odds = (
-        say("The chance to win the face-off is {percent} %.", percent=round(100 * best.odds))
-        if best.dares
-        else ""
-    )
-    answer = ""
-    if end.after is not None and search.strength.replies:
-        answer = expected([_play_words(end.after, search.answer(end.after).first)])
-    second = next((line for line in search.ranked if str(line.first) != str(best.first)), best)
-    words = [] if second is best else [_play_words(position, second.first)]
-    return reasons_of(
-        reason, odds, answer, next_best(words, max(0.0, best.value - second.value) / TRY)
-    )
+        return (_WORDS["try"],)
+    odds = answer = ""
+    if best.dares:
+        percent = round(100 * best.odds)
+        odds = say("The chance to win the face-off is {percent} %.", percent=percent)
+    after = best.ends[0].after
+    if after is not None and search.strength.replies:
+        answer = expected_reply([_play_words(after, search.answer(after).first)])
+    words, less = [], 0.0
+    others = (line for line in search.ranked if str(line.first) != str(best.first))
+    if second := next(others, None):
+        words = [_play_words(position, second.first)]
+        less = max(0.0, best.value - second.value) / TRY
+    return reasons_of(_WORDS[best.first.kind], odds, answer, second_best(words, less))
 
 
 def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
-    if play.kind == END or (
-        play.kind == RUN and play.end == play.paths[0][0] and play.ball == position.ball
-    ):
+    if play.kind == END:
+        return say("End turn")
+    first, last = play.paths[0][0], play.paths[0][-1]
+    if play.kind == RUN and play.end == first and play.ball == position.ball:
         return say("End turn")  # there and back changes nothing
-    start, end = (
-        NAMES[play.paths[0][0]],
-        NAMES[play.paths[0][-1] if play.kind == RUN else play.ball],
-    )
+    start, end = NAMES[first], NAMES[last if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)
         return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
     if play.kind == KICK:
         return say("Kick {start} to {end}", start=start, end=end)
     met = " ".join(NAMES[position.places[meeting.defender]] for meeting in play.meetings)
-    if play.kind == PASS and met:
-        return say("Pass {start} to {end} against {met}", start=start, end=end, met=met)
     if play.kind == PASS:
+        if met:
+            return say("Pass {start} to {end} against {met}", start=start, end=end, met=met)
         return say("Pass {start} to {end}", start=start, end=end)
     if play.end == IN_GOAL:
-        into = say("Run {start} into goal", start=start)
-        return say("Run {start} into goal against {met}", start=start, met=met) if met else into
+        if met:
+            return say("Run {start} into goal against {met}", start=start, met=met)
+        return say("Run {start} into goal", start=start)
     if met:
         return say("Run {start} to {end} against {met}", start=start, end=end, met=met)
     return say("Run {start} to {end}", start=start, end=end)
 
 
-def _reason(best: Candidate) -> str:
-    return "try" if best.value >= TRY - 1 else best.first.kind
-
-
-def _ahead(attackers: Sequence[int], defender: int) -> int:
-    return sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
-
-
 def _card_matrix(
-    attack: Sequence[int], defence: Sequence[int], ahead: int, stake: tuple[float, float, float]
+    attack: Hand, defence: Hand, ahead: int, stake: tuple[float, float, float]
 ) -> list[list[float]]:
     """Return what each pair of cards is worth to the attack, the cards' own worth included.
 
@@ -266,21 +270,23 @@ def _card_matrix(
     """
     by_much, by_little, loses = stake
     rows = []
-    for one in attack:
+    for own in attack:
         row = []
         for other in defence:
-            lead = one + ahead - other
-            # a tie: what is left in both hands decides
-            if lead == 0:
-                remaining = (
-                    [card for card in attack if card != one],
-                    [card for card in defence if card != other],
-                )
-                chance = plain_odds(tuple(remaining[0]) or FULL, tuple(remaining[1]) or FULL, ahead)
-                value = chance * by_little + (1 - chance) * loses
+            lead = own + ahead - other
+            if lead > CLEAR_LEAD:
+                value = by_much
+            elif lead > 0:
+                value = by_little
+            elif lead < 0:
+                value = loses
             else:
-                value = by_much if lead > CLEAR_LEAD else by_little if lead > 0 else loses
-            row.append(value - PIP * (one - other))
+                # a tie: what is left in both hands decides
+                own_rest = tuple(card for card in attack if card != own) or FULL
+                other_rest = tuple(card for card in defence if card != other) or FULL
+                chance = plain_odds(own_rest, other_rest, ahead)
+                value = chance * by_little + (1 - chance) * loses
+            row.append(value - PIP * (own - other))
         rows.append(row)
     return rows
 
@@ -288,30 +294,18 @@ def _card_matrix(
 def _likely(position: Position, kind: str, mover: int, defender: int, target: int | None) -> Play:
     """Return a run or a pass past a defender. Where it leads is a guess when nobody has said it."""
     start, seat = position.places[mover], position.seat
-    has_ball = position.ball == start
+    opposite = position.places[defender]
     if kind == PASS:
-        mates = [
-            position.places[piece] for piece in range(6 * seat, 6 * seat + 6) if piece != mover
-        ]
-        end = (
-            target
-            if target in mates
-            else min(mates, key=lambda at: abs(at - position.places[defender]))
-        )
-        return Play(
-            PASS,
-            (mover,),
-            ((start,),),
-            start,
-            end,
-            (Meeting(defender, start, position.places[defender]),),
-        )
-    beyond = position.places[defender] + AHEAD[seat]
+        mates = [position.places[piece] for piece in TEAMS[seat] if piece != mover]
+        end = target if target in mates else min(mates, key=lambda mate: abs(mate - opposite))
+        meeting = Meeting(defender, start, opposite)
+        return Play(PASS, (mover,), ((start,),), start, end, (meeting,))
+    before, beyond = opposite - AHEAD[seat], opposite + AHEAD[seat]
     end = target if target is not None else beyond if 0 <= beyond < AREA else IN_GOAL
     if end != IN_GOAL and position.board[end] not in (EMPTY, mover):
         end = start
-    before = position.places[defender] - AHEAD[seat]
     stop = before if 0 <= before < AREA and position.board[before] == EMPTY else start
-    spilled = behind(stop, seat) if has_ball else position.ball
+    has_ball = position.ball == start
     ball = end if has_ball or end == IN_GOAL else position.ball
+    spilled = behind(stop, seat) if has_ball else position.ball
     return Play(RUN, (mover,), ((start,),), end, ball, (Meeting(defender, stop, spilled),))

@@ -18,6 +18,7 @@ from companion.games.kahmate.board import (
     CLEAR_LEAD,
     FILES,
     IN_GOAL,
+    KICK_REACH,
     NAMES,
     NUMBERS,
     OWN_LINE,
@@ -32,6 +33,8 @@ from companion.games.kahmate.board import (
 )
 
 EMPTY = -1
+FORWARD = (1, -1)
+"""The way in which ranks count for each seat."""
 RUN, PASS, KICK, TACKLE, END = "run", "pass", "kick", "tackle", "end"
 ATTACK = tuple(role.attack for role in ROLE_OF)
 DEFENCE = tuple(role.defence for role in ROLE_OF)
@@ -41,26 +44,21 @@ FULL = (1, 2, 3, 4, 5, 6)
 Hand = tuple[int, ...]
 
 
+@dataclass(slots=True)
 class Position:
-    """A position within a round.
+    """A position within a round, copied very often."""
 
-    `board` is which piece is on each square, `ran` whoever has run in this round.
-    """
-
-    __slots__ = ("ball", "board", "down", "hands", "places", "ran", "seat")
-
-    def __init__(  # noqa: PLR0917 - copied very often
-        self,
-        places: list[int],
-        down: list[int],
-        ball: int,
-        seat: int,
-        ran: tuple[int, ...],
-        hands: tuple[Hand, Hand],
-        board: list[int],
-    ) -> None:
-        self.places, self.down, self.ball, self.seat = places, down, ball, seat
-        self.ran, self.hands, self.board = ran, hands, board
+    places: list[int]
+    """The square of each piece."""
+    down: list[int]
+    """For how many rounds each piece still lies."""
+    ball: int
+    seat: int
+    ran: tuple[int, ...]
+    """Who has run in this round."""
+    hands: tuple[Hand, Hand]
+    board: list[int]
+    """The piece on each square, or EMPTY."""
 
     def copy(self) -> Position:
         """Return another one, to be changed."""
@@ -75,6 +73,10 @@ class Position:
             return EMPTY
         piece = self.board[self.ball]
         return EMPTY if piece == EMPTY or self.down[piece] else piece
+
+    def is_opponent(self, piece: int) -> bool:
+        """Return whether a piece, or EMPTY, is a standing one of the other seat."""
+        return piece != EMPTY and not self.down[piece] and SEAT_OF[piece] != self.seat
 
     def able(self) -> list[int]:
         """Return who may still run or tackle in this round."""
@@ -110,19 +112,20 @@ class Position:
 
 def position_of(view: Mapping[str, Any]) -> Position:
     """Return the position that a view shows, once the pieces are placed."""
-    places = [
-        IN_GOAL if piece["square"] == "goal" else NUMBERS[piece["square"]]
-        for piece in view["pieces"]
-    ]
+    places = [_square(piece["square"]) for piece in view["pieces"]]
     board = [EMPTY] * AREA
     for piece, square in enumerate(places):
         if square != IN_GOAL:
             board[square] = piece
-    ball = IN_GOAL if view["ball"]["square"] == "goal" else NUMBERS[view["ball"]["square"]]
+    ball = _square(view["ball"]["square"])
     ran = tuple(board[NUMBERS[name]] for name in view["ran"])
     hands = (tuple(view["cards"][SEATS[0]]), tuple(view["cards"][SEATS[1]]))
     down = [int(piece["rounds_down"]) for piece in view["pieces"]]
     return Position(places, down, ball, SEATS.index(view["seat"]), ran, hands, board)
+
+
+def _square(name: str) -> int:
+    return IN_GOAL if name == "goal" else NUMBERS[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,8 @@ class Play:
         if self.kind == RUN:
             return path_text(self.paths[0]) + ("-goal" if self.end == IN_GOAL else "")
         if self.kind in (PASS, KICK):
-            return f"{NAMES[self.paths[0][0]]}{'*' if self.kind == PASS else '!'}{NAMES[self.ball]}"
+            mark = "*" if self.kind == PASS else "!"
+            return f"{NAMES[self.paths[0][0]]}{mark}{NAMES[self.ball]}"
         if self.kind == TACKLE:
             return f"{'&'.join(map(path_text, self.paths))}x{NAMES[self.end]}"
         return "."
@@ -171,16 +175,16 @@ def won(position: Position, play: Play, by: int = 0) -> Position:
         after.ball = position.places[play.movers[0]] if by > CLEAR_LEAD else play.ball
         after.down[carrier] = 1
         after.end_round()
-    elif play.kind == END:
+        return after
+    if play.kind == END:
         after.end_round()
-    else:
-        if play.kind == RUN:
-            after.put(play.movers[0], play.end)
-            after.ran = (*position.ran, play.movers[0])
-        after.ball = play.ball
-        if play.kind == RUN:
-            for meeting in play.meetings:
-                after.down[meeting.defender] = 1
+        return after
+    after.ball = play.ball
+    if play.kind == RUN:
+        after.put(play.movers[0], play.end)
+        after.ran = (*position.ran, play.movers[0])
+        for meeting in play.meetings:
+            after.down[meeting.defender] = 1
     return after
 
 
@@ -226,11 +230,12 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
 
     A way is searched in layers of equal length. What it has met and whether it has the ball are parts of its place.
     """
-    board, down, seat, ball = position.board, position.down, position.seat, position.ball
-    start, carrier = position.places[piece], position.carrier
+    board, seat, ball = position.board, position.seat, position.ball
+    start, goal = position.places[piece], OWN_LINE[1 - position.seat]
+    carrier = position.carrier
     loose = ball if carrier == EMPTY else EMPTY
     forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != seat else EMPTY
-    goal = OWN_LINE[1 - seat]
+    # a place on a way: its square, with the ball or not, and whom it has met
     first = (start, start == ball, EMPTY)
     ways: list[tuple[tuple[int, bool, int], Path, int]] = [(first, (start,), start)]
     visited = {first}
@@ -240,23 +245,23 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
             if has_ball and RANK[square] == goal:
                 yield _run(position, path, IN_GOAL, (True, met), stop)
             for to in STEPS[square]:
-                other = board[to]
                 if to == forbidden or (to == start and len(path) < 2):
                     continue
+                other = board[to]
+                is_free = other in (EMPTY, piece)
                 meets, halt = met, stop
-                if other in (EMPTY, piece):
-                    halt = to if met == EMPTY else stop
-                elif not down[other] and SEAT_OF[other] != seat and other != met:
+                if is_free and met == EMPTY:
+                    halt = to
+                elif position.is_opponent(other) and other != met:
                     if met != EMPTY or not may_meet:
                         continue
                     meets = other
-                # a place on a way: its square, with the ball or not, and whom it has met
                 place = (to, has_ball or to == loose, meets)
                 if place in visited:
                     continue
                 visited.add(place)
                 way = (*path, to)
-                if other in (EMPTY, piece):
+                if is_free:
                     yield _run(position, way, to, (place[1], meets), halt)
                 further.append((place, way, halt))
         ways = further
@@ -272,10 +277,12 @@ def _run(position: Position, path: Path, end: int, place: tuple[bool, int], stop
     ball = end if has_ball else position.ball
     if met == EMPTY:
         return Play(RUN, (piece,), (path,), end, ball)
-    had_ball = position.ball in path[: path.index(position.places[met])] and (
-        position.ball == path[0] or position.carrier == EMPTY
-    )
-    spilled = behind(stop, position.seat) if had_ball else position.ball
+    # a loose ball may have been fetched before the face-off
+    before = path[: path.index(position.places[met])]
+    may_have_ball = position.ball == path[0] or position.carrier == EMPTY
+    spilled = position.ball
+    if may_have_ball and position.ball in before:
+        spilled = behind(stop, position.seat)
     return Play(RUN, (piece,), (path,), end, ball, (Meeting(met, stop, spilled),))
 
 
@@ -289,19 +296,20 @@ def passes(position: Position) -> Iterator[Play]:
     carrier = _own_carrier(position)
     if carrier == EMPTY:
         return
-    ahead, ball = (1 if position.seat == 0 else -1), position.ball
+    ball = position.ball
     for mate in TEAMS[position.seat]:
         end = position.places[mate]
-        back, aside = (RANK[ball] - RANK[end]) * ahead, abs(FILE[ball] - FILE[end])
-        if not position.down[mate] and 1 <= back <= PASS_REACH and aside <= PASS_REACH:
-            met = [position.board[square] for square in squares_between(ball, end)]
-            between = [
-                p
-                for p in met
-                if p != EMPTY and not position.down[p] and SEAT_OF[p] != position.seat
-            ]
-            meetings = tuple(Meeting(p, ball, position.places[p]) for p in between)
+        if not position.down[mate] and is_pass(position.seat, ball, end):
+            between = [position.board[square] for square in squares_between(ball, end)]
+            opponents = [piece for piece in between if position.is_opponent(piece)]
+            meetings = tuple(Meeting(p, ball, position.places[p]) for p in opponents)
             yield Play(PASS, (carrier,), ((ball,),), ball, end, meetings)
+
+
+def is_pass(seat: int, start: int, end: int) -> bool:
+    """Return whether a pass of a seat may go from square to square: back, and not far."""
+    back = (RANK[start] - RANK[end]) * FORWARD[seat]
+    return 1 <= back <= PASS_REACH and abs(FILE[start] - FILE[end]) <= PASS_REACH
 
 
 def kicks(position: Position) -> Iterator[Play]:
@@ -309,15 +317,19 @@ def kicks(position: Position) -> Iterator[Play]:
     carrier = _own_carrier(position)
     if carrier == EMPTY:
         return
-    ahead, ball = (1 if position.seat == 0 else -1), position.ball
-    if any((RANK[position.places[mate]] - RANK[ball]) * ahead > 0 for mate in TEAMS[position.seat]):
+    ahead, ball = FORWARD[position.seat], position.ball
+    mates = [RANK[position.places[mate]] for mate in TEAMS[position.seat]]
+    if any((rank - RANK[ball]) * ahead > 0 for rank in mates):
         return
-    for ranks in (1, 2, 3):
+    files = range(max(0, FILE[ball] - KICK_REACH), min(FILES, FILE[ball] + KICK_REACH + 1))
+    for ranks in range(1, KICK_REACH + 1):
         rank = RANK[ball] + ranks * ahead
-        if 0 <= rank <= max(OWN_LINE):
-            for file in range(max(0, FILE[ball] - 3), min(FILES, FILE[ball] + 4)):
-                if position.board[rank * FILES + file] == EMPTY:
-                    yield Play(KICK, (carrier,), ((ball,),), ball, rank * FILES + file)
+        if not 0 <= rank <= max(OWN_LINE):
+            continue
+        for file in files:
+            end = rank * FILES + file
+            if position.board[end] == EMPTY:
+                yield Play(KICK, (carrier,), ((ball,),), ball, end)
 
 
 def tackles(position: Position) -> Iterator[Play]:
@@ -325,19 +337,19 @@ def tackles(position: Position) -> Iterator[Play]:
     carrier = position.carrier
     if carrier == EMPTY or SEAT_OF[carrier] == position.seat:
         return
-    ways = {
-        piece: way for piece in position.able() if (way := _way_to(position, piece, position.ball))
-    }
+    ways: dict[int, Path] = {}
+    for piece in position.able():
+        if way := _way_to(position, piece, position.ball):
+            ways[piece] = way
     for piece, way in ways.items():
         yield _tackle(position, (piece,), (way,))
-    if not position.ran:
-        for one, other in itertools.combinations(ways, 2):
-            pair = sorted(
-                (one, other),
-                key=lambda piece: RANK[position.places[piece]],
-                reverse=position.seat == 0,
-            )
-            yield _tackle(position, (pair[0], pair[1]), (ways[pair[0]], ways[pair[1]]))
+    if position.ran:
+        return
+    for pair in itertools.combinations(ways, 2):
+        # the one farther ahead is named first
+        ahead = FORWARD[position.seat]
+        first, second = sorted(pair, key=lambda piece: -ahead * RANK[position.places[piece]])
+        yield _tackle(position, (first, second), (ways[first], ways[second]))
 
 
 def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]) -> Play:
@@ -346,8 +358,9 @@ def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]
         spilled = behind(carrier, defender)
     else:
         # on its own goal line the ball goes beside the carrier, away from the tackler
-        away = FILE[carrier] - FILE[paths[0][-1]] or (1 if FILE[carrier] < FILES // 2 else -1)
-        spilled = carrier + (away if 0 <= FILE[carrier] + away < FILES else -away)
+        file = FILE[carrier]
+        away = file - FILE[paths[0][-1]] or (1 if file < FILES // 2 else -1)
+        spilled = carrier + (away if 0 <= file + away < FILES else -away)
     meeting = Meeting(position.board[carrier], paths[0][0], carrier)
     return Play(TACKLE, movers, paths, carrier, spilled, (meeting,))
 
@@ -357,7 +370,6 @@ def _way_to(position: Position, piece: int, target: int) -> Path | None:
 
     None: too far.
     """
-    board, down, seat = position.board, position.down, position.seat
     start = position.places[piece]
     ways: list[Path] = [(start,)]
     visited = {start}
@@ -367,8 +379,7 @@ def _way_to(position: Position, piece: int, target: int) -> Path | None:
             for to in STEPS[path[-1]]:
                 if to == target:
                     return path
-                other = board[to]
-                if to not in visited and (other == EMPTY or down[other] or SEAT_OF[other] == seat):
+                if to not in visited and not position.is_opponent(position.board[to]):
                     visited.add(to)
                     further.append((*path, to))
         ways = further

@@ -10,6 +10,7 @@ from companion.bots.kahmate.moves import (
     EMPTY,
     END,
     END_ROUND,
+    FORWARD,
     RANK,
     RUN,
     TACKLE,
@@ -20,7 +21,7 @@ from companion.bots.kahmate.moves import (
     won,
 )
 from companion.bots.kahmate.worth import TRY, chance_of, quiet_worth, try_chance, worth
-from companion.games.kahmate.board import IN_GOAL, SEAT_OF, SPEED
+from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
 
 _FREE_BALL = 25.0
 _SPEED_LEFT = 8.0
@@ -52,6 +53,8 @@ STRENGTHS = {
 MAX_NODES = 8_000
 _MAX_TRIED = 3
 """Maximum number of rounds answered for a play that is judged."""
+_OVERLOOKED = 0.34
+"""Share of tries that a level that overlooks does not see coming."""
 _SQUARE = re.compile(r"[a-h](?:1[01]|[1-9])")
 
 
@@ -97,7 +100,7 @@ class Search:
         for candidate in candidates:
             if candidate.value < TRY - 1:
                 candidate.value += self._mood(position, candidate)
-        candidates.sort(key=lambda candidate: -candidate.value)
+        candidates = _ranked(candidates)
         self.ranked = candidates
         if not strength.replies or candidates[0].value >= TRY - 1:
             return candidates[0]
@@ -107,28 +110,26 @@ class Search:
                 break
             candidate.value = self._answered(candidate) + self._mood(position, candidate)
             looked_at.append(candidate)
-        self.ranked = sorted(looked_at, key=lambda candidate: -candidate.value)
+        self.ranked = _ranked(looked_at)
         return self.ranked[0]
 
     def judged(self, position: Position, text: str) -> tuple[Candidate, float | None]:
         """Return the best round, and what the best one is worth that begins with the play of this
         notation (None: unknown)."""
         strength = self.strength
-        rounds_ = self.rounds(position, strength.width, strength.depth, all_meetings=True)
-        rounds_.sort(key=lambda candidate: -candidate.value)
-        ends = _ends_of(text)
-        tried = [candidate for candidate in rounds_ if _ends_of(str(candidate.first)) == ends]
-        if rounds_[0].value < TRY - 1:
-            for candidate in {
-                id(candidate): candidate
-                for candidate in (*rounds_[: strength.replies], *tried[:_MAX_TRIED])
-            }.values():
-                candidate.value = self._answered(candidate)
-        self.ranked = sorted(
-            rounds_[: max(1, strength.replies)], key=lambda candidate: -candidate.value
+        candidates = _ranked(
+            self.rounds(position, strength.width, strength.depth, all_meetings=True)
         )
-        best = max((*self.ranked, *tried[:_MAX_TRIED]), key=lambda candidate: candidate.value)
-        return best, max((candidate.value for candidate in tried[:_MAX_TRIED]), default=None)
+        best = candidates[: max(1, strength.replies)]
+        ends = _ends_of(text)
+        tried = [each for each in candidates if _ends_of(str(each.first)) == ends][:_MAX_TRIED]
+        if candidates[0].value < TRY - 1:
+            others = [each for each in candidates[: strength.replies] if each not in tried]
+            for candidate in (*others, *tried):
+                candidate.value = self._answered(candidate)
+        self.ranked = _ranked(best)
+        value = max((candidate.value for candidate in tried), default=None)
+        return _ranked([*self.ranked, *tried])[0], value
 
     def _mood(self, position: Position, candidate: Candidate) -> float:
         """Return noise of the level, and restlessness: what was there before, and doing nothing,
@@ -153,18 +154,14 @@ class Search:
             if end.after is None:
                 value += end.chance * TRY
                 continue
-            rest = self._reply(end.after)
+            rest = -self.answer(end.after).value
             value += end.chance * (end.scores * TRY + (1 - end.scores) * rest)
         return value
-
-    def _reply(self, position: Position) -> float:
-        """Return what is left to us after the other side's best round."""
-        return -self.answer(position).value
 
     def answer(self, position: Position) -> Candidate:
         """Return the other side's best round."""
         rounds = self.rounds(position, self.strength.reply_width, 2, all_meetings=False)
-        return max(rounds, key=lambda each: each.value)
+        return max(rounds, key=_value_of)
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
@@ -175,12 +172,14 @@ class Search:
 
         Of a sure try nothing else is answered.
         """
-        candidates = [self._ended(END_ROUND, won(position, END_ROUND))]
-        layer: list[tuple[float, Play | None, Position]] = [(0.0, None, position)]
+        ended = won(position, END_ROUND)
+        self.nodes += 1
+        candidates = [Candidate(END_ROUND, (End(1.0, ended),), -self._worth(ended))]
+        layer: list[tuple[Play | None, Position]] = [(None, position)]
         visited = {position.key()}
         for number in range(depth):
-            further: list[tuple[float, Play | None, Position]] = []
-            for _, begun, at in layer:
+            further: list[tuple[float, Play, Position]] = []
+            for begun, at in layer:
                 for play in plays(at, all_meetings=all_meetings and number == 0):
                     first = begun or play
                     if play.meetings:
@@ -191,23 +190,18 @@ class Search:
                         return [Candidate(first, (End(1.0, None),), TRY)]
                     after = won(at, play)
                     key = after.key()
-                    if key not in visited:
-                        visited.add(key)
-                        candidates.append(candidate := self._stopped(first, after))
-                        further.append((candidate.value + _hope(after), first, after))
+                    if key in visited:
+                        continue
+                    visited.add(key)
+                    # the round may end here, or be played on
+                    end = self._end(1.0, after)
+                    value = self._value(end)
+                    candidates.append(Candidate(first, (end,), value))
+                    further.append((value + _hope(after), first, after))
             # beam search: only the most promising positions are played on
-            further.sort(key=lambda each: -each[0])
-            layer = further[:width]
+            further.sort(key=lambda line: -line[0])
+            layer = [(first, after) for _, first, after in further[:width]]
         return candidates
-
-    def _ended(self, first: Play, after: Position) -> Candidate:
-        self.nodes += 1
-        return Candidate(first, (End(1.0, after),), -self._worth(after))
-
-    def _stopped(self, first: Play, at: Position) -> Candidate:
-        """Return the candidate that ends the round here, unless a try is still to be had."""
-        end = self._end(1.0, at)
-        return Candidate(first, (end,), self._value(end))
 
     def _end(self, chance: float, at: Position) -> End:
         """End the round in a position within it."""
@@ -224,26 +218,24 @@ class Search:
 
         A level that overlooks does not see every third try coming.
         """
-        if (
-            self.strength.overlooks
-            and Random(f"{self.seed} {position.places} {position.ball}").random() < 0.34
-        ):
-            return quiet_worth(position)
+        if self.strength.overlooks:
+            rng = Random(f"{self.seed} {position.places} {position.ball}")
+            if rng.random() < _OVERLOOKED:
+                return quiet_worth(position)
         return worth(position)
 
     def _gamble(self, first: Play, at: Position, play: Play) -> Candidate:
         """Return a play with face-offs."""
         ends = tuple(self._outcomes(at, play))
+        value = sum(end.chance * self._value(end) for end in ends)
         odds = 1 - ends[-1].chance if play.kind == TACKLE else ends[0].chance
-        return Candidate(
-            first, ends, sum(end.chance * self._value(end) for end in ends), dares=True, odds=odds
-        )
+        return Candidate(first, ends, value, dares=True, odds=odds)
 
     def _outcomes(self, at: Position, play: Play) -> list[End]:
         if play.kind == TACKLE:
             by_much, by_little, loses = chance_of(at, play.movers, play.meetings[0].defender)
             return [
-                End(by_much, won(at, play, 3)),
+                End(by_much, won(at, play, CLEAR_LEAD + 1)),
                 End(by_little, won(at, play, 1)),
                 End(loses, lost(at, play)),
             ]
@@ -255,6 +247,15 @@ class Search:
         if play.kind == RUN and play.end == IN_GOAL:
             return [End(remaining, None), *ends]
         return [self._end(remaining, won(at, play)), *ends]
+
+
+def _value_of(candidate: Candidate) -> float:
+    return candidate.value
+
+
+def _ranked(candidates: list[Candidate]) -> list[Candidate]:
+    """Return the best first. Of equal ones the earlier is the better."""
+    return sorted(candidates, key=_value_of, reverse=True)
 
 
 def _ends_of(text: str) -> tuple[str, ...]:
@@ -270,7 +271,7 @@ def _gained(position: Position, after: Position) -> int:
     piece = EMPTY if after.ball == IN_GOAL else after.board[after.ball]
     if piece == EMPTY or SEAT_OF[piece] != position.seat or position.ball == IN_GOAL:
         return 0
-    return (RANK[after.ball] - RANK[position.ball]) * (1 if position.seat == 0 else -1)
+    return (RANK[after.ball] - RANK[position.ball]) * FORWARD[position.seat]
 
 
 def _hope(position: Position) -> float:
@@ -289,13 +290,11 @@ def _hope(position: Position) -> float:
 def values_of(position: Position, play: Play) -> tuple[float, float, float]:
     """Return what a face-off is about, seen by the seat on turn: won by more than 2, won by less,
     lost."""
-    search = Search(STRENGTHS[2], 0)
     if play.kind == TACKLE:
-        return (
-            -worth(won(position, play, 3)),
-            -worth(won(position, play, 1)),
-            -worth(lost(position, play)),
-        )
+        ends = won(position, play, CLEAR_LEAD + 1), won(position, play, 1), lost(position, play)
+        by_much, by_little, loses = (-worth(end) for end in ends)
+        return by_much, by_little, loses
+    search = Search(STRENGTHS[2], 0)
     is_try = play.kind == RUN and play.end == IN_GOAL
     gained = TRY if is_try else search._value(search._end(1.0, won(position, play)))
     return gained, gained, search._value(search._end(1.0, lost(position, play)))

@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from companion.bots.kahmate.moves import ATTACK, DEFENCE, EMPTY, FILE, FULL, RANK, Hand, Position
+from companion.bots.kahmate.moves import (
+    ATTACK,
+    DEFENCE,
+    EMPTY,
+    FILE,
+    FORWARD,
+    FULL,
+    RANK,
+    Hand,
+    Position,
+    is_pass,
+)
+from companion.bots.mixed_strategies import solve
 from companion.games.kahmate.board import (
     AREA,
     CLEAR_LEAD,
+    FILES,
     OWN_LINE,
     PASS_REACH,
     SEAT_OF,
@@ -26,6 +39,11 @@ TRY = 1000.0
 PIP = 4.0
 """What a pip more on the cards in hand is worth."""
 _POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
+_CARD_PRICE = 0.05
+"""What a pip costs within the odds of one face-off, as a share of it."""
+_CARD_ROUNDS = 40
+"""Rounds of regret matching for the odds of one face-off."""
+_CERTAIN = 0.999
 _SUREST = 0.99
 """Maximum chance that a face-off or a round comes out as expected.
 
@@ -36,46 +54,11 @@ So what takes several is told apart, and what nothing helps against is still mad
 # ---- cards -----------------------------------------------------------------------------------------------------------
 
 
-def solve(payoff: Sequence[Sequence[float]], rounds: int) -> tuple[list[float], list[float]]:
-    """Return both sides' mixed strategies for a small matrix, rows wanting much and columns little,
-    by regret matching+."""
-    rows, columns = len(payoff), len(payoff[0])
-    regret, regrets = [0.0] * rows, [0.0] * columns
-    sums, other_sums = [0.0] * rows, [0.0] * columns
-    mine, theirs = [1 / rows] * rows, [1 / columns] * columns
-    for number in range(1, rounds + 1):
-        # rows answer the columns' mix, then columns answer the new mix of rows
-        gain = [sum(map(float.__mul__, line, theirs)) for line in payoff]
-        mean = sum(map(float.__mul__, gain, mine))
-        regret = [max(0.0, r + g - mean) for r, g in zip(regret, gain, strict=True)]
-        mine = _shares(regret)
-        loss = [
-            sum(m * line[column] for m, line in zip(mine, payoff, strict=True))
-            for column in range(columns)
-        ]
-        mean = sum(map(float.__mul__, loss, theirs))
-        regrets = [max(0.0, r + mean - lost) for r, lost in zip(regrets, loss, strict=True)]
-        theirs = _shares(regrets)
-        # later rounds weigh more in the average
-        sums = [s + number * m for s, m in zip(sums, mine, strict=True)]
-        other_sums = [s + number * t for s, t in zip(other_sums, theirs, strict=True)]
-    return _shares(sums), _shares(other_sums)
-
-
-def _shares(weights: list[float]) -> list[float]:
-    total = sum(weights)
-    if total <= 1e-12:
-        return [1 / len(weights)] * len(weights)
-    return [weight / total for weight in weights]
-
-
 def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
     """Return how likely the attack wins when both draw any card and play on after a tie."""
-    wins = losses = 0
-    for one in attack:
-        for other in defence:
-            wins += one + ahead > other
-            losses += one + ahead < other
+    leads = [own + ahead - other for own in attack for other in defence]
+    wins = sum(lead > 0 for lead in leads)
+    losses = sum(lead < 0 for lead in leads)
     return wins / (wins + losses) if wins + losses else 0.5
 
 
@@ -87,25 +70,34 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
     :param ahead: the attack's strengths without cards, minus the defence's
     """
     # after a tie the next cards decide, as if drawn at random
-    tie = 2 * plain_odds(attack, defence, ahead) - 1
-    payoff = [
-        [_outcome(one + ahead - other, tie) - 0.05 * (one - other) for other in defence]
-        for one in attack
-    ]
-    mine, theirs = solve(payoff, 40)
-    by_much = by_little = again = 0.0
-    for one, share in zip(attack, mine, strict=True):
+    win_after_tie = plain_odds(attack, defence, ahead)
+    payoff = []
+    for own in attack:
+        row = []
+        for other in defence:
+            lead = own + ahead - other
+            value = 2 * win_after_tie - 1 if lead == 0 else 1.0 if lead > 0 else -1.0
+            # low cards are better spent
+            row.append(value - _CARD_PRICE * (own - other))
+        payoff.append(row)
+    mine, theirs = solve(payoff, _CARD_ROUNDS)
+    by_much = by_little = tie = 0.0
+    for own, share in zip(attack, mine, strict=True):
         for other, other_share in zip(defence, theirs, strict=True):
-            lead, chance = one + ahead - other, share * other_share
-            by_much += chance * (lead > CLEAR_LEAD)
-            by_little += chance * (0 < lead <= CLEAR_LEAD)
-            again += chance * (lead == 0)
-    by_little += again * (tie + 1) / 2
+            lead, chance = own + ahead - other, share * other_share
+            if lead > CLEAR_LEAD:
+                by_much += chance
+            elif lead > 0:
+                by_little += chance
+            elif lead == 0:
+                tie += chance
+    by_little += tie * win_after_tie
     return by_much, by_little, max(0.0, 1 - by_much - by_little)
 
 
-def _outcome(lead: int, tie: float) -> float:
-    return 1.0 if lead > 0 else -1.0 if lead < 0 else tie
+def lead_of(attackers: Sequence[int], defender: int) -> int:
+    """Return the attackers' strength without cards, minus the defender's."""
+    return sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
 
 
 def chance_of(
@@ -113,8 +105,8 @@ def chance_of(
 ) -> tuple[float, float, float]:
     """Return the odds of the seat on turn in a face-off of those pieces."""
     seat = position.seat
-    ahead = sum(ATTACK[piece] for piece in attackers) - DEFENCE[defender]
-    return odds(position.hands[seat], position.hands[1 - seat], ahead)
+    lead = lead_of(attackers, defender)
+    return odds(position.hands[seat], position.hands[1 - seat], lead)
 
 
 def _wins(position: Position, attacker: int, defender: int, before: float) -> float:
@@ -125,7 +117,7 @@ def _wins(position: Position, attacker: int, defender: int, before: float) -> fl
     attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
     if before < 1 and len(attack) == 1:
         attack = defence = FULL
-    by_much, by_little, _ = odds(attack, defence, ATTACK[attacker] - DEFENCE[defender])
+    by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
     return min(_SUREST, by_much + by_little)
 
 
@@ -142,27 +134,26 @@ def try_chance(position: Position) -> float:
     able = position.able()
     # who is too far from the goal line cannot score in this round
     runners = [piece for piece in able if abs(goal - RANK[position.places[piece]]) < SPEED[piece]]
-    if not runners:
-        return 0.0
     carrier = position.carrier
-    if carrier != EMPTY and SEAT_OF[carrier] != seat:
+    if not runners or (carrier != EMPTY and SEAT_OF[carrier] != seat):
         return 0.0
     held = _passed_on(position, carrier) if carrier != EMPTY else {}
     best = 0.0
     for runner in runners:
-        by_itself, fetching = _to_goal(position, runner, goal)
-        best = max(best, by_itself * held.get(runner, 0.0), fetching)
-        if best >= 0.999:
+        alone, fetching = _to_goal(position, runner, goal)
+        best = max(best, alone * held.get(runner, 0.0), fetching)
+        if best >= _CERTAIN:
             return 1.0
-        if by_itself > best and len(position.ran) == 0:
-            best = max(best, by_itself * _brought(position, runner, able, held))
+        if alone > best and not position.ran:
+            best = max(best, alone * _brought(position, runner, able, held))
     return best
 
 
 def _passed_on(position: Position, carrier: int) -> dict[int, float]:
     """Return how likely each team-mate gets the ball by passes alone."""
-    ahead = 1 if position.seat == 0 else -1
+    ahead = FORWARD[position.seat]
     held = {carrier: 1.0}
+    # passes go back: the foremost gives first
     order = sorted(TEAMS[position.seat], key=lambda piece: -ahead * RANK[position.places[piece]])
     for giver in order:
         if giver not in held or position.down[giver]:
@@ -178,16 +169,11 @@ def _passed(position: Position, giver: int, start: int, taker: int, chance: floa
     """Return how likely a pass from a square arrives, which the giver reaches as likely as
     `chance`. 0: it is not allowed."""
     end = position.places[taker]
-    back = (RANK[start] - RANK[end]) * (1 if position.seat == 0 else -1)
-    if (
-        not 1 <= back <= PASS_REACH
-        or abs(FILE[start] - FILE[end]) > PASS_REACH
-        or position.down[taker]
-    ):
+    if position.down[taker] or not is_pass(position.seat, start, end):
         return 0.0
     for square in squares_between(start, end):
         other = position.board[square]
-        if other != EMPTY and not position.down[other] and SEAT_OF[other] != position.seat:
+        if position.is_opponent(other):
             chance *= _wins(position, giver, other, chance)
     return chance
 
@@ -195,74 +181,63 @@ def _passed(position: Position, giver: int, start: int, taker: int, chance: floa
 def _to_goal(position: Position, runner: int, goal: int) -> tuple[float, float]:
     """Return how likely a runner gets into goal with the ball, and by fetching a loose one on its
     way."""
-    with_ball, fetched = reach(position, runner)
-    line = range(goal * 8, goal * 8 + 8)
-    last = SPEED[runner] - 1
-    return max(with_ball[last][at] for at in line), max(fetched[last][at] for at in line)
+    anyhow, fetched = reach(position, runner, SPEED[runner] - 1)
+    line = range(goal * FILES, (goal + 1) * FILES)
+    return max(anyhow[square] for square in line), max(fetched[square] for square in line)
 
 
-def reach(position: Position, runner: int) -> tuple[list[list[float]], list[list[float]]]:
+def reach(position: Position, runner: int, steps: int) -> tuple[list[float], list[float]]:
     """Return how likely a runner gets to each square within so many steps: any way, and by fetching
-    a loose ball.
-
-    The outer lists are by steps, from 0 to the runner's speed.
-    """
-    board, down, seat, ball = position.board, position.down, position.seat, position.ball
-    carrier = position.carrier
+    a loose ball."""
+    start, ball, carrier = position.places[runner], position.ball, position.carrier
     loose = ball if carrier == EMPTY else EMPTY
-    forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != seat else EMPTY
-    free = [0.0] * AREA
-    free[position.places[runner]] = 1.0
-    bringing = [0.0] * AREA
-    if loose != EMPTY:
-        bringing[loose] = free[loose]
-    # chances by number of steps: reached in any way, and reached with a ball fetched on the way
-    frees, bringings = [free], [bringing]
-    edge = {position.places[runner]}
-    for _ in range(SPEED[runner]):
-        free, bringing, further = free[:], bringing[:], set()
+    forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != position.seat else EMPTY
+    anyhow = [0.0] * AREA
+    anyhow[start] = 1.0
+    fetched = [0.0] * AREA
+    if loose == start:
+        fetched[start] = 1.0
+    edge = {start}
+    for _ in range(steps):
+        before, fetched_before = anyhow, fetched
+        anyhow, fetched, further = anyhow[:], fetched[:], set()
         for square in edge:
-            chance, brought = frees[-1][square], bringings[-1][square]
+            chance = before[square]
             for to in STEPS[square]:
                 if to == forbidden:
                     continue
-                other, factor = board[to], 1.0
+                other, factor = position.board[to], 1.0
                 # a standing opponent in the way costs a face-off
-                if other != EMPTY and not down[other] and SEAT_OF[other] != seat:
+                if position.is_opponent(other):
                     factor = _wins(position, runner, other, chance)
-                if chance * factor > free[to]:
-                    free[to] = chance * factor
+                if chance * factor > anyhow[to]:
+                    anyhow[to] = chance * factor
                     further.add(to)
-                now = (chance if to == loose else brought) * factor
-                if now > bringing[to]:
-                    bringing[to] = now
+                with_ball = (chance if to == loose else fetched_before[square]) * factor
+                if with_ball > fetched[to]:
+                    fetched[to] = with_ball
                     further.add(to)
-        frees.append(free)
-        bringings.append(bringing)
         edge = further
-    return frees, bringings
+    return anyhow, fetched
 
 
 def _brought(position: Position, runner: int, able: list[int], held: dict[int, float]) -> float:
     """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
-    best, end = 0.0, position.places[runner]
-    ahead = 8 if position.seat == 0 else -8
-    # squares from which a pass reaches the runner
-    spots = [
-        end + ahead * ranks + aside
-        for ranks in (1, 2)
-        for aside in range(-min(2, FILE[end]), min(2, 7 - FILE[end]) + 1)
-    ]
-    spots = [spot for spot in spots if 0 <= spot < AREA]
+    end, seat = position.places[runner], position.seat
+    best = 0.0
     for mate in able:
-        near = 3 + SPEED[mate] >= abs(RANK[position.places[mate]] - RANK[end])
-        if mate == runner or not near or (held and mate not in held):
+        ranks_apart = abs(RANK[position.places[mate]] - RANK[end])
+        is_near = ranks_apart <= SPEED[mate] + PASS_REACH + 1
+        if mate == runner or not is_near or (held and mate not in held):
             continue
-        frees, bringings = reach(position, mate)
-        chances, factor = (frees[-1], held[mate]) if held else (bringings[-1], 1.0)
-        for spot in spots:
-            if position.board[spot] in (EMPTY, mate) and chances[spot] * factor > best:
-                best = max(best, _passed(position, mate, spot, runner, chances[spot] * factor))
+        anyhow, fetched = reach(position, mate, SPEED[mate])
+        chances, factor = (anyhow, held[mate]) if held else (fetched, 1.0)
+        # from the squares from which a pass reaches the runner
+        for spot in range(AREA):
+            chance = chances[spot] * factor
+            is_free = position.board[spot] in (EMPTY, mate)
+            if chance > best and is_free and is_pass(seat, spot, end):
+                best = max(best, _passed(position, mate, spot, runner, chance))
     return best
 
 
@@ -282,18 +257,19 @@ def quiet_worth(position: Position) -> float:
     points = PIP * (sum(position.hands[seat]) - sum(position.hands[1 - seat]))
     for piece, rounds in enumerate(position.down):
         if rounds:
-            points += (-_LYING if SEAT_OF[piece] == seat else _LYING) * (1 if rounds == 1 else 1.5)
+            loss = _LYING if rounds == 1 else 1.5 * _LYING
+            points += -loss if SEAT_OF[piece] == seat else loss
     carrier = position.carrier
     if carrier == EMPTY:
         return points + _loose_worth(position)
     owner = SEAT_OF[carrier]
-    own = _carried_worth(position, carrier, owner)
+    carried = _carried_worth(position, carrier, owner)
     if owner == seat:
-        return points + own
+        return points + carried
     gain, chance = _tackled(position, carrier)
     if RANK[position.ball] == OWN_LINE[seat]:  # a step from a try, which a tackle alone prevents
-        points -= (1 - chance) * (_SUREST * TRY - own)
-    return points - own + gain
+        points -= (1 - chance) * (_SUREST * TRY - carried)
+    return points - carried + gain
 
 
 def _ground(rank: int, seat: int) -> float:
@@ -304,18 +280,18 @@ def _ground(rank: int, seat: int) -> float:
 
 def _carried_worth(position: Position, carrier: int, owner: int) -> float:
     """Return what having the ball there is worth to its owner."""
-    ahead = 1 if owner == 0 else -1
     rank, file = RANK[position.ball], FILE[position.ball]
     points = _POSSESSION + _ground(rank, owner)
-    for piece in TEAMS[1 - owner]:
-        square = position.places[piece]
-        if not position.down[piece] and (RANK[square] - rank) * ahead > 0:
-            points -= _BEHIND_BALL * (1.6 if abs(FILE[square] - file) <= 1 else 1.0)
-    for piece in TEAMS[owner]:
-        square = position.places[piece]
-        back = (rank - RANK[square]) * ahead
-        if piece != carrier and not position.down[piece]:
-            if 1 <= back <= PASS_REACH and abs(FILE[square] - file) <= PASS_REACH:
+    for piece, square in enumerate(position.places):
+        if position.down[piece]:
+            continue
+        back = (rank - RANK[square]) * FORWARD[owner]
+        if SEAT_OF[piece] != owner:
+            # opponents between the ball and the goal line
+            if back < 0:
+                points -= _BEHIND_BALL * (1.6 if abs(FILE[square] - file) <= 1 else 1.0)
+        elif piece != carrier:
+            if is_pass(owner, position.ball, square):
                 points += _SUPPORT
             points -= 1.5 * max(0, back - 3)
     return points + 5.0 * (DEFENCE[carrier] + SPEED[carrier] - 3)
@@ -325,31 +301,27 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
     """Return what the seat on turn may hope for from tackling the carrier, by its two strongest
     pieces that are near, and how likely the carrier loses the ball.
     """
-    at = position.ball
-    # strongest tacklers first; a weak second one is no use
-    near = sorted(
-        (
-            ATTACK[piece]
-            for piece in position.able()
-            if abs(RANK[position.places[piece]] - RANK[at])
-            + abs(FILE[position.places[piece]] - FILE[at])
-            <= SPEED[piece]
-        ),
-        reverse=True,
-    )
+    seat, ball = position.seat, position.ball
+    near = [
+        ATTACK[piece]
+        for piece in position.able()
+        if _steps_apart(position.places[piece], ball) <= SPEED[piece]
+    ]
     if not near:
         return 0.0, 0.0
-    strength = near[0] + max(0, near[1] if len(near) > 1 else 0)
+    near.sort(reverse=True)
+    # a weak second one is no use
+    strength = near[0] + sum(max(0, attack) for attack in near[1:2])
     by_much, by_little, _ = odds(
-        position.hands[position.seat],
-        position.hands[1 - position.seat],
-        strength - DEFENCE[carrier],
+        position.hands[seat], position.hands[1 - seat], strength - DEFENCE[carrier]
     )
-    rank = RANK[at]
-    gain = (by_much + 0.55 * by_little) * (
-        0.8 * _POSSESSION + 0.5 * _ground(rank, 1 - position.seat) + 20.0
-    )
-    return gain, by_much + by_little
+    won_ball = 0.8 * _POSSESSION + 0.5 * _ground(RANK[ball], 1 - seat) + 20.0
+    return (by_much + 0.55 * by_little) * won_ball, by_much + by_little
+
+
+def _steps_apart(square: int, other: int) -> int:
+    """Return the steps between squares that nobody bars."""
+    return abs(RANK[square] - RANK[other]) + abs(FILE[square] - FILE[other])
 
 
 def _loose_worth(position: Position) -> float:
@@ -357,13 +329,13 @@ def _loose_worth(position: Position) -> float:
     seat, ball = position.seat, position.ball
     times = [9.0, 9.0]
     for piece, square in enumerate(position.places):
-        steps = abs(RANK[square] - RANK[ball]) + abs(FILE[square] - FILE[ball])
-        owner = SEAT_OF[piece]
+        steps = _steps_apart(square, ball)
+        owner, rounds_down = SEAT_OF[piece], position.down[piece]
         # rounds that a piece needs to the ball, rounded up
-        need = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
-        if position.down[piece]:
-            need += position.down[piece] if owner == seat else position.down[piece] - 0.4
-        times[owner] = min(times[owner], need)
+        rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
+        if rounds_down:
+            rounds += rounds_down if owner == seat else rounds_down - 0.4
+        times[owner] = min(times[owner], rounds)
     lead = times[1 - seat] - times[seat]
     first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
     return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(RANK[ball], seat)

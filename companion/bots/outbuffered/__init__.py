@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.base import Bot, Choice, Verdict, expected, next_best, reasons_of
+from companion.bots.base import Bot, Choice, Verdict, expected_reply, reasons_of, second_best
 from companion.bots.outbuffered.other_player import Expected, OtherPlayer
 from companion.bots.outbuffered.turns import (
     BUFFERS,
@@ -97,15 +97,16 @@ class OutbufferedBot(Bot):
 
     def judge(self, view: Mapping[str, Any], action: str) -> Verdict:
         """Compare what each buffer gets against the equilibrium."""
-        position = self._turns.position(view)
-        game = self._game(position, view)
+        game = self._game(self._turns.position(view), view)
         _, theirs, _ = balance(game.payoff, None, 0.0)
         gains = game.payoff @ theirs
         sure = game.sure_win()
         best = int(np.argmax(gains)) if sure is None else sure
-        loss = float(gains[best] - gains[game.row_of(buffer_number(action, self._is_turned))]) / 2
+        row = game.row_of(buffer_number(action, self._is_turned))
+        loss = float(gains[best] - gains[row]) / 2
         why = self._lines(game, best, theirs, _BALANCED) if sure is None else (_WINS,)
-        return Verdict(Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, why), max(0.0, loss))
+        choice = Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, why)
+        return Verdict(choice, max(0.0, loss))
 
     def strategy(self, view: Mapping[str, Any]) -> dict[str, float]:
         """Return how likely level 3 plays each buffer in this view, without a turn being played by
@@ -114,11 +115,11 @@ class OutbufferedBot(Bot):
         game = self._game(position, view)
         if (sure := game.sure_win()) is not None:
             return {self._text(game.rows[sure]): 1.0}
-        mix = _kept(self._leaning(position, game).mix)
-        total = float(mix.sum())
+        mix = _without_rare(self._leaning(position, game).mix)
+        shares = mix / mix.sum(dtype=float)
         return {
-            self._text(game.rows[row]): float(share) / total
-            for row, share in enumerate(mix)
+            self._text(buffer): float(share)
+            for buffer, share in zip(game.rows, shares, strict=True)
             if share
         }
 
@@ -130,25 +131,23 @@ class OutbufferedBot(Bot):
         of."""
         column, gains = int(np.argmax(answer)), game.payoff @ answer
         is_turned = self._me != NORTH and self._options.directions == "seat"
-        theirs = joined(", ", _GAME.commands(buffer_text(game.columns[column], is_turned)))
+        likeliest = buffer_text(game.columns[column], is_turned)
+        reply = expected_reply([_buffer_words(likeliest)], float(answer[column]))
+        after = ""
         end, _ = game.ends[game.table[row, column]]
-        reply, after = expected([theirs], float(answer[column])), ""
         if reply and end not in VALUE_OF:
-            squares = [
-                Verbatim(self._turns.squares[end[seat]]) for seat in (self._me, 1 - self._me)
-            ]
             after = say(
                 "After that, this side’s robot is on {own}, the other one on {other}.",
-                own=squares[0],
-                other=squares[1],
+                own=Verbatim(self._turns.squares[end[self._me]]),
+                other=Verbatim(self._turns.squares[end[1 - self._me]]),
             )
+        if len(gains) == 1:
+            return reasons_of(reason, reply, after)
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
-        words = (
-            joined(", ", _GAME.commands(self._text(game.rows[second]))) if len(others) > 1 else ""
-        )
-        less = next_best([words], float(gains[row] - others[second]) / 2)
+        words = _buffer_words(self._text(game.rows[second]))
+        less = second_best([words], float(gains[row] - others[second]) / 2)
         return reasons_of(reason, reply, after, less)
 
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
@@ -164,20 +163,16 @@ class OutbufferedBot(Bot):
         Less near a limit at which the game is a draw.
         """
         options = self._options
-        turns_left = options.turn_limit - int(view["turn"]) if options.turn_limit else None
-        quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else None
+        turns_left = options.turn_limit - int(view["turn"]) if options.turn_limit else math.inf
+        quiet = options.quiet_limit - int(view["quiet"]) - 1 if options.quiet_limit else math.inf
         values = []
         for position, stirs in ends:
             value = VALUE_OF.get(position)
             if value is None:
                 value = DISCOUNT * self._judge.worth(position)
-                still = (options.quiet_limit or None) if stirs else quiet
-                rest = min(
-                    (limit for limit in (turns_left, still) if limit is not None), default=None
-                )
+                quiet_left = (options.quiet_limit or math.inf) if stirs else quiet
                 # near a limit a position is worth less, for the game may end as a draw
-                if rest is not None:
-                    value *= 1 - 0.75**rest
+                value *= 1 - 0.75 ** min(turns_left, quiet_left)
             values.append(value)
         return np.array(values, np.float32)
 
@@ -187,17 +182,11 @@ class OutbufferedBot(Bot):
         """Return a buffer drawn from the mixed strategy, and what is to be learned from the turn's
         end."""
         plan = self._leaning(position, game)
-        row = self._drawn(plan.mix)
-        self._other.expect(
-            Expected(
-                position, game, row, plan.kinds, game.payoff.T @ plan.mix - np.float32(plan.worth)
-            )
-        )
-        return Choice(
-            self._text(game.rows[row]),
-            BUFFERS * BUFFERS,
-            self._lines(game, row, plan.answer, plan.reason),
-        )
+        row = self.rng.choices(range(len(plan.mix)), _without_rare(plan.mix).tolist())[0]
+        given = game.payoff.T @ plan.mix - np.float32(plan.worth)
+        self._other.expect(Expected(position, game, row, plan.kinds, given))
+        why = self._lines(game, row, plan.answer, plan.reason)
+        return Choice(self._text(game.rows[row]), BUFFERS * BUFFERS, why)
 
     def _leaning(self, position: Position, game: TurnGame) -> Plan:
         """Close to the equilibrium, leaning towards what beats the player who is seen."""
@@ -223,61 +212,59 @@ class OutbufferedBot(Bot):
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
         """Return what players do who judge by distances alone."""
+        by_distance = self._payoff_to_other(game, self._plain.worth, 1.0)
+        mean, least = by_distance.mean(axis=0), by_distance.min(axis=0)
+        # who runs for the flag and counts steps alone
+        by_steps = self._payoff_to_other(game, self._plain.grabbed, 5.0)
+        grabbing = by_steps.mean(axis=0)
+        return [
+            _soft(by_distance[0], 0.01),
+            _soft(mean, 0.01),
+            _soft(mean, 0.06),
+            _soft(least + 0.1 * mean, 0.01),
+            _soft(grabbing, 0.02),
+            _soft(grabbing, 0.1),
+            _soft(by_steps[0], 0.05),
+        ]
+
+    def _payoff_to_other(
+        self, game: TurnGame, judge: Callable[[Position], float], won: float
+    ) -> Matrix:
+        """Return what each pair of buffers is worth to the other side, by a judgement of positions.
+
+        `won` is what a won game counts.
+        """
+        worth = [won * VALUE_OF[end] if end in VALUE_OF else judge(end) for end, _ in game.ends]
         sign = -1 if self._me == 0 else 1
-        worth = [
-            VALUE_OF.get(end, self._plain.worth(end) if end not in VALUE_OF else 0.0)
-            for end, _ in game.ends
-        ]
-        payoff = (sign * np.array(worth, np.float32))[game.table]
-        return [
-            _soft(payoff[0], 0.01),
-            _soft(payoff.mean(axis=0), 0.01),
-            _soft(payoff.mean(axis=0), 0.06),
-            _soft(payoff.min(axis=0) + 0.1 * payoff.mean(axis=0), 0.01),
-            *self._grabbers(game, sign),
-        ]
-
-    def _grabbers(self, game: TurnGame, sign: int) -> list[Vector]:
-        """Return what players do who run for the flag, and count steps alone."""
-        worth = [
-            5 * VALUE_OF[end] if end in VALUE_OF else self._plain.grabbed(end)
-            for end, _ in game.ends
-        ]
-        payoff = (sign * np.array(worth, np.float32))[game.table]
-        return [
-            _soft(payoff.mean(axis=0), 0.02),
-            _soft(payoff.mean(axis=0), 0.1),
-            _soft(payoff[0], 0.05),
-        ]
-
-    def _drawn(self, mix: Vector) -> int:
-        """Return an index of a mixed strategy."""
-        return self.rng.choices(range(len(mix)), _kept(mix).tolist())[0]
+        payoff: Matrix = (sign * np.array(worth, np.float32))[game.table]
+        return payoff
 
     # ---- levels 1 and 2 ----------------------------------------------------------------------------------------------
 
     def _guess(self, position: Position, game: TurnGame) -> Choice:
         """Return the best answer to what the other side is thought to do, judged with the game's
         own noise."""
-        noise = _noise(
-            self._seed, position, self._visits[position], len(game.ends), _NOISE[self.level]
-        )
-        judged = game.with_noise(noise)
-        idle = judged.answers_to_idling()
-        answer = np.full(len(game.columns), 1 / len(game.columns), np.float32)
+        visits = self._visits[position]
+        noise = _noise(self._seed, position, visits, len(game.ends), _NOISE[self.level])
+        game = game.with_noise(noise)
+        mean = game.payoff.mean(axis=1)
+        anything = np.full(len(game.columns), 1 / len(game.columns), np.float32)
         if self.level == 1:
-            value = 0.5 * idle + 0.5 * judged.payoff.mean(axis=1)
-            answer *= 0.5
+            value = 0.5 * game.answers_to_idling() + 0.5 * mean
+            answer = 0.5 * anything
             answer[0] += 0.5  # idling: see `_IDLE_FIRST`
+            nodes = BUFFERS
         else:
-            beginner = _soft(-judged.payoff.mean(axis=0), 0.06)
-            value = 0.75 * (judged.payoff @ beginner) + 0.25 * judged.payoff.mean(axis=1)
-            answer = 0.75 * beginner + 0.25 * answer
+            beginner = _soft(-game.payoff.mean(axis=0), 0.06)
+            value = 0.75 * (game.payoff @ beginner) + 0.25 * mean
+            answer = 0.75 * beginner + 0.25 * anything
+            nodes = BUFFERS * BUFFERS
         row = int(np.argmax(value))
-        why = self._lines(judged, row, answer, _BEST)
-        return Choice(
-            self._text(game.rows[row]), BUFFERS * (1 if self.level == 1 else BUFFERS), why
-        )
+        return Choice(self._text(game.rows[row]), nodes, self._lines(game, row, answer, _BEST))
+
+
+def _buffer_words(buffer: str) -> str:
+    return joined(", ", _GAME.commands(buffer))
 
 
 class TurnGame:
@@ -292,13 +279,10 @@ class TurnGame:
     def __init__(
         self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector
     ) -> None:
-        self.ends, self.worth = ends, worth
-        self._whole = table
+        self.ends, self.worth, self._whole = ends, worth, table
         self.rows = _distinct(table)
         self.columns = _distinct(np.ascontiguousarray(table.T))
         self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
-        self._idle = _IDLE_FIRST[0]
-        self._idle_column = table[self.rows, self._idle]
 
     @cached_property
     def payoff(self) -> Matrix:
@@ -312,25 +296,19 @@ class TurnGame:
 
     def row_of(self, buffer: int) -> int:
         """Return the row of a buffer, or of the one that means the same."""
-        return next(
-            row
-            for row, candidate in enumerate(self.rows)
-            if np.array_equal(self._whole[candidate], self._whole[buffer])
-        )
+        same = (self._whole[self.rows] == self._whole[buffer]).all(axis=1)
+        return int(np.argmax(same))
 
     def answers_to_idling(self) -> Vector:
         """Return what each row is worth when the other side does nothing."""
-        return self.worth[self._idle_column]
+        return self.worth[self._whole[self.rows, _IDLE_FIRST[0]]]
 
     def with_noise(self, noise: Vector) -> TurnGame:
         """Return the same turn judged wrongly. Ends of the game are judged right."""
-        judged = TurnGame.__new__(TurnGame)
-        judged.__dict__.update({k: v for k, v in self.__dict__.items() if k != "payoff"})
         is_over = np.array([position in VALUE_OF for position, _ in self.ends])
-        judged.worth = np.where(
-            is_over, self.worth, np.clip(self.worth + noise, -0.99, 0.99)
-        ).astype(np.float32)
-        return judged
+        wrong = np.clip(self.worth + noise, -0.99, 0.99)
+        worth = np.where(is_over, self.worth, wrong).astype(np.float32)
+        return TurnGame(self.ends, self._whole, worth)
 
 
 _IDLE_FIRST = sorted(range(BUFFERS), key=lambda buffer: -buffer_text(buffer, False).count("I"))
@@ -377,7 +355,7 @@ def _matched(regret: Vector, more: Vector) -> Vector:
     return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
 
 
-def _kept(mix: Vector) -> Vector:
+def _without_rare(mix: Vector) -> Vector:
     """Return a mixed strategy without what is hardly ever played, which is noise of the
     approximation."""
     return np.where(mix < 0.003, 0, mix).astype(np.float32)
@@ -438,9 +416,9 @@ class Judge:
     def worth(self, position: Position) -> float:
         """Return the worth from -1, lost, to 1, won."""
         if self._table is not None:
-            return (
-                int(self._table[position[0], position[1], position[2] + 1, position[3] + 1]) / SCALE
-            )
+            south, north, south_flag, north_flag = position
+            # `CARRIED` is the first index of a flag
+            return int(self._table[south, north, south_flag + 1, north_flag + 1]) / SCALE
         # without a table: who is fewer steps from bringing a flag home
         ahead = self._steps_home(position, 1) - self._steps_home(position, 0)
         return 0.9 * math.tanh(0.22 * ahead)
@@ -462,9 +440,8 @@ class Judge:
         for seat, sign in ((0, 1), (1, -1)):
             flag = position[3 - seat]
             goal = self._turns.bases[seat] if flag == CARRIED else flag
-            points += sign * (
-                (10 if flag == CARRIED else 0) - self._distances[position[seat]][goal]
-            )
+            carries = 10 if flag == CARRIED else 0
+            points += sign * (carries - self._distances[position[seat]][goal])
         return points / 20
 
     @cached_property

@@ -55,23 +55,27 @@ class OtherPlayer:
     def may_lose(self) -> float:
         """Return how much this turn may cost against a perfect player: more against one who has
         already given much away."""
-        return min(MAX_LOST, max(0.35 * self.given, min(MAY_LOSE, max(0.0, _CREDIT + self.given))))
+        credit = min(MAY_LOSE, max(0.0, _CREDIT + self.given))
+        return min(MAX_LOST, max(0.35 * self.given, credit))
 
     def guess(self, kinds: Sequence[Vector]) -> Vector:
         """Return what the other side is likely to play."""
-        trust = self._trust if self._trust is not None else np.full(len(kinds), 1 / len(kinds))
-        mixed = sum(
-            (weight * kind for weight, kind in zip(trust, kinds, strict=True)),
-            np.zeros(len(kinds[0])),
-        )
+        mixed = np.zeros(len(kinds[0]))
+        for trust, kind in zip(self._trust_in(kinds), kinds, strict=True):
+            mixed += trust * kind
         return np.asarray(mixed, np.float32)
+
+    def _trust_in(self, kinds: Sequence[Vector]) -> NDArray[np.float64]:
+        """Return how likely the other one is a player of each kind. All alike at first."""
+        if self._trust is None:
+            return np.full(len(kinds), 1 / len(kinds))
+        return self._trust
 
     def habit(self, position: Position, game: TurnTable) -> Vector:
         """Return what it played when this position was there before. Anything at first."""
         columns = len(game.columns)
-        played = self._habits.get(position, np.zeros(columns, np.float32)) + np.float32(
-            0.3 / columns
-        )
+        played = self._habits.get(position, np.zeros(columns, np.float32))
+        played = played + np.float32(0.3 / columns)
         return np.asarray(played / played.sum(), np.float32)
 
     def expect(self, expected: Expected) -> None:
@@ -84,23 +88,17 @@ class OtherPlayer:
         if turn is None:
             return
         # answers that would have led to where the turn ended
-        same = np.array([end == position for end, _ in turn.game.ends])[turn.game.table[turn.row]]
+        is_end = np.array([end == position for end, _ in turn.game.ends])
+        same = is_end[turn.game.table[turn.row]]
         if not same.any():
             return
-        trust = (
-            self._trust
-            if self._trust is not None
-            else np.full(len(turn.kinds), 1 / len(turn.kinds))
-        )
         mixed = self.guess(turn.kinds) * same + 1e-6 * same
         played = np.asarray(mixed / mixed.sum(), np.float32)
         self.given += float(played @ turn.gains)
-        self._habits[turn.position] = (
-            0.7 * self._habits.get(turn.position, np.zeros_like(played)) + played
-        )
+        habit = self._habits.get(turn.position, np.zeros_like(played))
+        self._habits[turn.position] = 0.7 * habit + played
         # kinds of player that would have answered so become likelier
-        fit = np.array(
-            [0.9 * float(kind[same].sum()) + 0.1 * float(same.mean()) for kind in turn.kinds]
-        )
-        after = trust**_FORGET * fit
+        by_chance = 0.1 * float(same.mean())
+        fit = np.array([0.9 * float(kind[same].sum()) + by_chance for kind in turn.kinds])
+        after = self._trust_in(turn.kinds) ** _FORGET * fit
         self._trust = after / after.sum()

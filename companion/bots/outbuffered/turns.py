@@ -9,6 +9,7 @@ are numbers too, and directions those of the board: up, down, left, right, idle,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
 _TURNED = "DURLIS"
 """The same commands as North gives them, who sees the board from the other side."""
-_WORDS = ("up", "down", "left", "right", "idle", "shoot")
 
 
 class Turns:
@@ -43,24 +43,21 @@ class Turns:
 
     def __init__(self, board: str, own_flag_blocks_base: bool) -> None:
         terrain = terrain_of(board)
-        self.squares = [
-            square
-            for square in (
-                Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
-            )
-            if square not in terrain.walls
+        tiles = [
+            Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
+        self.squares = [square for square in tiles if square not in terrain.walls]
         self.number_of = {square: number for number, square in enumerate(self.squares)}
-        self.ways = [
-            [self._number(terrain.neighbour(square, STEPS[letter])) for letter in "UDLR"]
-            for square in self.squares
-        ]
-        self.fire = [
-            frozenset(self.number_of[to] for to in terrain.lines_of_fire[square])
-            for square in self.squares
-        ]
-        self.starts = (self.number_of[terrain.starts[0]], self.number_of[terrain.starts[1]])
-        self.bases = (self.number_of[terrain.bases[0]], self.number_of[terrain.bases[1]])
+        self.ways = []
+        self.fire = []
+        for square in self.squares:
+            neighbours = [terrain.neighbour(square, STEPS[letter]) for letter in "UDLR"]
+            self.ways.append([self._number(neighbour) for neighbour in neighbours])
+            self.fire.append({self.number_of[to] for to in terrain.lines_of_fire[square]})
+        south, north = terrain.starts
+        self.starts = (self.number_of[south], self.number_of[north])
+        south, north = terrain.bases
+        self.bases = (self.number_of[south], self.number_of[north])
         self.blocks = own_flag_blocks_base
         self.beginning: Position = (*self.starts, *self.bases)
         self._answers: dict[Position, list[tuple[Position, bool]]] = {}
@@ -71,23 +68,22 @@ class Turns:
     def position(self, view: Mapping[str, Any]) -> Position:
         """Return the position that a view shows."""
         south, north = (self.number_of[Square.parse(view["robots"][seat])] for seat in SEATS)
-        flags = (view["flags"][seat].get("on") for seat in SEATS)
-        at = [self.number_of[Square.parse(flag)] if flag else CARRIED for flag in flags]
-        return (south, north, at[0], at[1])
+        flags = []
+        for seat in SEATS:
+            name = view["flags"][seat].get("on")
+            flags.append(self.number_of[Square.parse(name)] if name else CARRIED)
+        return (south, north, flags[0], flags[1])
 
     def answers(self, position: Position) -> list[tuple[Position, bool]]:
         """Return what the 36 pairs of commands lead to, South's first, and whether a flag was taken
         or a robot hit by them."""
         answers_ = self._answers.get(position)
         if answers_ is None:
-            if position[0] <= WON[0]:
-                answers_ = [(position, False)] * (COMMANDS * COMMANDS)
+            pairs = product(range(COMMANDS), repeat=2)
+            if position in VALUE_OF:
+                answers_ = [(position, False) for _ in pairs]
             else:
-                answers_ = [
-                    self.step(position, one, other)
-                    for one in range(COMMANDS)
-                    for other in range(COMMANDS)
-                ]
+                answers_ = [self.step(position, south, north) for south, north in pairs]
             self._answers[position] = answers_
         return answers_
 
@@ -96,39 +92,37 @@ class Turns:
         it."""
         robots, flags = [position[0], position[1]], [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
-        home = [
+        is_home = [
             flags[1 - seat] == CARRIED and robots[seat] == self.bases[seat]
             for seat in (SOUTH, NORTH)
         ]
-        if home[0] or home[1]:
-            return (TIED if home[0] and home[1] else WON if home[0] else LOST), stirs
-        if SHOOT not in (south, north):
-            return (robots[0], robots[1], flags[0], flags[1]), stirs
-        hit = [
-            seat
-            for seat in (SOUTH, NORTH)
-            if (south, north)[1 - seat] == SHOOT and robots[0] in self.fire[robots[1]]
-        ]
-        if hit and (end := self._send_back(robots, flags, hit)) is not None:
-            return end, True
-        return (robots[0], robots[1], flags[0], flags[1]), stirs or bool(hit)
+        if all(is_home):
+            return TIED, stirs
+        if any(is_home):
+            return (WON if is_home[SOUTH] else LOST), stirs
+        # who is in the line of fire is in the other's as well
+        if SHOOT in (south, north) and robots[0] in self.fire[robots[1]]:
+            hit = [seat for seat, shot in ((SOUTH, north), (NORTH, south)) if shot == SHOOT]
+            end = self._send_back(robots, flags, hit)
+            if end is not None:
+                return end, True
+            stirs = True
+        return (robots[0], robots[1], flags[0], flags[1]), stirs
 
     def _move(self, robots: list[int], flags: list[int], commands: tuple[int, int]) -> bool:
         """Carry out both moves at once. Return whether a flag was taken."""
-        targets = [CARRIED, CARRIED]
-        for seat in (SOUTH, NORTH):
-            if commands[seat] < IDLE:
-                target = self.ways[robots[seat]][commands[seat]]
-                if target != CARRIED and not self._own_flag_bars(flags, seat, target):
-                    targets[seat] = target
         tried = [
-            self.ways[robots[seat]][commands[seat]] if commands[seat] < IDLE else CARRIED
-            for seat in (0, 1)
+            self.ways[robot][command] if command < IDLE else CARRIED
+            for robot, command in zip(robots, commands, strict=True)
         ]
         if tried[0] == tried[1]:
             return False
+        targets = [
+            CARRIED if self._own_flag_bars(flags, seat, tried[seat]) else tried[seat]
+            for seat in (SOUTH, NORTH)
+        ]
         # twice for South: one bounce can make the other one bounce
-        for seat in (SOUTH, NORTH, SOUTH):  # one bounce can make the other bounce
+        for seat in (SOUTH, NORTH, SOUTH):
             if targets[seat] == robots[1 - seat] and targets[1 - seat] == CARRIED:
                 targets[seat] = CARRIED
         stirs = False
@@ -141,7 +135,7 @@ class Turns:
         return stirs
 
     def _own_flag_bars(self, flags: list[int], seat: int, target: int) -> bool:
-        if flags[seat] != target:
+        if flags[seat] != target or target == CARRIED:
             return False
         return self.blocks or target != self.bases[seat] or flags[1 - seat] != CARRIED
 
@@ -155,9 +149,11 @@ class Turns:
                 flags[1 - seat] = robots[seat]
         for seat in hit:
             robots[seat] = self.starts[seat]
-        shut_out = [s for s in hit if robots[1 - s] == self.starts[s] or flags[s] == self.starts[s]]
+        shut_out = [seat for seat in hit if self.starts[seat] in (robots[1 - seat], flags[seat])]
+        if len(shut_out) == 2:
+            return TIED
         if shut_out:
-            return TIED if len(shut_out) == 2 else LOST if shut_out[0] == SOUTH else WON
+            return LOST if shut_out[0] == SOUTH else WON
         for seat in hit:
             if flags[1 - seat] == robots[seat]:
                 flags[1 - seat] = CARRIED
@@ -166,21 +162,19 @@ class Turns:
     def turn(self, position: Position) -> tuple[list[tuple[Position, bool]], NDArray[np.int32]]:
         """Return what a turn can end in, and which of it each pair of buffers leads to: 216 of
         South by 216 of North."""
-        ends: dict[tuple[Position, bool], int] = {}
-        layer = {(position, False): 0}
+        ends = {(position, False): 0}
         tables = []
         for _ in range(3):
-            ends = {}
+            layer, ends = ends, {}
             table = np.empty((len(layer), COMMANDS * COMMANDS), np.int32)
             for (at, stirred), row in layer.items():
-                table[row] = [
-                    ends.setdefault((to, stirred or stirs), len(ends))
-                    for to, stirs in self.answers(at)
-                ]
+                for pair, (to, stirs) in enumerate(self.answers(at)):
+                    table[row, pair] = ends.setdefault((to, stirred or stirs), len(ends))
             tables.append(table)
-            layer = ends
-        last = tables[2][tables[1][tables[0][0]]].reshape((COMMANDS,) * 6)
-        return list(ends), last.transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
+        first, second, third = tables
+        # axes: South's and North's command in turn, of each step
+        steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
+        return list(ends), steps.transpose(0, 2, 4, 1, 3, 5).reshape(BUFFERS, BUFFERS)
 
 
 def buffer_text(buffer: int, is_turned: bool) -> str:
@@ -195,6 +189,7 @@ def buffer_text(buffer: int, is_turned: bool) -> str:
 def buffer_number(text: str, is_turned: bool) -> int:
     """Return the number of a buffer. The opposite of `buffer_text`."""
     letters = _TURNED if is_turned else _LETTERS
-    return sum(
-        letters.index(letter) * place for letter, place in zip(text, (36, 6, 1), strict=True)
-    )
+    number = 0
+    for letter in text:
+        number = COMMANDS * number + letters.index(letter)
+    return number

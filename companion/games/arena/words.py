@@ -8,7 +8,7 @@ from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
 from companion.games.arena.board import STANDARD_MAP, WALLS_MAP
 from companion.games.arena.state import ArenaOptions
-from companion.games.base import Example, OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule, figures
 
 
 def counted_robots(number: int) -> str:
@@ -40,13 +40,13 @@ OPTION_ROWS = (
         "turns",
         say("Turns"),
         say("After the last turn robots are counted, then hit points."),
-        (("30", 30), ("15", 15), ("60", 60)),
+        figures(30, 15, 60),
     ),
     OptionRow(
         "hit_points",
         say("Hit points"),
         say("What every robot starts with."),
-        (("30", 30), ("20", 20), ("45", 45)),
+        figures(30, 20, 45),
         house_rule=True,
     ),
     OptionRow(
@@ -67,28 +67,28 @@ OPTION_ROWS = (
         "max_robots",
         say("Robots per side"),
         say("The most a side may have on the board at once. A board may not have more starts."),
-        (("8", 8), ("6", 6), ("4", 4)),
+        figures(8, 6, 4),
         house_rule=True,
     ),
     OptionRow(
         "attack",
         say("Damage to an enemy"),
         say("Hit points that an attack takes from an enemy robot."),
-        (("12", 12), ("8", 8), ("16", 16)),
+        figures(12, 8, 16),
         house_rule=True,
     ),
     OptionRow(
         "friendly",
         say("Damage to a friend"),
         say("Hit points that an attack takes from a robot of its own side."),
-        (("8", 8), ("0", 0), ("12", 12)),
+        figures(8, 0, 12),
         house_rule=True,
     ),
     OptionRow(
         "blast",
         say("Damage from a self-destruct"),
         say("Hit points that it takes from each of the eight neighbours."),
-        (("6", 6), ("9", 9), ("12", 12)),
+        figures(6, 9, 12),
         house_rule=True,
     ),
 )

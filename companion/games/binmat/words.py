@@ -3,7 +3,7 @@
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
 from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
-from companion.games.base import Example, OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule, figures
 from companion.games.binmat.combat import Edition
 from companion.games.binmat.state import BinmatOptions
 
@@ -35,7 +35,7 @@ OPTION_ROWS = (
         "turns",
         say("Turns"),
         say("Counted down for both sides together; the defender begins."),
-        (("110", 110), ("78", 78), ("40", 40)),
+        figures(110, 78, 40),
     ),
     OptionRow(
         "timeout",
@@ -47,13 +47,13 @@ OPTION_ROWS = (
         "defenders",
         say("Defenders"),
         say("Players on the defender’s side; they take its turns one after the other."),
-        (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
+        figures(1, 2, 3, 4),
     ),
     OptionRow(
         "attackers",
         say("Attackers"),
         say("Players on the attacker’s side; they take its turns one after the other."),
-        (("1", 1), ("2", 2), ("3", 3), ("4", 4)),
+        figures(1, 2, 3, 4),
     ),
 )
 

@@ -101,7 +101,7 @@ _FORMS = {
         (Placement, " ".join(f"{role.letter}@{_SQUARE}" for role in ROLES)),
     )
 }
-_LIKE_A_SQUARE = re.compile(r"[a-z][1-9][0-9]*")
+_SQUARE_NAME = re.compile(r"[a-z][1-9][0-9]*")
 
 
 def path_text(path: Path) -> str:
@@ -123,26 +123,23 @@ def parse(text: str) -> Action:
     >>> str(parse("b4-b5&c7-c6xb6"))
     'b4-b5&c7-c6xb6'
     """
+    squares = tuple(NUMBERS[name] for name in _SQUARE_NAME.findall(text) if name in NUMBERS)
     kind = next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), None)
     if kind is Run:
-        return Run(_path(text.removesuffix("-goal")), text.endswith("-goal"))
-    if kind is Pass:
-        return Pass(*(NUMBERS[name] for name in text.split("*")))
-    if kind is Kick:
-        return Kick(*(NUMBERS[name] for name in text.split("!")))
+        return Run(squares, text.endswith("-goal"))
     if kind is Tackle:
-        paths, target = text.split("x")
-        return Tackle(tuple(map(_path, paths.split("&"))), NUMBERS[target])
+        paths = text.partition("x")[0].split("&")
+        return Tackle(tuple(map(_path, paths)), squares[-1])
+    if kind is Pass or kind is Kick:
+        return kind(*squares)
     if kind is EndRound:
         return EndRound()
     if kind is Card:
         return Card(int(text))
     if kind is Placement:
-        return Placement(tuple(NUMBERS[part[2:]] for part in text.split(" ")))
+        return Placement(squares)
     shown = Verbatim(text if len(text) <= 60 else f"{text[:60]}…")
-    if beyond := next(
-        (name for name in _LIKE_A_SQUARE.findall(shown) if name not in NUMBERS), None
-    ):
+    if beyond := next((name for name in _SQUARE_NAME.findall(shown) if name not in NUMBERS), None):
         parts = {"square": Verbatim(beyond), "text": shown}
         raise Malformed(
             say(

@@ -162,19 +162,12 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     candidates += [passes(state), kicks(state)]
     ways = {piece: _shortest(ways_to_carrier(state, piece)) for piece in able(state)}
     candidates.append(_tackles(state, ways))
-    best: dict[Course, tuple[int, str, Action]] = {}
+    best: dict[Course, tuple[tuple[int, str], Action]] = {}
     for action in itertools.chain.from_iterable(candidates):
-        course = course_of(state, action)
-        length = steps_of(action)
-        known = best.get(course)
-        if known is None or length < known[0]:
-            best[course] = (length, str(action), action)
-        elif length == known[0] and (text := str(action)) < known[1]:
-            best[course] = (length, text, action)
-    found: list[tuple[Action, Course | None]] = [
-        (action, course) for course, (_, _, action) in best.items()
-    ]
-    return [*found, (EndRound(), None)]
+        course, rank = course_of(state, action), (steps_of(action), str(action))
+        if course not in best or rank < best[course][0]:
+            best[course] = rank, action
+    return [*((action, course) for course, (_, action) in best.items()), (EndRound(), None)]
 
 
 def steps_of(action: Action) -> int:

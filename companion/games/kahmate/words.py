@@ -3,7 +3,7 @@
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, PlayerAid
-from companion.games.base import Example, OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule, figures
 from companion.games.kahmate.board import PIECE_NAMES, ROLES, TEAM
 
 OPTION_ROWS = (
@@ -13,7 +13,7 @@ OPTION_ROWS = (
         say(
             "Puts the ball on rank 6: card 1 on b6, 2 on c6, up to 6 on g6. Drawn: when both have placed."
         ),
-        ((say("Drawn"), None), ("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5", 5), ("6", 6)),
+        ((say("Drawn"), None), *figures(1, 2, 3, 4, 5, 6)),
     ),
     OptionRow(
         "starter",
@@ -25,13 +25,13 @@ OPTION_ROWS = (
         "round_limit",
         say("Turn limit"),
         say("Without a try in this many turns, both sides’ counted together, the game is a draw."),
-        ((say("None"), 0), ("20", 20), ("40", 40), ("60", 60)),
+        ((say("None"), 0), *figures(20, 40, 60)),
     ),
     OptionRow(
         "quiet_limit",
         say("Quiet turns"),
         say("The game is a draw after this many turns in a row without a face-off."),
-        ((say("No limit"), 0), ("6", 6), ("10", 10), ("20", 20)),
+        ((say("No limit"), 0), *figures(6, 10, 20)),
     ),
 )
 _PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
@@ -244,10 +244,10 @@ def _aid(number: int) -> PlayerAid:
     for index, role in enumerate(ROLES):
         if role in ROLES[:index]:
             continue
-        figures = tuple(f"{value:+d}" if value else "0" for value in (role.attack, role.defence))
+        strengths = tuple(f"{value:+d}" if value else "0" for value in (role.attack, role.defence))
         words = _TWICE if ROLES.count(role) > 1 else ""
         face = PIECE_NAMES[number * TEAM + index]
-        rows.append(AidRow(role.name, words, (str(role.speed), *figures), face=face))
+        rows.append(AidRow(role.name, words, (str(role.speed), *strengths), face=face))
     heads = (say("squares"), say("attack"), say("defence"))
     return PlayerAid(
         say("Carry the ball over the far line."), say("Players"), tuple(rows), _POINTS, heads

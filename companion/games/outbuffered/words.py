@@ -6,7 +6,7 @@ The rulebook's sections 1-3 and "What if" retold.
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.games.aids import AidPoint, AidRow, Extras, OrderTile, PlayerAid
-from companion.games.base import Example, OptionRow, Rule
+from companion.games.base import Example, OptionRow, Rule, figures
 from companion.games.outbuffered.board import INITIALS, STANDARD_MAP, WALLS_MAP
 
 OPTION_ROWS = (
@@ -24,7 +24,7 @@ OPTION_ROWS = (
         "turn_limit",
         say("Turn limit"),
         say("When it is reached, the game is a draw."),
-        ((say("None"), 0), ("20", 20), ("30", 30), ("50", 50)),
+        ((say("None"), 0), *figures(20, 30, 50)),
     ),
     OptionRow(
         "quiet_limit",
@@ -32,7 +32,7 @@ OPTION_ROWS = (
         say(
             "The game is a draw after this many turns in a row without a flag taken or a robot hit."
         ),
-        ((say("No limit"), 0), ("5", 5), ("10", 10), ("20", 20)),
+        ((say("No limit"), 0), *figures(5, 10, 20)),
     ),
     OptionRow(
         "tiles",

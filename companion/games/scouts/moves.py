@@ -87,9 +87,8 @@ def shortest(position: Position, square: int) -> list[Chain]:
     """Return the shortest chain to each square that the scout reaches by jumps, the first by its notation."""
     best: dict[int, Chain] = {}
     for chain in chains(position, square):
-        kept = best.get(chain[-1])
-        if kept is None or (len(chain), chain_text(chain)) < (len(kept), chain_text(kept)):
-            best[chain[-1]] = chain
+        shortest_yet = best.setdefault(chain[-1], chain)
+        best[chain[-1]] = min(shortest_yet, chain, key=lambda way: (len(way), chain_text(way)))
     return list(best.values())
 
 

@@ -326,7 +326,12 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
 
 
 def _bounds(of: inspect.IntType | inspect.FloatType) -> tuple[float, float, bool]:
-    low = of.ge if of.ge is not None else of.gt
-    high = of.le if of.le is not None else of.lt
-    least = -math.inf if low is None else float(low)
-    return least, math.inf if high is None else float(high), of.ge is None and of.gt is not None
+    """Return the least and the most of a number, and whether the least itself is too little."""
+    low = of.gt if of.ge is None else of.ge
+    high = of.lt if of.le is None else of.le
+    is_above = of.ge is None and of.gt is not None
+    return (
+        -math.inf if low is None else float(low),
+        math.inf if high is None else float(high),
+        is_above,
+    )

@@ -143,13 +143,11 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
         else:
             pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
         for place, figure in enumerate(row.figures):
-            pen.text(
+            pen.label(
                 first + (place + 0.5) * column,
                 y - 1.8,
                 figure.replace("-", "–"),
                 5.0,
-                bold=True,
-                anchor="middle",
             )
 
 
@@ -174,7 +172,7 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
     for number, card in enumerate(cards):
         with pen.at(number * (wide + 2.4), 0):
             pen.outline(0, 0, wide, high)
-            pen.text(wide / 2, high / 2 - 8, card, 22, bold=True, anchor="middle")
+            pen.label(wide / 2, high / 2 - 8, card, 22)
             pen.drawing(side.drawing, 2, high - 7.5, 5.5, side)
             pen.drawing(side.drawing, wide - 7.5, 2, 5.5, side)
 
@@ -198,14 +196,12 @@ def _tiles(
             pen.outline(0, 0, size, size)
             pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
             pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
-            pen.text(
+            pen.label(
                 size / 2,
                 2.8,
                 tile.word.capitalize(),
                 4.2,
-                bold=True,
                 colour=ink,
-                anchor="middle",
                 room=size - 3,
             )
 
@@ -227,14 +223,12 @@ def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
     pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
     pen.drawing(tile.drawing, wide / 2 - 5, deep - 11.6, 10, None, fill=ink)
-    pen.text(
+    pen.label(
         wide / 2,
         foot + 2.2,
         tile.word.capitalize(),
         3.8,
-        bold=True,
         colour=ink,
-        anchor="middle",
         room=wide - 3,
     )
 
@@ -295,14 +289,12 @@ def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
                     left, spec.strip_mm + spec.gap_mm, spec.width_mm, spec.depth_mm, stroke_mm=0.3
                 )
                 middle = left + spec.width_mm / 2, spec.strip_mm + spec.places_mm / 2 - 4
-                pen.text(*middle, str(place + 1), 12, bold=True, anchor="middle")
-            pen.text(
+                pen.label(*middle, str(place + 1), 12)
+            pen.label(
                 wide / 2,
                 foot + 4.8,
                 seat_words(kit, seat),
                 4.2,
-                bold=True,
-                anchor="middle",
                 room=wide - 6,
             )
             with pen.at(0, outside):
@@ -335,26 +327,22 @@ def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
             for place in range(places):
                 left = 1.0 + place * (_TILE_MM + 1.0)
                 pen.rectangle(left, 1.0, _TILE_MM, _PLACES_MM - 2.0, stroke_mm=0.3)
-                pen.text(
+                pen.label(
                     left + _TILE_MM / 2,
                     _PLACES_MM / 2 - 4,
                     str(place + 1),
                     12,
-                    bold=True,
-                    anchor="middle",
                 )
             with pen.at(0, wall):
                 pen.shutter(wide, _WALL_MM, Extent(0, 0, wide, _WALL_MM))
             pen.dot(wide / 2, wall + _WALL_MM / 2, 15, fill="#FFFFFF")
             pen.drawing(side.drawing, wide / 2 - 10, wall + _WALL_MM / 2 - 10, 20, side)
             pen.rectangle(0, foot, wide, _FOOT_MM, fill="#FFFFFF")
-            pen.text(
+            pen.label(
                 wide / 2,
                 foot + 4.6,
                 seat_words(kit, seat),
                 4.2,
-                bold=True,
-                anchor="middle",
                 room=wide - 6,
             )
             pen.outline(0, 0, wide, wall + _WALL_MM)

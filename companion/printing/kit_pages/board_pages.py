@@ -150,13 +150,11 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
                 -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
             )
             with pen.at(x, strip_y, turn_deg=turn):
-                pen.text(
+                pen.label(
                     0,
                     -0.36 * _LANE_FIGURE_MM,
                     str(file),
                     _LANE_FIGURE_MM,
-                    bold=True,
-                    anchor="middle",
                 )
             edge = deck.zones[seat] * board.rank_pitch_mm + (
                 0 if seat is Seat.SOUTH else board.depth_mm
@@ -179,7 +177,7 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     pen.line(*corners, width=0.3, dash=(2.0, 1.4))
     middle = deck.height_mm / 2
     pen.drawing(side.drawing, -_SIGN_MM / 2, middle, _SIGN_MM, side)
-    pen.text(0, middle - 10, side.name, 6.0, bold=True, anchor="middle", room=2 * card - 4)
+    pen.label(0, middle - 10, side.name, 6.0, room=2 * card - 4)
     pen.text(0, middle - 16, say("first card"), 4.0, anchor="middle", room=2 * card - 4)
     number, top = 2, deck.height_mm + deck.step_mm
     while top <= depth:
@@ -202,9 +200,9 @@ def _outside_labels(pen: Pen, board: Board) -> None:
                 x, y = board.centre_mm(square)
                 x, y = (board.width_mm - x, board.height_mm - y) if turn else (x, y)
                 if square.rank == 0:
-                    pen.text(x, low, str(square)[0], 4.2, bold=True, anchor="middle")
+                    pen.label(x, low, str(square)[0], 4.2)
                 if square.file == 0:
-                    pen.text(-3.8, y - 1.5, str(square)[1:], 4.2, bold=True, anchor="middle")
+                    pen.label(-3.8, y - 1.5, str(square)[1:], 4.2)
 
 
 def _cross(pen: Pen, number: int, x: float, y: float) -> None:

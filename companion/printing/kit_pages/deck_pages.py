@@ -305,11 +305,11 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -
         pen.line((0, 0), (wide, 0), (wide, high), (0, high), (0, 0), width=0.5, dash=(2.0, 1.4))
     x, y = deck.width_mm / 2, deck.height_mm / 2
     if place.lane:
-        pen.text(x, y - 4, place.lane, 30, bold=True, anchor="middle")
+        pen.label(x, y - 4, place.lane, 30)
     else:
         side = kit.sides[Seat.NORTH]
         pen.drawing(side.drawing, x - 11, y - 4, 22, side)
-    pen.text(x, y - 15, place.pile, 7, bold=True, anchor="middle", room=wide - 6)
+    pen.label(x, y - 15, place.pile, 7, room=wide - 6)
     if nearest and place.lane:
         top = deck.height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))

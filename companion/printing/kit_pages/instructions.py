@@ -259,7 +259,7 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
             with pen.at(x, 12):
                 _sheet(pen, kind, wide, high)
             numbers = str(first) if first == last else f"{first}-{last}"
-            pen.text(x + wide / 2, 6.6, numbers, 4.2, bold=True, anchor="middle")
+            pen.label(x + wide / 2, 6.6, numbers, 4.2)
             pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
             x += wide + apart
 
@@ -344,7 +344,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
             size = min(6.0 / scale, 0.35 * core.width)
             pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
-            pen.text(x, y - 0.36 * size, window.label, size, bold=True, anchor="middle")
+            pen.label(x, y - 0.36 * size, window.label, size)
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:

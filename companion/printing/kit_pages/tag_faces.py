@@ -67,14 +67,12 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
         pen.rectangle(-core / 2, -0.47 * rim, core, 0.94 * rim, fill=fill)
-        pen.text(
+        pen.label(
             0,
             -DIGIT * size / 2,
             face.letter,
             size,
-            bold=True,
             colour=printed_on(fill),
-            anchor="middle",
         )
 
 
@@ -90,9 +88,7 @@ def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
         colour = printed_on(WHITE if face.lies or not side else side.rgb)
         high = 0.46 * size / DIGIT
         with pen.at(0, 0, turn_deg=90 if face.lies else 0):
-            pen.text(
-                0, -DIGIT * high / 2, face.letter, high, bold=True, colour=colour, anchor="middle"
-            )
+            pen.label(0, -DIGIT * high / 2, face.letter, high, colour=colour)
 
 
 def print_big_face(

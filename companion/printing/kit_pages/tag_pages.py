@@ -332,7 +332,7 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
     if face.sign:
         for share in (-0.3, 0.3):
             pen.drawing(face.sign, share * wide - size / 2, -size / 2, size, None, fill=INK)
-        pen.text(0, -0.4 * size, face.letter, 0.8 * size / DIGIT, bold=True, anchor="middle")
+        pen.label(0, -0.4 * size, face.letter, 0.8 * size / DIGIT)
         return
     for share in (-0.3, 0.0, 0.3) if high < 6 else (0.0,):
         with pen.at(share * wide, 0):

@@ -15,7 +15,7 @@ from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
 from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
 
-from companion.cli.greeting import greeting, greeting_of
+from companion.cli.greeting import greeting
 from companion.cli.main import main
 from companion.cli.running import ask_running
 from companion.core.clock import FakeClock
@@ -428,18 +428,6 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
             assert secret not in told
 
 
-def test_systemds_journal_is_told_no_key_and_no_code() -> None:
-    told = {
-        key: greeting(
-            [], ["http://a/"], key, code=code, simulated=False, wifi=None, on_terminal=False
-        )
-        for key, code in (("abcde-fghij", "k7m2qx"), ("", ""))
-    }
-    assert "host key abcde-fghij" in told["abcde-fghij"]
-    assert "k7m-2qx" in told["abcde-fghij"]
-    assert "its key: companion host-key" in told[""]
-
-
 def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path) -> None:
     web = WebSettings(host="127.0.0.1", port=0, join="code")
     with Companion(
@@ -447,7 +435,7 @@ def test_key_and_code_are_printed_on_a_terminal_and_into_no_file(tmp_path: Path)
     ) as companion:
         assert companion.join_code
         code = shown_code(companion.join_code.now())
-        told = {on_terminal: greeting_of(companion, on_terminal) for on_terminal in (False, True)}
+        told = {on_terminal: greeting(companion, on_terminal) for on_terminal in (False, True)}
         for secret in (companion.host_key, code):
             assert secret not in told[False]
             assert secret in told[True]

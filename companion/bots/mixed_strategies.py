@@ -1,0 +1,56 @@
+"""Mixed strategies for small matrix games, by regret matching+ (Tammelin, 2014).
+
+In plain Python: the process of an opponent that needs no more than this stays without numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import mul
+
+
+def solve(
+    payoff: Sequence[Sequence[float]], rounds: int, *, in_turn: bool = True
+) -> tuple[list[float], list[float]]:
+    """Return both sides' mixed strategies for a matrix, of which rows want much and columns little.
+
+    :param in_turn: columns answer the rows' newest mix, which converges faster. Else both answer at once
+
+    >>> mine, theirs = solve([[1.0, -1.0], [-1.0, 1.0]], 100)
+    >>> round(mine[0], 1), round(theirs[0], 1)
+    (0.5, 0.5)
+    """
+    columns = list(zip(*payoff, strict=True))
+    regrets, column_regrets = [0.0] * len(payoff), [0.0] * len(columns)
+    totals, column_totals = [0.0] * len(payoff), [0.0] * len(columns)
+    mine, theirs = shares_of(regrets), shares_of(column_regrets)
+    for number in range(1, rounds + 1):
+        before = mine
+        gains = [sum(map(mul, row, theirs)) for row in payoff]
+        mine = _next_mix(regrets, gains, mine)
+        answered = mine if in_turn else before
+        column_gains = [-sum(map(mul, column, answered)) for column in columns]
+        theirs = _next_mix(column_regrets, column_gains, theirs)
+        # later rounds weigh more in the average
+        for index, share in enumerate(mine):
+            totals[index] += number * share
+        for index, share in enumerate(theirs):
+            column_totals[index] += number * share
+    return shares_of(totals), shares_of(column_totals)
+
+
+def _next_mix(regrets: list[float], gains: list[float], mix: list[float]) -> list[float]:
+    """Add to the regrets, in place and never below nought, and return the mix in proportion to them."""
+    # regret: by how much a plan would have done better than the mix
+    mean = sum(map(mul, gains, mix))
+    for index, gain in enumerate(gains):
+        regrets[index] = max(0.0, regrets[index] + gain - mean)
+    return shares_of(regrets)
+
+
+def shares_of(weights: Sequence[float]) -> list[float]:
+    """Return weights as shares of their sum. All are alike where there is nothing to share."""
+    total = sum(weights)
+    if total <= 1e-12:
+        return [1 / len(weights)] * len(weights)
+    return [weight / total for weight in weights]
