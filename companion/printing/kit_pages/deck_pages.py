@@ -159,9 +159,11 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
     out_x, out_y = min(_TICK_MM, grid.free_x), min(_TICK_MM, grid.free_y)
     for x in xs:
+        left = out_x if x == xs[0] else _ARM_MM
+        right = out_x if x == xs[-1] else _ARM_MM
         for y in ys:
-            left, right = (out_x if x == xs[0] else _ARM_MM), (out_x if x == xs[-1] else _ARM_MM)
-            low, high = (out_y if y == ys[0] else _ARM_MM), (out_y if y == ys[-1] else _ARM_MM)
+            low = out_y if y == ys[0] else _ARM_MM
+            high = out_y if y == ys[-1] else _ARM_MM
             pen.hairline((x - left, y), (x + right, y))
             pen.hairline((x, y - low), (x, y + high))
 
@@ -237,14 +239,8 @@ def pile_parts(kit: Kit, deck: Deck, room_mm: tuple[float, float]) -> tuple[Part
     parts = [tuple(columns[start : start + a_page]) for start in range(0, len(columns), a_page)]
     if deck.side_piles:
         owner = kit.sides[Seat.NORTH].name
-        parts.append(
-            (
-                tuple(
-                    PilePlace("", say("{side} {pile}", side=owner, pile=pile))
-                    for pile in deck.side_piles
-                ),
-            )
-        )
+        names = [say("{side} {pile}", side=owner, pile=pile) for pile in deck.side_piles]
+        parts.append((tuple(PilePlace("", name) for name in names),))
     return tuple(parts)
 
 

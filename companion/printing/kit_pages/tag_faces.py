@@ -30,12 +30,11 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0
+    name = kit.letters.get(face.letter, face.letter)
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             if face.sign and turn % 180 == 0:
-                _named(
-                    pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill
-                )
+                _named(pen, face, name, (0.72 * outer, rim), fill)
             else:
                 _sign(pen, face, rim - edge, fill, side)
 
@@ -106,9 +105,7 @@ def print_big_face(
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
                 pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
-                pen.drawing(
-                    side.drawing, -_STONE_SIGN_MM / 2, -_STONE_SIGN_MM / 2, _STONE_SIGN_MM, side
-                )
-    white = tag_mm + 2 * quiet_mm(tag_mm)
-    pen.rectangle((width - white) / 2, (depth - white) / 2, white, white, fill=WHITE)
+                half = _STONE_SIGN_MM / 2
+                pen.drawing(side.drawing, -half, -half, _STONE_SIGN_MM, side)
+    pen.square(width / 2, depth / 2, tag_mm + 2 * quiet_mm(tag_mm), fill=WHITE)
     pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)
