@@ -136,6 +136,7 @@ class Tour:
         """One game from its lesson and its set-up to its end, as far as each state shows something of its own."""
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
+            yield Stop(f"{name}-lesson-setup-screen", "/")
             self.table.confirm("host", self.table.view().moment, 0, force=True)
         yield from (
             Stop(f"{name}-lesson-{page}", path)

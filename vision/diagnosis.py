@@ -86,7 +86,7 @@ class _PackedFrame(Frame):
     @property
     def luma(self) -> Luma:
         """The picture as it was."""
-        return np.asarray(cv2.imdecode(vars(self)["packed"], cv2.IMREAD_GRAYSCALE), dtype=np.uint8)
+        return np.asarray(cv2.imdecode(vars(self)["packed"], cv2.IMREAD_GRAYSCALE), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +380,7 @@ def _settled_frame(look: _Look) -> SettledFrame:
         foot = board_outline_mm(look.seen.kit.board, _EDGE_MM)
         body = np.vstack([foot, foot + np.array([0.0, 0.0, _TALL_MM])])
         hull = cv2.convexHull(look.seen.pose.to_px(body).astype(np.float32))
-        outline = _corners(np.asarray(hull, dtype=np.float64).reshape(-1, 2))
+        outline = _corners(np.asarray(hull, np.float64).reshape(-1, 2))
         squares = {
             s: _corners(look.seen.pose.to_px(square_mm(look.seen.kit.board, s)))
             for s in look.seen.kit.board.squares
@@ -427,7 +427,7 @@ def _narrow(luma: Luma, width_px: int) -> Luma:
     if width <= width_px:
         return luma
     size = (width_px, max(1, round(height * width_px / width)))
-    return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _for_people(frame: Frame, width_px: int) -> Picture:

@@ -140,7 +140,7 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
     """Return how much brightness rises a pixel."""
     across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
     along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
-    return np.asarray(cv2.magnitude(across, along), dtype=np.float32)
+    return np.asarray(cv2.magnitude(across, along), np.float32)
 
 
 def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
@@ -272,11 +272,9 @@ def _fits(board: Board, pose: Pose, growth: float) -> bool:
 
 def _cut_off(board: Board, pose: Pose) -> Advice | None:
     """Return corner markers that lie outside the picture."""
-    width, height = pose.size
     outside = []
     for corner, marker in zip(_CORNERS, board.corners, strict=True):
-        corners = pose.to_px(corner_points_mm(board, marker))
-        if (corners < 0).any() or (corners > np.array([width - 1, height - 1])).any():
+        if not pose.is_in_picture(pose.to_px(corner_points_mm(board, marker))).all():
             outside.append(corner)
     if not outside:
         return None

@@ -154,4 +154,4 @@ def _memorable(events: Sequence[Event]) -> Event | None:
     weighed = [(event.kind.highlight.weight, event) for event in events if event.kind.highlight]
     if not weighed:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
-    return max(reversed(weighed), key=lambda each: each[0])[1]
+    return max(reversed(weighed), key=lambda weight_and_event: weight_and_event[0])[1]

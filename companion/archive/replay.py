@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.files import MAX_GAME, read_file
 from companion.core.i18n import Verbatim, joined, say, speaking
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -103,20 +101,6 @@ def game_file(
         is_chosen=session.is_chosen,
         coached=tuple(sorted(session.coached)),
     )
-
-
-def load_game(path: Path) -> GameFile:
-    """Return a game from a file. Raises `Malformed` that says what is wrong with it."""
-    try:
-        return msgspec.json.decode(read_file(path, MAX_GAME), type=GameFile)
-    except OSError as error:
-        raise Malformed(
-            say("{file} cannot be read: {error}", file=str(path), error=error.strerror)
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(
-            say("{file} is not a game file: {error}", file=str(path), error=str(error))
-        ) from None
 
 
 def play_again(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:

@@ -88,13 +88,16 @@ def players_of(
     here: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first, last = entries[0].id, entries[-1].id
     for entry in seated:
-        record = entry.record
-        if isinstance(record, FreeSeat) and entry.id < first:
-            here[record.seat] = []
-        elif isinstance(record, TakeSeat) and entry.id < last:
-            here[record.seat].append((record.name.strip(), record.door))
-        elif isinstance(record, MoveSeat) and entry.id < last and here[record.seat]:
-            here[record.seat].append((record.name or here[record.seat][-1][0], record.door))
+        if entry.id >= last:
+            break
+        match entry.record:
+            case FreeSeat(seat=seat) if entry.id < first:
+                here[seat] = []
+            case TakeSeat(seat=seat) as record:
+                here[seat].append((record.name.strip(), record.door))
+            case MoveSeat(seat=seat) as record if here[seat]:
+                last_name = here[seat][-1][0]
+                here[seat].append((record.name or last_name, record.door))
     head = entries[0].record
     if isinstance(head, NewGame) and head.remote:
         here[head.remote.seat] = [(head.remote.name, REMOTE)]

@@ -259,7 +259,8 @@ class _Search:
         so far."""
         plans = self.plans[side]
         best = max(plans, key=lambda plan: self._worth_against(side, plan, mix))
-        value, plan = self._worth_against(side, best, mix), list(best)
+        value = self._worth_against(side, best, mix)
+        plan = list(best)
         for _ in range(self.strength.sweeps):
             has_changed = False
             for unit, orders in enumerate(self._choices[side]):
@@ -291,7 +292,8 @@ class _Search:
             return None
         replies = list(product(*self._choices[1]))
         for first in self.plans[0]:
-            plan, most = list(first), self._sum_against(first, replies)
+            plan = list(first)
+            most = self._sum_against(first, replies)
             for unit, orders in enumerate(self._choices[0]):
                 for code in orders:
                     before, plan[unit] = plan[unit], code
@@ -306,7 +308,9 @@ class _Search:
 
     def _may_fall(self, index: int) -> bool:
         """Return whether a robot of the other side can be brought down although it defends itself."""
-        field, robots, options = self.field, self.robots, self.field.options
+        field = self.field
+        robots = self.robots
+        options = self.field.options
         ways = field.ways[robots.places[index]]
         near = sum(ways[robots.places[mine]] <= 3 for mine in self.units[0])
         damage = max(options.attack, options.blast) // 2
@@ -356,7 +360,8 @@ class _Search:
     def _orders(self, index: int) -> list[int]:
         """Return the orders of a robot that can matter."""
         field, robots = self.field, self.robots
-        side, place = robots.sides[index], robots.places[index]
+        side = robots.sides[index]
+        place = robots.places[index]
         # squares on which a hit can matter: enemies and where they can step
         near: set[int] = set()
         for owner, other in zip(robots.sides, robots.places, strict=True):

@@ -121,8 +121,11 @@ class Field:
 
     def play(self, robots: Robots, codes: Sequence[int]) -> Robots:
         """Return the robots after a turn with these orders, those without hit points gone."""
-        sides, numbers, points = list(robots.sides), list(robots.numbers), list(robots.points)
-        places, orders = self.moved(robots.places, codes), list(codes)
+        sides = list(robots.sides)
+        numbers = list(robots.numbers)
+        points = list(robots.points)
+        places = self.moved(robots.places, codes)
+        orders = list(codes)
         index_at = {place: index for index, place in enumerate(places)}
         if self.is_spawning(robots.turn):
             for side, place in self._births(sides, index_at):

@@ -268,7 +268,8 @@ def _attack_points(table: Table, action: Action) -> float:
     hand = table.hands[ATTACKS]
     if lane == ATTACKER_PILE:
         return 2.5 - 0.5 * len(hand) if letter == "d" else -6.0
-    wall, deck = table.defence[lane], _cards_left(table, lane)
+    wall = table.defence[lane]
+    deck = _cards_left(table, lane)
     if letter == "d":
         return 5.0 - 0.15 * deck - 0.5 * len(hand)
     before = table.attack[lane]
@@ -296,7 +297,9 @@ def _defence_points(table: Table, action: Action) -> float:
     letter, card, lane = action
     if letter in "-x":
         return 0.0 if letter == "-" else -4.0
-    wall, deck, hand = table.defence[lane], _cards_left(table, lane), table.hands[DEFENDS]
+    wall = table.defence[lane]
+    deck = _cards_left(table, lane)
+    hand = table.hands[DEFENDS]
     if letter == "d":
         points = 4.0 - 0.6 * len(hand) + 0.15 * deck
         return points if wall or deck > 4 else points - 8.0
@@ -320,11 +323,13 @@ def attacker_move(table: Table, rng: Random) -> Action:
     room = max(0.0, 1.2 - 0.15 * len(hand))
     best, most = PASS, -9.0
     if table.attacker_deck or table.attacker_discard:
-        best, most = ("d", "", ATTACKER_PILE), 0.4 * room + 0.3 * random()
+        best = ("d", "", ATTACKER_PILE)
+        most = 0.4 * room + 0.3 * random()
     breaks = [card for card in hand if card[0] == BREAK]
     attractions = []
     for lane in LANES:
-        wall, mine = table.defence[lane], table.attack[lane]
+        wall = table.defence[lane]
+        mine = table.attack[lane]
         cards_left = _cards_left(table, lane) + len(wall)
         weight = _lane_weight(cards_left)
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
@@ -345,7 +350,8 @@ def attacker_move(table: Table, rng: Random) -> Action:
         if worth > most:
             best, most = ("c", "", lane), worth
         if wall and breaks and weight * strength > most:
-            best, most = ("u", breaks[0], lane), weight * strength
+            best = ("u", breaks[0], lane)
+            most = weight * strength
     if hand:
         goal = attractions.index(max(attractions))
         card, worth = _best_build(table, goal, bool(breaks), rng)
@@ -370,9 +376,11 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
 def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
     """Return the first card of the one or two that bring most a turn in a lane, the combat
     included, and how much."""
-    wall, mine = table.defence[lane], table.attack[lane]
+    wall = table.defence[lane]
+    mine = table.attack[lane]
     cards_left = _cards_left(table, lane) + len(wall)
-    weight, theirs = _lane_weight(cards_left), _wall_power(table, lane, rng.random)
+    weight = _lane_weight(cards_left)
+    theirs = _wall_power(table, lane, rng.random)
     before = sum([WORTH[card] for card in mine])
     # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1

@@ -72,12 +72,14 @@ class Table:
         other.discards = [cards[:] for cards in self.discards]
         other.defence = [cards[:] for cards in self.defence]
         other.attack = [cards[:] for cards in self.attack]
-        other.are_open, other.is_up = self.are_open[:], self.is_up[:]
+        other.are_open = self.are_open[:]
+        other.is_up = self.is_up[:]
         other.attack_up = set(self.attack_up)
         other.attacker_deck = self.attacker_deck[:]
         other.attacker_discard = self.attacker_discard[:]
         other.hands = (self.hands[0][:], self.hands[1][:])
-        other.passes, other.winner = self.passes[:], self.winner
+        other.passes = self.passes[:]
+        other.winner = self.winner
         return other
 
     # ---- what is legal ----------------------------------------------------------------------------------------------
@@ -96,7 +98,8 @@ class Table:
                 return "pu" if self.attack[lane] else ""
             may_be_open = not self.attack[lane] if value == BOUNCE else self.is_hackmud
             return "pu" if may_be_open else "p"
-        stack, is_up = self.defence[lane], self.is_up[lane]
+        stack = self.defence[lane]
+        is_up = self.is_up[lane]
         if value != BREAK:
             if self.is_hackmud and not stack:
                 return "pu"
@@ -109,7 +112,8 @@ class Table:
 
     def legal(self) -> list[Action]:
         """Return all legal actions of the seat on turn, the pass last."""
-        is_attacker, hand = self.acts == ATTACKS, self.hands[self.acts]
+        is_attacker = self.acts == ATTACKS
+        hand = self.hands[self.acts]
         has_pile = bool(self.attacker_deck or self.attacker_discard)
         actions: list[Action] = []
         for lane in LANES:
@@ -235,7 +239,8 @@ class Table:
 
     def _fight(self, lane: int, rng: Random) -> None:
         """Work a combat out, as `companion.games.binmat.combat` works it out."""
-        mine, theirs = self.attack[lane], self.defence[lane]
+        mine = self.attack[lane]
+        theirs = self.defence[lane]
         had_cards = bool(mine)
         opened = self.attack_up.intersection(mine)
         self.attack_up -= opened

@@ -166,14 +166,14 @@ class BotProcess:
             self._fail("answered nonsense")
         return Verdict(self._choice(answer), answer.loss)
 
-    def _choice(self, said: _Chosen) -> Choice:
-        if not 0 < len(said.action) <= _MAX_ACTION:
+    def _choice(self, answer: _Chosen) -> Choice:
+        if not 0 < len(answer.action) <= _MAX_ACTION:
             self._fail("answered nonsense")
         try:
-            reasons = [_reason(reason) for reason in said.why[:_MAX_REASONS]]
+            reasons = [_clean_reason(reason) for reason in answer.why[:_MAX_REASONS]]
         except (ValueError, KeyError, RecursionError):
             self._fail("answered nonsense")
-        return Choice(said.action, max(0, said.nodes), reasons_of(*reasons))
+        return Choice(answer.action, max(0, answer.nodes), reasons_of(*reasons))
 
     def close(self) -> None:
         """End the child. May be called twice, and while another thread waits for an answer."""
@@ -219,7 +219,7 @@ class BotProcess:
         ends_s = time.monotonic() + deadline_s
         line = _encode(request) + b"\n"
         if len(line) > MAX_LINE:
-            self._fail("cannot be told a line so long")
+            self._fail("cannot be sent a line that is too long")
         with self._calls:
             if not self._is_open:
                 raise BotFailure("The opponent has ended")
@@ -282,30 +282,30 @@ class BotProcess:
         raise BotFailure(f"The opponent ended with status {status}")
 
 
-def _reason(told: str | _Sentence) -> str:
+def _clean_reason(reason: str | _Sentence) -> str:
     """Return a reason, or a part of one.
 
     Raises `ValueError` and `KeyError` for what is no sentence, or too long for one.
     """
-    if isinstance(told, str):
-        return _shown(told[:_MAX_REASON])
-    if len(told.pattern) > _MAX_REASON or not _PATTERN.fullmatch(told.pattern):
-        raise ValueError(told.pattern)
-    parts = {
-        name: part if isinstance(part, int) else _reason(part) for name, part in told.parts.items()
-    }
-    sentence: str = unpacked({"say": told.pattern, "many": "", "parts": parts})
-    if len(sentence) > _MAX_REASON or _shown(sentence) != sentence:
-        raise ValueError(told.pattern)
+    if isinstance(reason, str):
+        return _in_one_line(reason[:_MAX_REASON])
+    pattern = reason.pattern
+    if len(pattern) > _MAX_REASON or not _PATTERN.fullmatch(pattern):
+        raise ValueError(pattern)
+    parts: dict[str, str | int] = {}
+    for name, part in reason.parts.items():
+        parts[name] = part if isinstance(part, int) else _clean_reason(part)
+    sentence: str = unpacked({"say": pattern, "many": "", "parts": parts})
+    if len(sentence) > _MAX_REASON or _in_one_line(sentence) != sentence:
+        raise ValueError(pattern)
     return sentence
 
 
-def _shown(reason: str) -> str:
+def _in_one_line(words: str) -> str:
     """Return a program's words in one line, without what cannot be shown or turns the writing
     round."""
-    return " ".join(
-        "".join(letter for letter in reason if letter.isspace() or is_printable(letter)).split()
-    )
+    letters = [letter for letter in words if letter.isspace() or is_printable(letter)]
+    return " ".join("".join(letters).split())
 
 
 def _pipe(pipe: IO[bytes] | None) -> int:

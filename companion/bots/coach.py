@@ -21,7 +21,6 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.spelling import SpelledOrder
-from companion.table.seats.coaching import MachineReasons
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.state import About
 from companion.table.table import Table
@@ -82,7 +81,10 @@ class Coach:
         Raises `CompanionError`s in sentences.
         """
         if about == "theirs":
-            return _theirs(self._table.coaching.reasons(seat, moment))
+            reasons = self._table.coaching.reasons(seat, moment)
+            return Hint(
+                reasons.action, reasons.orders, reasons.why, reasons.heading, is_theirs=True
+            )
         self._require_known(self._table.view().game)
         with self._alone():
             turn, done = self._table.coaching.ask(seat, moment, about)
@@ -114,23 +116,19 @@ class Coach:
     def _answer(self, turn: MachineTurn, done: str, spell: Spell) -> Hint:
         for _ in range(TRIES):
             try:
-                verdict = self._asked(turn, done)
+                verdict = self._verdict(turn, done)
                 orders = spell(turn.seat, turn.moment, verdict.best.action)
             except (BotFailure, Malformed, Illegal) as error:
                 log.warning("The coach gave no answer (%s)", error.kind)
                 continue
             why = said_by_bot(verdict.best.why)
-            is_best = bool(done) and _is_best(verdict, done)
-            return Hint(
-                verdict.best.action,
-                orders,
-                why,
-                _sentence(verdict, is_best) if done else "",
-                is_best,
-            )
+            if not done:
+                return Hint(verdict.best.action, orders, why)
+            is_best = _is_best(verdict, done)
+            return Hint(verdict.best.action, orders, why, _sentence(verdict, is_best), is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
-    def _asked(self, turn: MachineTurn, done: str) -> Verdict:
+    def _verdict(self, turn: MachineTurn, done: str) -> Verdict:
         """Begin a process, tell it what the seat knows, and ask."""
         text = f"coach {turn.game} {turn.number} {turn.seat}"
         seed = int.from_bytes(hmac.digest(self._key, text.encode(), hashlib.sha256)[:6])
@@ -150,11 +148,6 @@ class CoachFailure(CompanionError, RuntimeError):
     """The coach's process was killed, hung or answered nonsense, more than once."""
 
     kind = "coach"
-
-
-def _theirs(told: MachineReasons) -> Hint:
-    """Return the machine's own words."""
-    return Hint(told.action, told.orders, told.why, told.heading, is_theirs=True)
 
 
 def _is_best(verdict: Verdict, done: str) -> bool:

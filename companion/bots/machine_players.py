@@ -16,7 +16,7 @@ from random import Random
 from companion.bots import knows
 from companion.bots.base import Choice, said_by_bot
 from companion.bots.bot_process import BotFailure, BotProcess, bot_command
-from companion.bots.characters import CHARACTERS, Character, cast
+from companion.bots.characters import Character, cast
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
@@ -127,7 +127,7 @@ class _MachinePlayer:
         self._clock = clock
         self._casting = casting
         self._process: BotProcess | None = None
-        self._told: MachineTurn | None = None
+        self._known_turn: MachineTurn | None = None
         """The turn that the process knows."""
         self._plan: _Plan | None = None
         self._patience_s = PATIENCE_S[0]
@@ -140,9 +140,8 @@ class _MachinePlayer:
 
         Return in how many seconds there is more (0: after the table's next change).
         """
-        turn = next(
-            (turn for turn in self._table.machines.turns() if turn.seat is self._seat), None
-        )
+        turns = (turn for turn in self._table.machines.turns() if turn.seat is self._seat)
+        turn = next(turns, None)
         if turn is None:
             self.close()
             self._patience_s = PATIENCE_S[0]
@@ -170,7 +169,7 @@ class _MachinePlayer:
     def close(self) -> None:
         """End the process. A later step begins another one."""
         process, self._process = self._process, None
-        self._told = self._plan = None
+        self._known_turn = self._plan = None
         if process is not None:
             process.close()
 
@@ -188,7 +187,7 @@ class _MachinePlayer:
             return _AGAIN_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
-            name = Verbatim(self._told.name if self._told else "")
+            name = Verbatim(self._known_turn.name if self._known_turn else "")
             self._complain(
                 say("{name}’s program played against the rules: its move was random.", name=name)
             )
@@ -204,7 +203,7 @@ class _MachinePlayer:
         they are."""
         if choice is None:
             return ()
-        character = self._casting.characters.get(self._told.name if self._told else "")
+        character = self._casting.characters.get(self._known_turn.name if self._known_turn else "")
         if character and character.command:
             return tuple(map(Verbatim, choice.why))
         return said_by_bot(choice.why)
@@ -222,7 +221,9 @@ class _MachinePlayer:
         """
         if turn.asked is not None:
             return Choice(turn.asked, 0)
-        if not (knows(turn.game) or self._casting.characters.get(turn.name, CHARACTERS[0]).command):
+        character = self._casting.characters.get(turn.name)
+        is_foreign = character is not None and bool(character.command)
+        if not is_foreign and not knows(turn.game):
             self._complain(
                 say("{name} does not know this game and plays at random.", name=Verbatim(turn.name))
             )
@@ -235,7 +236,7 @@ class _MachinePlayer:
             if left_s <= 0 or self._closing:
                 break
             try:
-                process = self._knowing(turn, min(START_S, left_s))
+                process = self._informed_process(turn, min(START_S, left_s))
                 choice = process.choose(turn.view, min(THINK_S, left_s))
             except BotFailure as error:
                 log.warning("%s at %s, begun anew: %s", turn.name, self._seat, error.message)
@@ -259,31 +260,27 @@ class _MachinePlayer:
             self._complaint = sentence
             self._table.notice("machines", sentence)
 
-    def _knowing(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
+    def _informed_process(self, turn: MachineTurn, deadline_s: float) -> BotProcess:
         """Return the process, told of every turn up to this one. Raises `BotFailure`."""
-        known_turn = self._told
-        is_new = known_turn is None or (known_turn.number, known_turn.name, known_turn.game) != (
-            turn.number,
-            turn.name,
-            turn.game,
+        known = self._known_turn
+        is_known = (
+            known is not None
+            and (known.number, known.name, known.game) == (turn.number, turn.name, turn.game)
+            and turn.events[: len(known.events)] == known.events
         )
-        if (
-            not is_new
-            and known_turn is not None
-            and turn.events[: len(known_turn.events)] != known_turn.events
-        ):
-            is_new = True  # a turn that it knows was taken back
-        if is_new or self._process is None:
+        process = self._process
+        # another game, another character, or a turn that was taken back
+        if not is_known or process is None:
             self.close()
             self._process = process = self._casting.open_process(self._command(turn))
             process.new(self._seat, turn.options, deadline_s)
-            known_turn = None
-        count = len(known_turn.events) if known_turn else 0
+            known = None
+        count = len(known.events) if known else 0
+        fresh = [event for events in turn.events[count:] for event in events]
         if len(turn.events) > count:
-            fresh = [event for events in turn.events[count:] for event in events]
-            self._process.see(turn.view, fresh, deadline_s)
-        self._told = turn
-        return self._process
+            process.see(turn.view, fresh, deadline_s)
+        self._known_turn = turn
+        return process
 
     def _command(self, turn: MachineTurn) -> list[str]:
         """Return our own opponent, with a seed that is the same after a restart, or the engine of

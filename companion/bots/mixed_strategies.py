@@ -21,8 +21,10 @@ def solve(
     (0.5, 0.5)
     """
     columns = list(zip(*payoff, strict=True))
-    regrets, column_regrets = [0.0] * len(payoff), [0.0] * len(columns)
-    totals, column_totals = [0.0] * len(payoff), [0.0] * len(columns)
+    regrets = [0.0] * len(payoff)
+    column_regrets = [0.0] * len(columns)
+    totals = [0.0] * len(payoff)
+    column_totals = [0.0] * len(columns)
     mine, theirs = shares_of(regrets), shares_of(column_regrets)
     for number in range(1, rounds + 1):
         before = mine

@@ -196,7 +196,8 @@ def _words(position: Position, plays: Plays) -> Iterator[str]:
 
 
 def _rock_text(kind: int, covered: int) -> str:
-    first, last = number_of(covered & -covered), number_of(covered)
+    first = number_of(covered & -covered)
+    last = number_of(covered)
     return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
 
 
@@ -327,7 +328,8 @@ class _Search:
         if firsts[0][0] >= WIN:
             return WIN
         # no second play is worth more than `most`
-        best, most = -inf, firsts[0][0] + _LEAP
+        best = -inf
+        most = firsts[0][0] + _LEAP
         for worth, origin, target in firsts:
             if value + worth + most <= best:
                 break
@@ -366,7 +368,8 @@ class _Search:
 
         None: it is kept.
         """
-        node, other = swapped(position[:6]), 1 - self.seat
+        node = swapped(position[:6])
+        other = 1 - self.seat
         value = self.terrain.value(node, other)
         if covered is None:
             return -self._last_turn(node, other, value, inf)
@@ -420,7 +423,8 @@ class _Search:
         if rock is None:
             after = pass_turn(after)
         else:
-            after, terrain = pass_turn(lay_rock(after, *rock)), terrain.with_stone(rock[1])
+            after = pass_turn(lay_rock(after, *rock))
+            terrain = terrain.with_stone(rock[1])
         widths = self.strength.widths[-1][1:] if self.strength.widths else ()
         strength = replace(self.strength, widths=(widths,) if widths else ())
         answer = _Search(terrain, after.seat, strength, {}).best(after)

@@ -92,10 +92,12 @@ class Terrain:
         Of scouts other than the one `played`.
         """
         own, foe, own_low, foe_low, intel, _ = node
-        scouts, low = own | foe, own_low | foe_low
+        scouts = own | foe
+        low = own_low | foe_low
         # squares on which a dash cannot end
         shut = self.stone | (low if self.may_stack else scouts)
-        empty, home = ALL & ~(scouts | self.stone), HOME[seat]
+        empty = ALL & ~(scouts | self.stone)
+        home = HOME[seat]
         plain, turned = self.worth[seat]
         moves_: list[Move] = []
         movers = own & ~played
@@ -189,7 +191,10 @@ def number_of(mask: int) -> int:
 def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     """Return the position that a view shows, from the side that is on turn."""
     seat = SEATS.index(view["to_act"][0])
-    upper, lower, intel, low_intel = [0, 0], [0, 0], 0, 0
+    upper = [0, 0]
+    lower = [0, 0]
+    intel = 0
+    low_intel = 0
     for side, name in enumerate(SEATS):
         for piece in view["scouts"][name]["pieces"]:
             bit = 1 << NUMBERS[piece["square"]]

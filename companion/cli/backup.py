@@ -37,7 +37,6 @@ def _backup(options: argparse.Namespace) -> None:
     try:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
-                _require_games(settings.journal_path)
                 begin("Copying settings and games.")
                 note = make_backup(
                     settings,
@@ -57,17 +56,6 @@ def _backup(options: argparse.Namespace) -> None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
     print(f"{options.file}: {note.sentence()}")
-
-
-def _require_games(journal: Path) -> None:
-    try:
-        journal.stat()
-    except FileNotFoundError:
-        raise Malformed(
-            f"There are no games in {journal.parent}: name the folder of yours by --state-dir"
-        ) from None
-    except OSError:
-        pass  # whoever copies it says why it cannot be read
 
 
 def _restore(options: argparse.Namespace) -> None:

@@ -157,7 +157,8 @@ def _content(path: Path) -> bytes:
 
 
 def _replay(options: argparse.Namespace) -> None:
-    from companion.archive.replay import retell  # noqa: PLC0415 - brings the games
+    from companion.archive.game_files import read_game  # noqa: PLC0415 - brings the games
+    from companion.archive.replay import retell  # noqa: PLC0415
 
     photographs: list[tuple[str, Path]] = []
     if options.game.isdigit():
@@ -170,7 +171,7 @@ def _replay(options: argparse.Namespace) -> None:
         with _past(settings) as past:
             played = past.file(number)
     else:
-        played = _played_file(Path(options.game))
+        played = read_game(_content(Path(options.game)))
     if options.json:
         print(_as_json(played))
         return
@@ -179,20 +180,6 @@ def _replay(options: argparse.Namespace) -> None:
     if photographs:
         titles = ", ".join(title for title, _ in photographs)
         print(f"Photographs, written out by --photographs DIR: {titles}")
-
-
-def _played_file(path: Path) -> GameFile:
-    """Return a game in JSON or in notation."""
-    from companion.archive.replay import load_game  # noqa: PLC0415 - brings the games
-    from companion.archive.scoresheet import read_sheet  # noqa: PLC0415
-
-    content = _content(path)
-    if not content.lstrip().startswith(b"["):
-        return load_game(path)
-    try:
-        return read_sheet(content.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise Malformed(f"{path} is not a game file: it is not text in UTF-8") from None
 
 
 def _photographs_of(settings: Settings, number: int) -> list[tuple[str, Path]]:

@@ -527,8 +527,8 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
     entries: list[tuple[str, object]] = [
         ("buzzer", panel.buzzer),
         ("table_button", panel.table_button),
+        ("system_lamp", panel.system_lamp),
     ]
-    entries.append(("system_lamp", panel.system_lamp))
     for side, pins in (("south", panel.south), ("north", panel.north)):
         fields = msgspec.structs.asdict(pins)
         inverted = fields.pop("lamps_active_low")

@@ -58,19 +58,25 @@ _BLACK = (
 _WHITE = f'<circle cx="50" cy="50" r="38" fill="{_PAPER_WHITE}" stroke="{_INK}" stroke-width="6"/>'
 _STONE = f'fill="var(--stone)" stroke="var(--line)" stroke-width="4"{_ROUND}'
 
+_ROBOT_SOUTH = (
+    f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
+    + _solid(_DOME, 5)
+)
+_ROBOT_NORTH = (
+    f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
+    + _solid(_ANGULAR, 5)
+    + _dotted(_ANGULAR)
+)
+"""Robots without a face."""
+
 _PIECES = {
     "robot-s": (
-        f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
-        + _solid(_DOME, 5)
-        + '<circle cx="36" cy="54" r="9" fill="var(--face,#fff)"/>'
+        _ROBOT_SOUTH + '<circle cx="36" cy="54" r="9" fill="var(--face,#fff)"/>'
         '<circle cx="64" cy="54" r="9" fill="var(--face,#fff)"/>'
         '<path d="M34 76h32" stroke="var(--face,#fff)" stroke-width="6" stroke-linecap="round"/>'
     ),
     "robot-n": (
-        f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
-        + _solid(_ANGULAR, 5)
-        + _dotted(_ANGULAR)
-        + f'<path d="M22 46H78V62H22z" fill="var(--face,{_INK})"/>'
+        _ROBOT_NORTH + f'<path d="M22 46H78V62H22z" fill="var(--face,{_INK})"/>'
         f'<path d="M36 78h28" stroke="var(--face,{_INK})" stroke-width="7"/>'
     ),
     "flag-s": f'<path d="M24 96V10" stroke="{_EDGE}" stroke-width="7"/>'
@@ -233,16 +239,12 @@ _FACES = {
 _CHEERING = {
     # The robots at the end of a game; in play they keep a straight face.
     "smile-s": (
-        f'<path d="M50 20V9" stroke="{_EDGE}" stroke-width="5"/><circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
-        + _solid(_DOME, 5)
+        _ROBOT_SOUTH
         + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" stroke="var(--face,#fff)"'
         ' stroke-width="6" stroke-linecap="round"/><path d="M32 69H68a18 15 0 0 1-36 0z" fill="var(--face,#fff)"/>'
     ),
     "smile-n": (
-        f'<path d="M34 22V8M66 22V8" stroke="{_EDGE}" stroke-width="5"/>'
-        + _solid(_ANGULAR, 5)
-        + _dotted(_ANGULAR)
-        + f'<path d="M22 44H78V62H22z" fill="var(--face,{_INK})"/>'
+        _ROBOT_NORTH + f'<path d="M22 44H78V62H22z" fill="var(--face,{_INK})"/>'
         '<path d="M31 58L39 50L47 58M53 58L61 50L69 58" fill="none" stroke="currentColor" stroke-width="5"/>'
         f'<path d="M30 71H70L60 85H40z" fill="var(--face,{_INK})"/>'
     ),

@@ -55,13 +55,9 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
     """
     path = expanded(path)
     _demand_regular(os.stat(path, follow_symlinks=follow_link), path)
-    flags = (
-        os.O_RDONLY
-        | os.O_NONBLOCK
-        | os.O_NOCTTY
-        | os.O_CLOEXEC
-        | (0 if follow_link else os.O_NOFOLLOW)
-    )
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    if not follow_link:
+        flags |= os.O_NOFOLLOW
     handle = os.open(path, flags)
     try:
         _demand_regular(os.fstat(handle), path)  # it may have been exchanged since
@@ -97,9 +93,8 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     unfinished = path.with_name(f".{path.name}.new")
     unfinished.unlink(missing_ok=True)
     try:
-        with open(
-            os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
-        ) as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(unfinished, flags, 0o600), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -162,11 +157,9 @@ def _demand_regular(status: os.stat_result, path: Path) -> None:
 
 def _demand_size(size: int, most: int, path: str | Path) -> None:
     if size > most:
-        words = (
-            f"Larger than {most // 1_000_000} MB"
-            if most >= 1_000_000
-            else f"Longer than {most} bytes"
-        )
+        words = f"Longer than {most} bytes"
+        if most >= 1_000_000:
+            words = f"Larger than {most // 1_000_000} MB"
         raise OSError(errno.EFBIG, words, str(path))
 
 

@@ -160,11 +160,9 @@ def listed(parts: Iterable[object], last: str = "and") -> str:
     if not rest:
         return end if isinstance(end, str) else str(end)
     many = joined(", ", rest)
-    return (
-        say("{many} or {end}", many=many, end=end)
-        if last == "or"
-        else say("{many} and {end}", many=many, end=end)
-    )
+    if last == "or":
+        return say("{many} or {end}", many=many, end=end)
+    return say("{many} and {end}", many=many, end=end)
 
 
 def translate(text: object, language: str | None = None) -> str:
@@ -209,9 +207,8 @@ def unpacked(plain: Any) -> Any:
         return plain
     if "typed" in plain:
         return Verbatim(plain["typed"])
-    return _said(
-        plain["say"], plain["many"], {name: unpacked(part) for name, part in plain["parts"].items()}
-    )
+    parts = {name: unpacked(part) for name, part in plain["parts"].items()}
+    return _said(plain["say"], plain["many"], parts)
 
 
 def spoken() -> str:
@@ -298,14 +295,14 @@ def _converted(text: str, conversion: str) -> str:
 
 def _with_article(name: str, language: str) -> str:
     """Return a piece's name as a sentence in this language has it: `el robot`, `la bandera`, `l’éclaireur`."""
-    usual, other, nouns = lookup(language, ARTICLES, "", None).split("|")
+    usual, other, nouns = _pattern(language, ARTICLES).split("|")
     noun = name.partition(" ")[0].lower()
     return (other if re.search(nouns, noun) else usual) + name
 
 
 def _contracted(text: str, language: str) -> str:
     """Return a sentence whose prepositions and articles are one word where the language has it so."""
-    for pair in lookup(language, CONTRACTIONS, "", None).split(";"):
+    for pair in _pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
             text = text.replace(f" {long} ", f" {short} ")
@@ -327,9 +324,9 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
             text = str(parts[name])
             if conversion in "tT":
                 text, has_article = _with_article(text, language), True
-            parts[f"{name}_{conversion}"] = (
-                text if conversion == "t" else _converted(text, conversion)
-            )
+            if conversion != "t":
+                text = _converted(text, conversion)
+            parts[f"{name}_{conversion}"] = text
     text = pattern.format(**parts)
     return _contracted(text, language) if has_article else text
 
@@ -346,9 +343,8 @@ def _translate(text: Said, language: str) -> str:
         return name
     parts = {name: _part(part, language, name == COLOUR) for name, part in text.parts.items()}
     number = text.parts["n"] if text.many else None
-    pattern = _pattern(
-        language, text.pattern, text.many, number if isinstance(number, int) else None
-    )
+    n = number if isinstance(number, int) else None
+    pattern = _pattern(language, text.pattern, text.many, n)
     return _fill(pattern, parts, language)
 
 
@@ -357,24 +353,20 @@ def _part(part: object, language: str, is_colour: bool) -> object:
 
     The word is one that the catalogue may know, such as a piece's name.
     """
-    if is_colour and isinstance(part, str):
-        return _pattern(language, str(part), "", None)
-    if (
-        isinstance(part, str)
-        and not isinstance(part, Verbatim)
-        and (name := _names.get().get(part))
-    ):
-        return name
-    if isinstance(part, Said):
-        return _translate(part, language)
     if isinstance(part, float) and decimal_mark(language) == ",":
         return _Comma(part)
-    if isinstance(part, Verbatim) or not isinstance(part, str):
+    if not isinstance(part, str):
         return part
-    return _pattern(language, part, "", None)
+    if is_colour:
+        return _pattern(language, str(part))
+    if isinstance(part, Verbatim):
+        return part
+    if name := _names.get().get(part):
+        return name
+    return _translate(part, language) if isinstance(part, Said) else _pattern(language, part)
 
 
-def _pattern(language: str, one: str, many: str, n: int | None) -> str:
+def _pattern(language: str, one: str, many: str = "", n: int | None = None) -> str:
     if language == "en":
         return many if many and n != 1 else one
     return lookup(language, one, many, n)
@@ -435,7 +427,7 @@ def decimal_mark(language: str | None = None) -> str:
     >>> decimal_mark("en"), decimal_mark("es")
     ('.', ',')
     """
-    return _pattern(spoken() if language is None else language, DECIMAL, "", None)[1]
+    return _pattern(language or spoken(), DECIMAL)[1]
 
 
 def long_date(at: datetime, language: str) -> str:

@@ -204,10 +204,8 @@ class Board:
         None beside the board.
         """
         half_gap = self.gap_mm / 2
-        file, rank = (
-            int((x_mm + half_gap) // self.pitch_mm),
-            int((y_mm + half_gap) // self.rank_pitch_mm),
-        )
+        file = int((x_mm + half_gap) // self.pitch_mm)
+        rank = int((y_mm + half_gap) // self.rank_pitch_mm)
         return Square(file, rank) if 0 <= file < self.files and 0 <= rank < self.ranks else None
 
     @cached_property
@@ -364,10 +362,11 @@ class Kit:
         used: Counter[str] = Counter()
         tagged = []
         for names in pieces:
-            shown = [self.face(name) for name in names]
-            tagged.append(
-                tuple((face, face.markers[used[face.name] % len(face.markers)]) for face in shown)
-            )
+            faces = []
+            for name in names:
+                markers = self.face(name).markers
+                faces.append((self.face(name), markers[used[name] % len(markers)]))
+            tagged.append(tuple(faces))
             used.update(names)
         return tuple(tagged)
 

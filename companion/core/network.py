@@ -50,9 +50,8 @@ class Wifi:
         kind = "WPA" if self.password else "nopass"
         data = helpers.make_wifi_data(self.name, self.password or None, kind, self.hidden)
         text = data.decode() if isinstance(data, bytes) else data
-        return (
-            text if text.endswith(";;") else f"{text};"
-        )  # segno leaves the last one out for a hidden network
+        # segno leaves the last semicolon out for a hidden network
+        return text if text.endswith(";;") else f"{text};"
 
 
 def host_key_text(secret: bytes) -> str:

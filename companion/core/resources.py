@@ -68,11 +68,8 @@ def _glibc() -> Any:
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)
-    return (
-        libc
-        if all(hasattr(libc, name) for name in ("gnu_get_libc_version", "mallopt", "malloc_trim"))
-        else None
-    )
+    names = ("gnu_get_libc_version", "mallopt", "malloc_trim")
+    return libc if all(hasattr(libc, name) for name in names) else None
 
 
 @cache
@@ -96,6 +93,5 @@ def give_way(by: int) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()
-        os.setpriority(
-            os.PRIO_PROCESS, thread, min(19, os.getpriority(os.PRIO_PROCESS, thread) + by)
-        )
+        nice = os.getpriority(os.PRIO_PROCESS, thread) + by
+        os.setpriority(os.PRIO_PROCESS, thread, min(19, nice))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 import urllib.error
 import urllib.request
@@ -18,6 +19,8 @@ from companion.core.files import why_refused
 from companion.core.i18n import say
 from companion.core.network import bracketed
 from companion.hub.membership import Membership
+from companion.storage.journal import Journal
+from companion.storage.outbox import Outbox
 
 try:
     import nats  # noqa: F401 - the connection needs it later
@@ -86,6 +89,13 @@ def join(
     return Membership(
         base, answer.table, answer.number, answer.room, servers, seed.decode(), start, names, ca
     )
+
+
+def join_with(journal: Journal, address: str, code: str, *, names: bool, ca: str) -> Membership:
+    """Join a hub with the games of a journal, from the one that is on. Raises `SystemTrouble`."""
+    name = socket.gethostname().partition(".")[0]
+    start = Outbox(journal).start()
+    return join(address, code, name, names=names, ca=ca, start=start)
 
 
 def base_of(address: str) -> str:

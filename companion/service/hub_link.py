@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -84,9 +83,8 @@ class HubLink(Closeable):
 
         A table that this hub hears already stays the same table; it may tell names from now on, or no longer.
         """
-        from companion.hub.joining import base_of, join  # noqa: PLC0415 - a table without a hub pays nothing for it
+        from companion.hub.joining import base_of, join_with  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
-        from companion.storage.outbox import Outbox  # noqa: PLC0415
 
         with self._lock:
             self._require_no_game()
@@ -94,8 +92,7 @@ class HubLink(Closeable):
             if adapter and adapter.is_connected and adapter.membership.address == base_of(address):
                 membership = msgspec.structs.replace(adapter.membership, names=names, ca=ca)
             else:
-                start = Outbox(self._journal).start()
-                membership = join(address, code, self._name(), names=names, ca=ca, start=start)
+                membership = join_with(self._journal, address, code, names=names, ca=ca)
             self._end()
             write_membership(self._path, membership)
             self._begin()
@@ -198,7 +195,3 @@ class HubLink(Closeable):
         adapter, self._adapter = self._adapter, None
         if adapter:
             adapter.close()
-
-    @staticmethod
-    def _name() -> str:
-        return socket.gethostname().partition(".")[0]

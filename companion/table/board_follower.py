@@ -233,8 +233,8 @@ class BoardFollower:
             return
         order = early.order
         is_over = order.seat not in session.awaited
-        is_seen = reading is not None and reading.quiet and reading.at_s >= early.at_s
-        if not is_over and not is_seen and now_s < early.at_s + EARLY_PRESS_S:
+        is_read = reading is not None and reading.quiet and reading.at_s >= early.at_s
+        if not (is_over or is_read) and now_s < early.at_s + EARLY_PRESS_S:
             return
         self._store.live = replace(live, early=None)
         try:
@@ -253,10 +253,9 @@ class BoardFollower:
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=None, problems=(), suggested=None)
         # One trouble after the other, as it is tried again, is told in words but signalled once.
-        worse = (
-            status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
-        )
-        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if worse else ())
+        is_new = before.camera.state is not CameraState.TROUBLE
+        is_trouble = status.state is CameraState.TROUBLE and is_new
+        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
 
 
 def _place_of(session: Session) -> tuple[int, int, Phase, int, str]:

@@ -317,12 +317,7 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> tuple[Problem, ...]:
 def is_in_hand(live: TableState, problems: tuple[Problem, ...]) -> bool:
     """Return whether all that is wrong is that the seat on turn holds a piece of its own, or of nobody."""
     session, reading = live.session, live.reading
-    if (
-        session.phase is not Phase.ORDERS
-        or len(session.awaited) != 1
-        or len(problems) != 1
-        or reading is None
-    ):
+    if len(session.awaited) != 1 or len(problems) != 1 or reading is None:
         return False
     (problem,), (seat,), kit = problems, session.awaited, session.kit
     is_gone = problem.square == problem.home and problem.square not in reading.seen

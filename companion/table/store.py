@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 WRITE_AGAIN_S = 2.0
 """Seconds after which the table tries again by itself what the disk has refused."""
-LESSON_READS = 3.0
+LESSON_READS = 3
 """Factor by which a lesson stays longer on the screen than a game."""
 BEAT_S = 0.1
 """Longest time in seconds between two looks at what is due."""
@@ -92,9 +92,8 @@ class TableStore:
         self.timekeeper = Timekeeper(journal)
         if pause := self.timekeeper.after_restart(session):
             session = advance(session, pause)[0]
-            with contextlib.suppress(
-                JournalError
-            ):  # a full disk: the next restart comes to the same
+            # a full disk: the next restart comes to the same
+            with contextlib.suppress(JournalError):
                 journal.append(session.number, pause, clock.wall_s(), clock.monotonic_s())
         if session.phase is Phase.OVER and session.remote is None:  # who comes now was not there
             session = session.at_home()
@@ -168,9 +167,8 @@ class TableStore:
             self._pause_s = BEAT_S
             try:
                 self._pause_s = min(BEAT_S, max(SHORTEST_PAUSE_S, self._do_due()))
-                if (
-                    self._has_ended_turn
-                ):  # once a turn is over and shown, what was appended goes into the file
+                # once a turn is over and shown, what was appended goes into the file
+                if self._has_ended_turn:
                     self._has_ended_turn = False
                     self.journal.checkpoint()
             except CompanionError as error:
@@ -210,27 +208,24 @@ class TableStore:
         for record in records:
             session, given = advance(session, record)
             signals += given
-        if (
-            not before.bank
-            and session.bank
-            and session.countdown
-            and session.countdown.since_s
-            and not session.remote
-        ):
+        since_s = session.countdown.since_s if session.countdown else None
+        if since_s and session.bank and not before.bank and not session.remote:
             # A chess clock never starts by itself: somebody presses its key.
-            records = (*records, Pause("start", session.countdown.since_s))
+            records = (*records, Pause("start", since_s))
             session, given = advance(session, records[-1])
             signals += given
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_left_for_home(before):
             session = session.at_home()
         live = replace(with_session(self.live, session, self.now_s()), notices=self._notices)
-        is_shown = (session.moment, session.stage) == (
-            before.moment,
-            before.stage,
-        ) and session.phase is before.phase
-        has_news = session.phase is Phase.STAGES and not is_shown
-        self.live = self.time_headline(live) if has_news else live
+        shown = (before.moment, before.phase, before.stage)
+        if session.phase is Phase.STAGES and shown != (
+            session.moment,
+            session.phase,
+            session.stage,
+        ):
+            live = self.time_headline(live)
+        self.live = live
         if session.kit != before.kit:
             self.listeners.kit_is(session.kit)
         self.publish(self.live, signals)
@@ -293,15 +288,17 @@ class TableStore:
         headline = headline_of(live)
         if headline is None:
             return live
-        scale = self.settings.reading_time_s / USUAL_READING_S
-        times = LESSON_READS if live.session.lesson_step else 2 if headline.scene else 1
-        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
         if self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return replace(live, headline_due_s=math.inf, headline_lasts_s=0.0)
-        moves_s = scale * MOVES_S if headline.scene and not live.headlines_read else 0.0
-        return replace(
-            live, headline_due_s=self.now_s() + moves_s + lasts_s, headline_lasts_s=lasts_s
-        )
+        scale = self.settings.reading_time_s / USUAL_READING_S
+        times = 2 if headline.scene else 1
+        if live.session.lesson_step:
+            times = LESSON_READS
+        lasts_s = scale * times * (FIRST_S + WORD_S * len(headline.text.split()))
+        due_s = self.now_s() + lasts_s
+        if headline.scene and not live.headlines_read:
+            due_s += scale * MOVES_S
+        return replace(live, headline_due_s=due_s, headline_lasts_s=lasts_s)
 
     # ---- a disk that refuses -------------------------------------------------------------------------------------
 

@@ -200,11 +200,8 @@ class Table(Closeable):
         elif session.phase is Phase.STAGES and session.is_shown_here:
             pass  # the other table's board does not show it yet
         elif session.phase is Phase.STAGES:
-            if (
-                headline_of(store.live)
-                and now_s >= store.live.headline_due_s
-                and not store.live.problems
-            ):
+            is_read = now_s >= store.live.headline_due_s and not store.live.problems
+            if is_read and headline_of(store.live):
                 self._turns.read_on("clock")
         elif (
             session.phase is Phase.OVER
@@ -216,9 +213,8 @@ class Table(Closeable):
             self._lobby.go_home()
         elif session.countdown and store.live.early is None:
             due_s = session.countdown.due_s
-            if (
-                due_s is not None and now_s >= due_s and not store.waiting
-            ):  # who waits may have been in time
+            # who waits may have been in time
+            if due_s is not None and now_s >= due_s and not store.waiting:
                 self._end_turn(session, now_s)
         if store.live.session.countdown is None:
             return math.inf

@@ -94,12 +94,13 @@ class Turns:
         if moment is not None:
             self._require_open(moment)
         session = self._store.session
-        doers = session.turns[-1].sealed.keys() if session.turns and asks else ()
-        others = [seat.other for seat in doers]
-        if len(others) == 1 and others[0] in session.seats and not session.is_machines(others[0]):
-            self._store.accept(AskBack(others[0], session.moment, self._store.now_s()))
-        else:
-            self._store.accept(Undo())
+        doers = list(session.turns[-1].sealed) if session.turns and asks else []
+        if len(doers) == 1:
+            other = doers[0].other
+            if other in session.seats and not session.is_machines(other):
+                self._store.accept(AskBack(other, session.moment, self._store.now_s()))
+                return
+        self._store.accept(Undo())
 
     def ask_back(self, seat: Seat, moment: str) -> None:
         """Take the last turn back for a seat, or ask the other whose turn it was."""
@@ -139,10 +140,9 @@ class Turns:
     def read_on(self, by: str) -> None:
         """Tell what comes next, or end a stage of which all is told and in which hands have nothing to do."""
         live, session = self._store.live, self._store.session
-        if session.has_moves or live.headlines_read + 1 < len(headlines_of(session)):
-            self._store.publish(
-                self._store.time_headline(replace(live, headlines_read=live.headlines_read + 1))
-            )
+        number = live.headlines_read + 1
+        if session.has_moves or number < len(headlines_of(session)):
+            self._store.publish(self._store.time_headline(replace(live, headlines_read=number)))
         else:
             self._store.accept(StageDone(session.moment, session.stage, by, self._store.now_s()))
 
@@ -153,8 +153,9 @@ class Turns:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
             raise wrong_phase(no_reasons())
-        wanted: Literal["moves", "reasons"] = "reasons" if reasons else "moves"
-        asked = wanted if is_wanted else ""
+        asked: Literal["", "moves", "reasons"] = ""
+        if is_wanted:
+            asked = "reasons" if reasons else "moves"
         if live.asked != asked:
             self._store.publish(replace(live, asked=asked))
 
@@ -212,11 +213,7 @@ class TileOrders:
         if session.kit is None or session.kit.order_tiles is None:
             raise wrong_phase(say("This game has no order tiles: switch them on in its options"))
         session.require_now(moment)
-        if (
-            session.phase is not Phase.ORDERS
-            or seat not in session.awaited
-            or not session.is_here(seat)
-        ):
+        if seat not in session.awaited or not session.is_here(seat):
             raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
         tiles = self._store.live.tiles
         if (seat in tiles.ready) == is_ready:
@@ -260,12 +257,13 @@ class TileOrders:
         if not self._store.live.tiles.ready:
             return
         live, session = self._store.live, self._store.session
-        people = set(filter(session.is_here, session.awaited))
-        is_due = session.phase is Phase.ORDERS and people and people <= live.tiles.ready
-        if not is_due or (live.tiles.wanted and live.tiles.wanted.seats == people):
+        people = frozenset(filter(session.is_here, session.awaited))
+        if not people or not people <= live.tiles.ready:
+            return
+        if live.tiles.wanted and live.tiles.wanted.seats == people:
             return
         self._number += 1
-        wanted = RowsWanted(self._number, frozenset(people), self._store.now_s())
+        wanted = RowsWanted(self._number, people, self._store.now_s())
         self._show(replace(live.tiles, wanted=wanted))
         if live.sees_board:
             self._store.listeners.request_rows(wanted)

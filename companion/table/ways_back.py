@@ -28,12 +28,9 @@ def may_revert(session: Session) -> Seat | None:
 
 def take_back(session: Session, record: TakeBack) -> Advance:
     """Give a seat its sealed order back, or its last turn while nobody has learned anything by it."""
-    if (
-        session.before
-        and record.moment == session.before.moment
-        and record.seat is may_revert(session)
-    ):
-        return _revert(session, session.before, record)
+    earlier = session.before
+    if earlier and record.moment == earlier.moment and record.seat is may_revert(session):
+        return _revert(session, earlier, record)
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
@@ -88,11 +85,8 @@ def ask_back(session: Session, record: AskBack) -> Advance:
 
     Nobody can be asked at a seat that is free, a program's or a pad's.
     """
-    if (
-        record.moment != session.moment
-        or session.before is None
-        or session.phase is not Phase.ORDERS
-    ):
+    is_due = record.moment == session.moment and session.phase is Phase.ORDERS
+    if not is_due or session.before is None:
         raise Illegal(Refusal.TOO_LATE, say("There is no turn to take back"))
     other = session.seats.get(record.seat.other)
     is_own = session.turns[-1].sealed.keys() == {record.seat}

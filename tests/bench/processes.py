@@ -92,7 +92,7 @@ class Process:
     def close(self) -> None:
         """Stop it."""
         self._process.terminate()
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=PATIENCE_S)
 
 
 @contextmanager

@@ -183,7 +183,7 @@ def test_a_line_that_never_ends() -> None:
 
 
 def test_a_line_too_long_to_be_told() -> None:
-    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="so long"):
+    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="too long"):
         bot.see({"x": "y" * 1_000_000}, [], LONG_S)
 
 

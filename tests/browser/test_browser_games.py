@@ -294,28 +294,3 @@ def test_done_too_early_is_refused_and_can_be_overruled(tmp_path: Path, windows:
         )
         tap(south, "#force:not([hidden])")
         until("the next step", lambda: client.get("/api/view")["stage"] == 1)
-
-
-def test_a_reload_a_second_tab_and_a_stranger(tmp_path: Path, windows: Windows) -> None:
-    south, north, _ = windows
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        sit_down(south, service, "south", "Mara")
-        tap(south, ".order[data-letter='U']")
-        south.refresh()
-        until(
-            "the draft after a reload",
-            lambda: "2 missing" in south.find_element(By.ID, "hand-in").text,
-        )
-        first = south.current_window_handle
-        south.switch_to.new_window("tab")
-        south.get(f"{service.url}/s")
-        until("the same seat in a second tab", lambda: south.current_url.endswith("/seat/south"))
-        south.close()
-        south.switch_to.window(first)
-        north.delete_all_cookies()
-        north.get(f"{service.url}/s")
-        assert "taken" in north.page_source
-        assert not north.find_elements(By.CSS_SELECTOR, ".order")
-        client.post("/api/seat/south/hand-in", 403, moment="1.1", action="DDD", salt="0")

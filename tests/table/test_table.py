@@ -17,7 +17,8 @@ from service import until
 from table_tools import Played, both_seats, playing
 from toy import Toy
 
-from companion.archive.replay import game_file, load_game, retell
+from companion.archive.game_files import read_game
+from companion.archive.replay import game_file, retell
 from companion.core.clock import FakeClock
 from companion.core.errors import (
     Ambiguous,
@@ -738,13 +739,13 @@ def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
             journal.fold(7)
     file = tmp_path / "game.json"
     file.write_bytes(msgspec.json.encode(kept))
-    told = list(retell(load_game(file)))
+    told = list(retell(read_game(file.read_bytes())))
     assert told[0] == "Turn 1: south URI  north III"
     assert told[-1] == "Purple brings lime’s flag home to a1."
     forged = file.read_text().replace("LDD", "LDU")
     file.write_text(forged)
     with pytest.raises(Malformed, match="the receipt of south does not match"):
-        list(retell(load_game(file)))
+        list(retell(read_game(file.read_bytes())))
 
 
 def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:

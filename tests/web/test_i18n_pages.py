@@ -155,19 +155,6 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     nothing_left(strays)
 
 
-def test_the_pages_of_one_phone_for_two_are_translated(place: Place) -> None:
-    strays: Strays = {}
-    phone = in_brackets(place.browser())
-    look(phone, strays, "nobody", "/pass")
-    phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
-    look(phone, strays, "lobby", "/pass", "/join")
-    place.to_orders()
-    look(phone, strays, "covered", "/pass", "/seat/south")
-    phone.post("/pass/open", data={"seat": "south"})
-    look(phone, strays, "open", "/pass", "/seat/south", "/join/south")
-    nothing_left(strays)
-
-
 @pytest.mark.parametrize("with_panel", [True, False])
 def test_settings_and_check_are_translated(
     tmp_path: Path, brackets: None, with_panel: bool
@@ -188,10 +175,13 @@ def test_settings_and_check_are_translated(
 def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None:
     strays: Strays = {}
     phone, stranger = in_brackets(place.browser()), in_brackets(place.browser())
+    look(phone, strays, "nobody", "/pass")
     phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
-    look(phone, strays, "lobby", "/pass")
+    look(phone, strays, "lobby", "/pass", "/join")
     moment = place.to_orders()
-    look(phone, strays, "both are due", "/pass")
+    look(phone, strays, "both are due", "/pass", "/seat/south")
+    phone.post("/pass/open", data={"seat": "south"})
+    look(phone, strays, "open", "/pass", "/seat/south", "/join/south")
     place.table.hand_in(Seat.SOUTH, moment, "UII")
     look(phone, strays, "one is due", "/pass")
     phone.post("/pass/open", data={"seat": "south"})

@@ -175,12 +175,12 @@ class Calibration:
         if corners is None or count < _LEAST_CORNERS:
             return "The page is not seen well: show more of it, sharp and evenly lit"
         numbers = np.ravel(ids)
-        points_mm = np.asarray(pattern().getChessboardCorners(), dtype=np.float64)[numbers]
-        points_px = np.asarray(corners, dtype=np.float64).reshape(-1, 2)
+        points_mm = np.asarray(pattern().getChessboardCorners(), np.float64)[numbers]
+        points_px = np.asarray(corners, np.float64).reshape(-1, 2)
         good, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
         )
-        normal = np.asarray(cv2.Rodrigues(rotation)[0], dtype=np.float64)[:, 2]
+        normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
         view = _View(
             points_mm,
             points_px,

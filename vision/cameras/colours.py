@@ -23,7 +23,7 @@ EVERY = 4
 def of_bgr(picture: Any) -> Colours:
     """Return the colours of a picture in BGR."""
     small = np.ascontiguousarray(picture[::EVERY, ::EVERY])
-    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 
 
 def of_planes(u: Any, v: Any) -> Colours:
@@ -44,7 +44,7 @@ def of_jpeg(sent: bytes) -> Colours | None:
     return (
         None
         if picture is None
-        else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], dtype=np.uint8)
+        else np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
     )
 
 
@@ -65,4 +65,4 @@ def painted(luma: Luma, colours: Colours | None) -> NDArray[np.uint8]:
         return luma
     height, width = luma.shape
     wide = cv2.resize(colours, (width, height), interpolation=cv2.INTER_LINEAR)
-    return np.asarray(cv2.cvtColor(np.dstack([luma, wide]), cv2.COLOR_YCrCb2BGR), dtype=np.uint8)
+    return np.asarray(cv2.cvtColor(np.dstack([luma, wide]), cv2.COLOR_YCrCb2BGR), np.uint8)

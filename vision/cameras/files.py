@@ -114,8 +114,8 @@ def _luma_of(picture: Image.Image) -> Luma:
     picture.draft("L", picture.size)  # a JPEG has its brightness apart
     picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):  # sixteen bits
-        return np.asarray(np.asarray(picture) >> 8, dtype=np.uint8)
-    return np.array(picture.convert("L"), dtype=np.uint8)
+        return np.asarray(np.asarray(picture) >> 8, np.uint8)
+    return np.array(picture.convert("L"), np.uint8)
 
 
 def _colours_of(content: bytes) -> Colours:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 from pathlib import Path
 
 import msgspec
 
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.files import MAX_TEXT, read_file
+from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.ports import Camera
 from vision.cameras.source import Device
 from vision.pose.lens_tuner import LensTuner
@@ -57,10 +56,9 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
         """Return a lens, rounded."""
-        bend, is_fisheye = round(lens.k2, 5) or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
-        return cls(
-            round(lens.focal_ratio, 5), round(lens.k1, 5), round(spread, 5), exact, bend, is_fisheye
-        )
+        focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
+        more = k2 or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
+        return cls(focal_ratio, k1, round(spread, 5), exact, *more)
 
     @property
     def lens(self) -> Lens:
@@ -70,12 +68,9 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def is_sane(self) -> bool:
         """Tell whether this can be a lens at all."""
-        values = (self.focal_ratio, self.k1, self.spread, self.lens.k2)
-        return (
-            all(map(math.isfinite, values))
-            and 0.2 <= self.focal_ratio <= 10
-            and max(abs(self.k1), abs(self.lens.k2)) <= 1 > self.spread >= 0
-        )
+        # No comparison with NaN holds.
+        is_bent_little = abs(self.k1) <= 1 and abs(self.lens.k2) <= 1
+        return 0.2 <= self.focal_ratio <= 10 and is_bent_little and 0 <= self.spread < 1
 
 
 def nominal_lens(settings: CameraSettings, camera: Camera | None) -> Lens:
@@ -164,7 +159,9 @@ class LensShelf:
         if self._path is None or not self._changed:
             return
         try:
-            _write(self._path, msgspec.json.format(msgspec.json.encode(self._kept)))
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            content = msgspec.json.format(msgspec.json.encode(self._kept))
+            replace_file(self._path, content)
             self._changed, self._told = False, False
         except OSError as error:
             sentence = f"{self._path}: the lenses cannot be kept: {error.strerror}: make room, or mend state_dir"
@@ -218,22 +215,3 @@ def _load(path: Path) -> dict[str, KeptLens]:
         )
         return {}
     return {key: lens for key, lens in kept.items() if lens.is_sane()}
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, also when the power is cut.
-
-    A temporary file, synced, takes the place of the old one.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -193,7 +193,7 @@ class UsbCamera(Device):
         if (
             sent.ndim == 3 and sent.shape[2] == 3
         ):  # BGR: this camera is converted whatever is asked for
-            return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+            return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
         if (
             sent.ndim == 3 and sent.shape[2] == 2
         ):  # YUYV: brightness and a colour by turns; UYVY the other way round
@@ -207,7 +207,7 @@ class UsbCamera(Device):
         ):  # NV12, YU12: colour below
             return np.ascontiguousarray(sent[:height])
         if sent.ndim == 2 and min(sent.shape) >= 64:
-            return np.asarray(sent, dtype=np.uint8)
+            return np.asarray(sent, np.uint8)
         raise self._unreadable(sent)
 
     def _colours_of(self, sent: Any) -> Colours | None:
@@ -242,7 +242,7 @@ class UsbCamera(Device):
             picture = cv2.imdecode(np.frombuffer(sent, np.uint8), cv2.IMREAD_GRAYSCALE)
         except cv2.error:
             return None
-        return None if picture is None else np.asarray(picture, dtype=np.uint8)
+        return None if picture is None else np.asarray(picture, np.uint8)
 
     def _unreadable(self, sent: Any) -> CameraError:
         return CameraError(

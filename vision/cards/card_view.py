@@ -36,8 +36,8 @@ class CardView:
     """A view of a picture, all (h, w)."""
 
     maps: Maps
-    shown: Luma
-    """255 where the view lies in the picture."""
+    shown: Mask
+    """Where the view lies in the picture."""
     even: Luma
     """The view as if its paper were `PAPER` bright everywhere."""
     bold: Luma
@@ -46,24 +46,13 @@ class CardView:
     """Where glare hides what lies there."""
 
 
-def card_view(luma: Luma, maps: Maps, shown: Luma, reach_mm: float) -> CardView:
+def card_view(luma: Luma, maps: Maps, shown: Mask, reach_mm: float) -> CardView:
     """Return the view of a (height, width) picture in which paper is seen within `reach_mm`."""
     view = maps.rectify(luma)
     paper = _paper_of(view, reach_mm * maps.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
     glare = np.asarray((view >= _GLARE) & (paper < _LIT), np.bool_)
     return CardView(maps, shown, even, _bold_print(even, maps.scale), glare)
-
-
-def shown_by(maps: Maps, size: tuple[int, int]) -> Luma:
-    """Return (h, w): 255 where a view lies in a picture of this width and height."""
-    last = np.array(size) - 1.0
-    ends = maps.pixels[[0, -1]].reshape(-1, 2)
-    sides = maps.pixels[:, [0, -1]].reshape(-1, 2)
-    rim = np.concatenate([ends, sides])
-    if (rim >= 0).all() and (rim <= last).all():
-        return np.full(maps.pixels.shape[:2], 255, np.uint8)
-    return np.asarray(cv2.inRange(maps.pixels, (0.0, 0.0), tuple(last.tolist())), np.uint8)
 
 
 def _paper_of(view: Luma, reach_px: float) -> Luma:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import Board, Deck, Seat
-from vision.cards.card_view import PAPER, CardView
+from vision.cards.card_view import PAPER, CardView, Mask
 from vision.cards.fans import OpenCard, zones_of
 from vision.detection.markers import Luma
 from vision.pose.pose import Maps, Points, boxes_mm
@@ -78,8 +78,7 @@ class ZoneCover:
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print
-                is_bare = self._shows_sign(zone, small, view.maps)
-                is_covered = is_covered or is_printed or not is_bare
+                is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
                 if is_covered and _is_face_down(here, scale, edges | print_, small):
                     is_covered = False
             if is_covered or np.count_nonzero(glare[here]) > max_edges:
@@ -89,9 +88,7 @@ class ZoneCover:
     def _judged(self, zone: Square, maps: Maps) -> _Window:
         """Return what is judged for a zone: with half the gaps, and some of the strip."""
         board = self._board
-        middle = np.array(board.centre_mm(zone))
-        half = np.array([board.square_mm + board.gap_mm, board.depth_mm + board.gap_mm]) / 2
-        low, high = middle - half, middle + half
+        low, high = self._box_mm(zone, board.gap_mm / 2)
         if zone.rank == 0:
             low[1] -= _BEYOND_MM
         if zone.rank == board.ranks - 1:
@@ -100,9 +97,13 @@ class ZoneCover:
 
     def _inner(self, zone: Square, maps: Maps) -> _Window:
         """Return what lies within a zone's outline."""
+        return _window(maps, *self._box_mm(zone, -_OUTLINE_MM))
+
+    def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
+        """Return the lowest and the highest corner (2,) of a zone with so much around it."""
         middle = np.array(self._board.centre_mm(zone))
-        half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 - _OUTLINE_MM
-        return _window(maps, middle - half, middle + half)
+        half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
+        return middle - half, middle + half
 
     def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
         """Tell whether something dark is seen where a bare zone has its sign and its words."""
@@ -129,20 +130,19 @@ class ZoneCover:
 def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
     """Tell whether all edges of a zone belong to dark cards that lie within it."""
     out = round(_OUT_MM * scale)
-    top, left = (max(0, part.start - out) for part in here)
-    window = (slice(top, here[0].stop + out), slice(left, here[1].stop + out))
-    own = np.zeros(edges.shape, np.bool_)
-    own[here] = edges[here] > 0
-    dark = (tone[window] < _BACK * PAPER).astype(np.uint8)
+    rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in here)
+    dark = (tone[rows, columns] < _BACK * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
-    rows, columns = labels.shape
+    down, across = labels.shape
     backs = []
     for label, (x, y, width, height, area) in enumerate(stats):
-        is_within = min(x, y) > 0 and x + width < columns and y + height < rows
+        is_within = min(x, y) > 0 and x + width < across and y + height < down
         if label and is_within and area > _BACK_MM2 * scale**2:
             backs.append(label)
-    near = cv2.dilate(np.isin(labels, backs).astype(np.uint8), _kernel((_EDGE_MM + 1) * scale))
-    return bool(np.count_nonzero(own[window] & (near == 0)) <= _MAX_EDGES_MM2 * scale**2)
+    known = np.zeros(edges.shape, np.uint8)
+    is_back = np.isin(labels, backs).astype(np.uint8)
+    known[rows, columns] = cv2.dilate(is_back, _kernel((_EDGE_MM + 1) * scale))
+    return bool(np.count_nonzero(edges[here] & ~(255 * known[here])) <= _MAX_EDGES_MM2 * scale**2)
 
 
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
@@ -158,11 +158,11 @@ def _half_size(layer: Luma) -> Luma:
     return np.asarray(small, np.uint8)
 
 
-def _outside(shown: Luma, shape: tuple[int, ...], scale: float) -> Luma:
+def _outside(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
     """Mark with 255 where the small view is no part of the picture, or at its edge."""
-    small = cv2.resize(shown, shape[::-1], interpolation=cv2.INTER_NEAREST)
-    inside = cv2.erode(small, _kernel(_TOUCH_MM * scale), borderValue=255)
-    return np.asarray(cv2.bitwise_not(inside), np.uint8)
+    hidden = np.where(shown, np.uint8(0), np.uint8(255))
+    small = cv2.resize(hidden, shape[::-1], interpolation=cv2.INTER_NEAREST)
+    return np.asarray(cv2.dilate(small, _kernel(_TOUCH_MM * scale)), np.uint8)
 
 
 def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
-from vision.cards.card_view import SCALE, card_view, shown_by
+from vision.cards.card_view import SCALE, Mask, card_view
 from vision.cards.covered_zones import ZoneCover
 from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
@@ -51,7 +51,7 @@ class CardReader:
         self.markers = frozenset(card.marker for card in deck.cards)
         """Ids of all cards' markers."""
         self._finder, self._cover = CardFinder(deck), ZoneCover(kit.board, deck)
-        self._maps: tuple[Pose, Maps, Luma] | None = None
+        self._maps: tuple[Pose, Maps, Mask] | None = None
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
         """Read the cards of a (height, width) picture, in which something moves at (N, 2) px."""
@@ -69,14 +69,14 @@ class CardReader:
                 fans[zone] = fan_order(lying, up, _WIDEST_STEP * self._deck.step_mm)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
 
-    def _above(self, pose: Pose) -> tuple[Maps, Luma]:
+    def _above(self, pose: Pose) -> tuple[Maps, Mask]:
         """Return the view of the board and some room around it, and what the picture shows of
         it."""
         if self._maps is None or self._maps[0] is not pose:
             low = (-_ROOM_MM, -_ROOM_MM)
             high = (self._board.width_mm + _ROOM_MM, self._board.height_mm + _ROOM_MM)
             maps = pose.plane_maps(low, high, CARD_Z_MM, SCALE)
-            self._maps = pose, maps, shown_by(maps, pose.size)
+            self._maps = pose, maps, maps.shown(pose.size)
         return self._maps[1:]
 
     def _in_zones(
@@ -112,9 +112,8 @@ class CardReader:
 
     def _cut_off(self, pose: Pose) -> set[Square]:
         """Return the zones that are not wholly in the picture."""
-        board, high = self._board, np.array(pose.size) - 1
+        board = self._board
         middles = np.array([board.centre_mm(zone) for zone in self.zones])
         corners = boxes_mm(middles, board.square_mm, board.depth_mm)
-        seen = pose.to_px(flat(corners)).reshape(-1, 4, 2)
-        is_cut = ((seen < 0) | (seen > high)).any(axis=(1, 2))
-        return {self.zones[number] for number in np.flatnonzero(is_cut)}
+        is_in = pose.is_in_picture(pose.to_px(flat(corners)).reshape(-1, 4, 2)).all(axis=1)
+        return {self.zones[number] for number in np.flatnonzero(~is_in)}

@@ -41,18 +41,12 @@ def lying_free(
     differs = np.abs(change - np.median(change[::3, ::3])) > _CHANGE
     joined = cv2.morphologyEx(differs.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
     _, labels = cv2.connectedComponents(joined)
-    edge = {
-        int(label)
-        for side in (labels[0], labels[-1], labels[:, 0], labels[:, -1])
-        for label in np.unique(side)
-    }
+    edge = np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])
+    reaching_in = {0, *edge.tolist()}
     free = set()
     for square in squares:
-        column, row = (
-            pose.to_px(flat(np.array([kit.board.centre_mm(square)])))[0] / BLOCK_PX
-        ).astype(int)
-        if 0 <= row < labels.shape[0] and 0 <= column < labels.shape[1]:
-            label = int(labels[row, column])
-            if label and label not in edge:
-                free.add(square)
+        middle = pose.to_px(flat(np.array([kit.board.centre_mm(square)])))
+        column, row = (middle[0] / BLOCK_PX).astype(int)
+        if pose.is_in_picture(middle).all() and labels[row, column] not in reaching_in:
+            free.add(square)
     return frozenset(free)

@@ -242,7 +242,7 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
     """Return (n + 2, n + 2) uint8: the print in modules, 0 black, 255 white, the black rim
     included."""
     book = dictionary_of(dictionary)
-    return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), dtype=np.uint8)
+    return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), np.uint8)
 
 
 @lru_cache(maxsize=512)
@@ -257,7 +257,7 @@ def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
 def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
     """Return an unsharp-masked copy, in which defocused modules separate again."""
     soft = cv2.GaussianBlur(luma, (0, 0), sigma)
-    return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), dtype=np.uint8)
+    return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), np.uint8)
 
 
 def without_shadows(luma: Luma, window_px: int) -> Luma:
@@ -268,7 +268,7 @@ def without_shadows(luma: Luma, window_px: int) -> Luma:
     than a marker.
     """
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
-    return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), dtype=np.uint8)
+    return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), np.uint8)
 
 
 def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
@@ -289,11 +289,16 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
     if ((quad - quad[_NEXT]) ** 2).sum(axis=1).min() < 12**2:
         return False
     means = modules_in(luma, quad)
-    low, high = float(means.min()), float(means.max())
-    dark = means < (low + high) / 2
-    inside = int(np.count_nonzero(dark[1:-1, 1:-1]))
-    rim = np.count_nonzero(dark) - inside
-    return bool(high - low > 60 and rim >= 0.9 * 24 and 0.1 * 25 <= inside <= 0.9 * 25)
+    rim, inside = dark_shares(means)
+    return bool(np.ptp(means) > 60 and rim >= 0.9 and 0.1 <= inside <= 0.9)
+
+
+def dark_shares(means: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the shares of dark modules in the rim and inside of a marker, see `modules_in`."""
+    is_dark = means < (means.min() + means.max()) / 2
+    inside = np.count_nonzero(is_dark[1:-1, 1:-1])
+    rim = np.count_nonzero(is_dark) - inside
+    return rim / 24, inside / 25
 
 
 def best_guess(

@@ -103,6 +103,5 @@ def _share_inside(pose: Pose, corners_mm: Points) -> Points:
     across, along = np.meshgrid(shares, shares)
     a, b, d = corners_mm[:, [0]], corners_mm[:, [1]], corners_mm[:, [3]]
     points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
-    seen = pose.to_px(points.reshape(-1, 3))
-    inside = ((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1)
-    return np.asarray(inside.reshape(len(corners_mm), -1).mean(axis=1))
+    is_inside = pose.is_in_picture(pose.to_px(points))
+    return np.asarray(is_inside.reshape(len(corners_mm), -1).mean(axis=1))

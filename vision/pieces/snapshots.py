@@ -104,7 +104,7 @@ def take_snapshot(
     """
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
-    numbers = list(map(cells.number.__getitem__, chosen))
+    numbers = [cells.number[square] for square in chosen]
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
     _, maps, visible = sheet.view
@@ -115,8 +115,7 @@ def take_snapshot(
     if squares is None:
         sheet = _with_paper(sheet, cells, view, corners, maps)
     white = _paper_over(sheet, maps)
-    if len(bodies):
-        visible = visible & ~_occlusion(cells, maps, bodies)
+    visible = visible & ~_occlusion(cells, maps, bodies)
     bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
     tones = _cells_in(cells, bright, places)
     glints = _glints(cells, tones)
@@ -125,23 +124,20 @@ def take_snapshot(
     lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
-    row, glare = dict(zip(chosen, range(len(chosen)), strict=True)), burnt.mean(axis=(1, 2))
-    return Snapshot(
-        row, tones, seen, glare, lines, shades, sheet.line_depth, sheet.line_share
-    ), sheet
+    row = {square: number for number, square in enumerate(chosen)}
+    shown = tones, seen, burnt.mean(axis=(1, 2)), lines, shades
+    return Snapshot(row, *shown, sheet.line_depth, sheet.line_share), sheet
 
 
 def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
     """Return the sheet with its view for this pose, which is worked out once."""
     if sheet.view is not None and sheet.view[0] is pose:
         return sheet
-    board, last = cells.board, np.array(pose.size) - 1
+    board = cells.board
     room = cells.strip / cells.scale + board.gap_mm / 2
-    maps = pose.plane_maps(
-        (-room, -room), (board.width_mm + room, board.height_mm + room), 0.0, cells.scale
-    )
-    inside = np.asarray(((maps.pixels >= 0) & (maps.pixels <= last)).all(axis=2))
-    return replace(sheet, view=(pose, maps, inside))
+    high = board.width_mm + room, board.height_mm + room
+    maps = pose.plane_maps((-room, -room), high, 0.0, cells.scale)
+    return replace(sheet, view=(pose, maps, maps.shown(pose.size)))
 
 
 def _part_round(
@@ -149,15 +145,10 @@ def _part_round(
 ) -> tuple[Maps, Mask, Places]:
     """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places
     there."""
-    (top, left), (bottom, right) = (
-        places.min(axis=0).tolist(),
-        (places.max(axis=0) + cells.side).tolist(),
-    )
-    (west, _), (_, north) = maps.low_mm, maps.high_mm
-    low = west + left / maps.scale, north - bottom / maps.scale
-    high = west + right / maps.scale, north - top / maps.scale
-    part = Maps(maps.pixels[top:bottom, left:right], low, high, maps.z_mm, maps.scale)
-    return part, visible[top:bottom, left:right], places - (top, left)
+    top, left = places.min(axis=0).tolist()
+    bottom, right = (places.max(axis=0) + cells.side).tolist()
+    part = slice(top, bottom), slice(left, right)
+    return maps.part(*part), visible[part], places - (top, left)
 
 
 def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
@@ -166,7 +157,13 @@ def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
     for body in bodies:
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return cv2.dilate(hidden, np.ones((3, 3), np.uint8), iterations=cells.rim).view(np.bool_)
+    return _widened(hidden.view(np.bool_), cells.rim)
+
+
+def _widened(mask: Mask, by_px: int) -> Mask:
+    """Return a mask (h, w) with so many pixels around it."""
+    wide = cv2.dilate(mask.view(np.uint8), np.ones((3, 3), np.uint8), iterations=by_px)
+    return wide.view(np.bool_)
 
 
 def _cells_in(
@@ -187,8 +184,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
     found = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
         tone = tones[number]
-        bright = (tone > _GLINT * max(1.0, np.median(tone))).astype(np.uint8)
-        wide = cv2.dilate(bright, np.ones((3, 3), np.uint8), iterations=cells.rim) > 0
+        wide = _widened(tone > _GLINT * max(1.0, np.median(tone)), cells.rim)
         if wide.mean() <= _MOST_GLINT:
             found[number] = wide
     return found
@@ -205,8 +201,9 @@ def _with_paper(
     half = (board.corner_mm / 2 + 1.5) * cells.scale
     for marker in corners:
         centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
-        low, high = (centre - half).round().astype(int).clip(0), (centre + half).round().astype(int)
-        patch = view[low[1] : high[1], low[0] : high[0]]
+        left, top = (centre - half).round().astype(int).clip(0)
+        right, bottom = (centre + half).round().astype(int)
+        patch = view[top:bottom, left:right]
         if patch.size:
             whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, 0.92)))
     levels = np.array(list(whites.values()))
@@ -216,20 +213,18 @@ def _with_paper(
         return replace(sheet, whites=whites, plane=(level, 0.0, 0.0), levels=(level, level))
     places = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (places - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
+    # The plane through the levels at the corners, by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
-    plane = np.linalg.lstsq(model, levels, rcond=None)[0].tolist()
-    return replace(
-        sheet,
-        whites=whites,
-        plane=tuple(plane),
-        levels=(0.5 * float(levels.min()), 1.3 * float(levels.max())),
-    )
+    plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
+    bounds = 0.5 * float(levels.min()), 1.3 * float(levels.max())
+    return replace(sheet, whites=whites, plane=plane, levels=bounds)
 
 
 def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
     """Return (h, w): how bright paper is, over a view."""
     height, width = maps.pixels.shape[:2]
     level, right, up = sheet.plane
+    # mm from the middle of the board.
     x = maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - sheet.board.width_mm / 2
     y = maps.high_mm[1] - (np.arange(height) + 0.5) / maps.scale - sheet.board.height_mm / 2
     along = (level + right * x / _UNIT_MM).astype(np.float32)
@@ -243,13 +238,13 @@ def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
 def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
     """Remember how dark the outlines of all squares are in a picture."""
     holes = sheet.board.holes
-    free = np.array([square not in holes for square in sheet.board.squares])
-    depth = _typical(lines[free])
-    share = _typical(lines[free] / np.maximum(shades[free], 0.05))
-    return replace(sheet, line_depth=depth, line_share=share, has_looked=True)
+    is_free = np.flatnonzero([square not in holes for square in sheet.board.squares])
+    lines, shades = lines[is_free], shades[is_free]
+    share = _typical(lines / np.maximum(shades, np.float32(0.05)))
+    return replace(sheet, line_depth=_typical(lines), line_share=share, has_looked=True)
 
 
-def _typical(depths: Tone) -> Tone:
+def _typical(depths: Tone | Points) -> Tone:
     """Return (12,): the median depth of lines across for the parts above and below, of those along
     for left and right.
 
@@ -261,10 +256,9 @@ def _typical(depths: Tone) -> Tone:
         known = part[~np.isnan(part)]
         lines = known[known >= LINE]
         both.append(float(np.median(lines)) if lines.size > _MIN_LINES * known.size else 0.0)
-    across, along = both
-    if max(across, along) < LINE:
-        return np.zeros(4 * THIRDS, dtype=np.float32)
-    return np.repeat(np.array([across, along, across, along], dtype=np.float32), THIRDS)
+    if max(both) < LINE:
+        both = [0.0, 0.0]
+    return np.repeat(np.array(both * 2, np.float32), THIRDS)
 
 
 def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tuple[Tone, Tone]:
@@ -277,21 +271,28 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
     places = cells.outline
     bands = tones.reshape(len(tones), -1)[:, places]
     seen = visible.reshape(len(tones), -1)[:, places]
+    # How bright each part is, (N, 12, depth), from outside to inside.
     number = seen.sum(axis=3)
-    there = number > 0
     profile = (bands * seen).sum(axis=3) / np.maximum(number, 1)
-    brightest = np.where(there, profile, -np.inf)
+    is_seen = number > 0
+    brightest = np.where(is_seen, profile, -np.inf)
     before = np.maximum.accumulate(brightest, axis=2)
     after = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
-    depths = np.where(there, np.minimum(before, after) - profile, -np.inf).max(axis=2)
-    # The 80th percentile of each part's seen values, which come first when sorted.
-    ordered = np.sort(np.where(there, profile, np.inf), axis=2)
-    place = 0.8 * np.maximum(there.sum(axis=2, keepdims=True) - 1, 0)
-    low = np.floor(place).astype(int)
-    lower = np.take_along_axis(ordered, low, axis=2)
-    upper = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=2)
-    hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places.shape[1] * places.shape[2])
-    with np.errstate(invalid="ignore"):
-        shade = (lower + (place - low) * (upper - lower))[:, :, 0]
-    depths = np.where(hidden, np.nan, depths)
-    return depths.astype(np.float32), np.where(hidden, np.nan, shade).astype(np.float32)
+    depths = np.where(is_seen, np.minimum(before, after) - profile, -np.inf).max(axis=2)
+    is_hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places[0].size)
+    depths[is_hidden] = np.nan
+    shade = _high_values(profile, is_seen)
+    shade[is_hidden] = np.nan
+    return depths.astype(np.float32), shade.astype(np.float32)
+
+
+def _high_values(values: Tone, is_seen: Mask) -> Tone:
+    """Return (N, 12): the 80th percentile of those of (N, 12, K) values that are seen."""
+    # They come first when sorted.
+    ordered = np.sort(np.where(is_seen, values, np.inf), axis=2)
+    place = 0.8 * np.maximum(is_seen.sum(axis=2, keepdims=True) - 1, 0)
+    below = np.floor(place).astype(int)
+    low = np.take_along_axis(ordered, below, axis=2)
+    high = np.take_along_axis(ordered, np.ceil(place).astype(int), axis=2)
+    with np.errstate(invalid="ignore"):  # infinite where nothing is seen
+        return np.asarray((low + (place - below) * (high - low))[:, :, 0])

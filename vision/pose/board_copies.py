@@ -19,7 +19,9 @@ _ROOM = 1.5
 """A corner belongs to a pair that expects it within so many of its sides, if all of them together
 fit."""
 _FAR = 0.02
-"""Corners that fit worse than this share of their diagonal do not belong to one board."""
+_LEFT_OVER_PX = 2.5
+"""Corners that fit worse than both of these, by their diagonal and in px, do not belong to one
+board."""
 
 Corners = Mapping[int, Points]
 """Places (4, 2) px of corner markers by id."""
@@ -43,17 +45,17 @@ def boards_among(
     """
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
-        found = [
-            _extend_pair(board, pair, rest, lens, size)
-            for pair in combinations(rest, 2)
-            if pair[0].marker != pair[1].marker
-        ]
-        tried = [(group, misfit) for group, misfit in found if group]
-        if not tried:
+        best, least = list[Sighting](), (0, float("inf"))
+        for pair in combinations(rest, 2):
+            if pair[0].marker == pair[1].marker:
+                continue
+            group, misfit = _extend_pair(board, pair, rest, lens, size)
+            if (-len(group), misfit) < least:
+                best, least = group, (-len(group), misfit)
+        if not best:
             break
-        best, _ = min(tried, key=lambda each: (-len(each[0]), each[1]))
-        groups.append({s.marker: s.corners_px for s in best})
-        rest = [s for s in rest if not any(s is other for other in best)]
+        groups.append({sighting.marker: sighting.corners_px for sighting in best})
+        rest = [sighting for sighting in rest if sighting not in best]
     return groups
 
 
@@ -72,32 +74,25 @@ def _extend_pair(
     pose, misfit = _fit_group(board, group, lens, size)
     if pose is None:
         return [], misfit
-    for marker in board.corners:
-        expected = pose.to_px(corner_points_mm(board, marker))
-        near = [
-            s
-            for s in every
-            if s.marker == marker
-            and all(s.marker != other.marker for other in group)
-            and np.abs(s.corners_px - expected).max() < _ROOM * s.side_px
-        ]
-        for sighting in near:
+    for sighting in every:
+        if sighting.marker in {member.marker for member in group}:
+            continue
+        expected = pose.to_px(corner_points_mm(board, sighting.marker))
+        if np.abs(sighting.corners_px - expected).max() < _ROOM * sighting.side_px:
             wider, more = _fit_group(board, [*group, sighting], lens, size)
             if wider is not None:
                 group, pose, misfit = [*group, sighting], wider, more
-                break
     return group, misfit
 
 
 def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
-    points_mm = np.vstack([corner_points_mm(board, s.marker) for s in group])
-    points_px = np.vstack([s.corners_px for s in group])
+    points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
+    points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
-    if pose is None or pose.rms_px > max(
-        2.5, _FAR * float(np.linalg.norm(np.ptp(points_px, axis=0)))
-    ):
+    diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
+    if pose is None or pose.rms_px > max(_LEFT_OVER_PX, _FAR * diagonal_px):
         return None, float("inf")
     return pose, pose.rms_px
 
@@ -135,15 +130,10 @@ def _pieces_on(
 ) -> int:
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in group])
     pose = solve_pose(points_mm, np.vstack(list(group.values())), lens, size)
-    faces = {marker: kit.face_of_marker(marker) for marker in pieces}
-    known = [
-        (pieces[marker].mean(axis=0), face.height_mm) for marker, face in faces.items() if face
-    ]
-    if pose is None or not known:
-        return 0
-    places = pose.to_plane(
-        np.array([place for place, _ in known]), np.array([height for _, height in known])
-    )
-    return sum(
-        kit.board.square_at(float(x), float(y)) is not None for x, y in places if np.isfinite(x + y)
-    )
+    number = 0
+    for marker, px in pieces.items():
+        face = kit.face_of_marker(marker)
+        if pose is not None and face is not None:
+            x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
+            number += bool(np.isfinite(x)) and kit.board.square_at(x, y) is not None
+    return number

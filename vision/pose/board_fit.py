@@ -152,7 +152,7 @@ def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """Return (T,): root mean square by tag, px."""
     errors = (_TagScene(tags).at(pose)[0] ** 2).sum(axis=1).reshape(-1, 4)
-    return np.asarray(np.sqrt(errors.mean(axis=1)), dtype=np.float64)
+    return np.asarray(np.sqrt(errors.mean(axis=1)), np.float64)
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:

@@ -18,7 +18,7 @@ from vision.detection.markers import Luma
 from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
-from vision.pose.printed_lines import Lines, confirmed, lines_of
+from vision.pose.printed_lines import confirmed, lines_of
 
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
 _FIXED = 1e-6
@@ -62,12 +62,12 @@ def wide_starts(lens: Lens) -> Iterator[Belief]:
 def best_start(evidence: Evidence, lens: Lens, size: tuple[int, int]) -> tuple[Belief, Fit] | None:
     """Return the model, of any angle of the lens, that explains the markers best, and its fit by
     these alone."""
-    fits = [
-        (model, fit)
-        for model in wide_starts(lens)
-        if (fit := fit_model(evidence, model, size)) is not None
-    ]
-    return min(fits, key=lambda each: each[1].misfit, default=None)
+    best: tuple[Belief, Fit] | None = None
+    for model in wide_starts(lens):
+        fit = fit_model(evidence, model, size)
+        if fit is not None and (best is None or fit.misfit < best[1].misfit):
+            best = model, fit
+    return best
 
 
 def fit_model(evidence: Evidence, model: Belief, size: tuple[int, int]) -> Fit | None:
@@ -107,17 +107,13 @@ def checked_fit(
     middles = printed.middles_mm[::every]
     lines = printed.look(luma, pose, np.full(len(middles), _CHECK_PX * scale), every)
     is_right, is_upper = middles[:, 0] > board.width_mm / 2, middles[:, 1] > board.height_mm / 2
-    for quarter in (
-        is_right & is_upper,
-        is_right & ~is_upper,
-        ~is_right & is_upper,
-        ~is_right & ~is_upper,
-    ):
-        off = np.abs(lines.off_px[quarter & lines.is_found])
-        if (
-            off.size < _LEAST_LINES * quarter.sum()
-            or np.quantile(off, 0.75) > _QUARTER_OFF_PX * scale
-        ):
+    quarters = 2 * is_right + is_upper
+    for number in range(4):
+        is_here = quarters == number
+        off = np.abs(lines.off_px[is_here & lines.is_found])
+        if off.size < _LEAST_LINES * is_here.sum():
+            return None
+        if np.quantile(off, 0.75) > _QUARTER_OFF_PX * scale:
             return None
     return fit_seen_lines(evidence, pose, lens_spread, middles, lines)
 
@@ -152,12 +148,9 @@ def _cost(fit: Fit, model: Belief) -> float:
     assert lines is not None
     scale = _LINE_PX * fit.pose.size[0] / 1280
     off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
-    corners = fit.pose.rms_px / scale
-    return float(
-        0.5 * (off**2).sum()
-        + 0.5 * 16 * min(corners, 5.0) ** 2
-        + np.count_nonzero(model.spread > _FIXED) / 2 * math.log(2 * len(off) + 1)
-    )
+    corners = min(fit.pose.rms_px / scale, 5.0)
+    terms = np.count_nonzero(model.spread > _FIXED)
+    return float((off**2).sum() + 16 * corners**2 + terms * math.log(2 * len(off) + 1)) / 2
 
 
 def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
@@ -165,15 +158,10 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
 
     They hang together with the corner markers seen at `corners` (N, 2) mm.
     """
-    lines: Lines | None = fit.lines
-    if lines is None:
+    if fit.lines is None:
         return frozenset()
-    starts = tuple(
-        Square(
-            board.files - 1 if x > board.width_mm / 2 else 0,
-            board.ranks - 1 if y > board.height_mm / 2 else 0,
-        )
-        for x, y in corners
-    )
+    last = board.files - 1, board.ranks - 1
+    is_beyond = corners > np.array([board.width_mm, board.height_mm]) / 2
+    starts = [Square(*corner) for corner in (is_beyond * last).tolist()]
     within = _WITHIN_PX * max(1.0, fit.pose.size[0] / 1280)
-    return frozenset(confirmed(board, lines, within, starts, _LEAST_LINES))
+    return frozenset(confirmed(board, fit.lines, within, starts, _LEAST_LINES))

@@ -73,9 +73,9 @@ class Lens:
         if not self.bends or not len(bent):
             return bent
         if not self.is_fisheye:
-            points = np.asarray(bent, dtype=np.float64).reshape(-1, 1, 2)
+            points = np.asarray(bent, np.float64).reshape(-1, 1, 2)
             plane = cv2.undistortPoints(points, np.eye(3), self.distortion)
-            return np.asarray(plane, dtype=np.float64).reshape(-1, 2)
+            return np.asarray(plane, np.float64).reshape(-1, 2)
         radii = np.linalg.norm(bent, axis=1, keepdims=True).clip(1e-9)
         angles = radii.copy()
         for _ in range(_ROUNDS):  # Newton's

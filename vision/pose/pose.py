@@ -22,7 +22,6 @@ from vision.pose.optics import Lens
 Points = optics.Points
 """(N, 2) or (N, 3) coordinates."""
 
-_STEPS = 20
 _SPARSE_PX, _LARGE_PX = 4, 1000
 """Places in the picture are worked out so many pixels of a view apart (twice as many in larger
 ones), and between them by proportion: right to 0.02 px, with the camera 55 degrees aslant and with
@@ -58,7 +57,7 @@ class Pose:
     @cached_property
     def axes(self) -> Points:
         """(3, 3): board axes to camera axes."""
-        return np.asarray(cv2.Rodrigues(self.rotation)[0], dtype=np.float64)
+        return np.asarray(cv2.Rodrigues(self.rotation)[0], np.float64)
 
     @cached_property
     def eye_mm(self) -> Points:
@@ -68,21 +67,20 @@ class Pose:
     def to_px(self, points_mm: Points) -> Points:
         """Return (N, 2) pixels of (N, 3) points. Those behind the camera give nonsense."""
         # OpenCV's own function works out all slopes as well, which takes ten times as long.
-        points = (
-            np.asarray(points_mm, dtype=np.float64).reshape(-1, 3) @ self.axes.T
-            + self.translation.ravel()
-        )
-        plane = self.lens.bent(points[:, :2] / np.where(points[:, 2:] == 0, 1.0, points[:, 2:]))
-        return np.asarray(plane * self.matrix[0, 0] + self.matrix[:2, 2], dtype=np.float64)
+        points = np.asarray(points_mm, np.float64).reshape(-1, 3)
+        before_camera = points @ self.axes.T + self.translation.ravel()
+        depth = before_camera[:, 2:]
+        plane = before_camera[:, :2] / np.where(depth == 0, 1.0, depth)
+        return np.asarray(self.lens.bent(plane) * self.matrix[0, 0] + self.matrix[:2, 2])
 
     def to_plane(self, points_px: Points, z_mm: float | Points = 0.0) -> Points:
         """Return (N, 2) board coordinates where the rays of (N, 2) pixels meet the plane at `z_mm`.
 
         NaN where they do not.
         """
-        points = np.asarray(points_px, dtype=np.float64).reshape(-1, 2)
+        points = np.asarray(points_px, np.float64).reshape(-1, 2)
         plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
-        rays = np.column_stack([plane, np.ones(len(plane))]) @ self.axes
+        rays = flat(plane, 1.0) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (z_mm - eye[2]) / rays[:, 2]
@@ -95,42 +93,48 @@ class Pose:
         That is (2N, 6) by rotation vector and translation, and (2N, 3) by the logarithm of the
         focal length, k1 and k2.
         """
-        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 1, 3)
+        points = np.asarray(points_mm, np.float64).reshape(-1, 1, 3)
         turn, way = self.rotation.reshape(3, 1), self.translation.reshape(3, 1)
+        camera = self.matrix, self.lens.distortion
+        # Slopes by both focal lengths, by k1 and k2, and by rotation and translation.
         if self.lens.is_fisheye:
-            seen, slopes = cv2.fisheye.projectPoints(
-                points, turn, way, self.matrix, self.lens.distortion
-            )
+            seen, slopes = cv2.fisheye.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
         else:
-            seen, slopes = cv2.projectPoints(points, turn, way, self.matrix, self.lens.distortion)
+            seen, slopes = cv2.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
         by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
         return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
 
+    def is_in_picture(self, points_px: Points) -> NDArray[np.bool_]:
+        """Return (N,): which of (N, 2) pixels lie in the picture."""
+        last = np.array(self.size) - 1
+        return np.asarray(((points_px >= 0) & (points_px <= last)).all(axis=-1))
+
     def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
         """Return how large the board appears at a point: the smaller of both directions."""
-        here, right, up = self.to_px(
-            np.array([[x_mm, y_mm, z_mm], [x_mm + 1, y_mm, z_mm], [x_mm, y_mm + 1, z_mm]])
-        )
-        return float(min(np.linalg.norm(right - here), np.linalg.norm(up - here)))
+        return float(self._scales(np.array([[x_mm, y_mm, z_mm]]))[0])
+
+    def _scales(self, points_mm: Points) -> Points:
+        """Return (N,): px per mm at (N, 3) points, across or along, whichever is less."""
+        around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
+        here = self.to_px(around).reshape(-1, 3, 2)
+        sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
+        return np.asarray(sides.min(axis=1))
 
     def spread_mm(self, points_mm: Points) -> Points:
         """Return (N,): one standard deviation of where the pose puts (N, 3) points, in mm on the
         board."""
-        points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 3)
+        points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
         number = len(self.covariance)
         _, *slopes_by = self.project(points)
         slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
+        # The covariance of each point in the picture, (N, 2, 2), and the larger axis of its ellipse.
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
-        one, other, both = errors[:, 0, 0], errors[:, 1, 1], errors[:, 0, 1]
-        largest = np.sqrt(((one + other) / 2 + np.sqrt(((one - other) / 2) ** 2 + both**2)).clip(0))
-        around = points[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
-        here = self.to_px(around.reshape(-1, 3)).reshape(-1, 3, 2)
-        scale = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2).min(axis=1)
-        return np.asarray(largest / np.maximum(scale, 1e-6), dtype=np.float64)
+        largest = np.linalg.eigvalsh(errors)[:, 1]
+        return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self._scales(points), 1e-6))
 
     def plane_maps(
         self,
@@ -138,35 +142,28 @@ class Pose:
         high_mm: tuple[float, float],
         z_mm: float,
         scale: float,
-        *,
-        shrunk: float = 1.0,
     ) -> Maps:
         """Return where to look in the picture for each pixel of a view from straight above of a
         rectangle at `z_mm`.
 
         `scale` is px per mm; the view's row 0 lies at the rectangle's high y, so that South is
-        below. `shrunk`: where to look in the picture at this share of its size.
+        below.
         """
-        width, height = (
-            max(1, round((high - low) * scale)) for low, high in zip(low_mm, high_mm, strict=True)
-        )
-        axes, every = self.axes, _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
-        base = axes[:, 2] * z_mm + self.translation.ravel()
-        to_mm = (
-            np.array(
-                [[1, 0, low_mm[0] * scale + 0.5], [0, -1, high_mm[1] * scale - 0.5], [0, 0, scale]]
-            )
-            / scale
-        )
+        left, high = low_mm[0], high_mm[1]
+        width = max(1, round((high_mm[0] - left) * scale))
+        height = max(1, round((high - low_mm[1]) * scale))
+        every = _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
+        # A point (x, y) of the plane lies on the ray of plane @ (x, y, 1).
+        plane = self.axes.copy()
+        plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
+        step = 1 / scale
+        to_mm = np.array([[step, 0, left + step / 2], [0, -step, high - step / 2], [0, 0, 1]])
         # Sparse places, one more at each end, each in the middle of so many pixels that `resize`
         # makes of it.
-        to_view = np.array([[every, 0, -(every + 1) / 2], [0, every, -(every + 1) / 2], [0, 0, 1]])
-        to_rays = np.column_stack([axes[:, :2], base]) @ to_mm @ to_view
-        sparse = self._rectified_places(to_rays, (-(-width // every) + 2, -(-height // every) + 2))
-        if shrunk != 1.0:
-            sparse = np.asarray(
-                sparse * np.float32(shrunk) - np.float32((1 - shrunk) / 2), np.float32
-            )
+        first = -(every + 1) / 2
+        to_view = np.array([[every, 0, first], [0, every, first], [0, 0, 1]])
+        size = math.ceil(width / every) + 2, math.ceil(height / every) + 2
+        sparse = self._rectified_places(plane @ to_mm @ to_view, size)
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
         pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
@@ -202,7 +199,7 @@ class Maps:
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the view, (h, w). Black outside the picture."""
         view = cv2.remap(luma, self.pixels, None, cv2.INTER_LINEAR)  # type: ignore[call-overload]  # stubs deny None
-        return np.asarray(view, dtype=np.uint8)
+        return np.asarray(view, np.uint8)
 
     def rectify_colours(self, colours: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
         """Return the same view of a picture's colours, (h, w, 2), so much smaller.
@@ -211,7 +208,22 @@ class Maps:
         """
         pixels = ((self.pixels + 0.5) * scale - 0.5).astype(np.float32)
         view = cv2.remap(colours, pixels, None, cv2.INTER_LINEAR, borderValue=(128, 128))  # type: ignore[call-overload]  # stubs deny None
-        return np.asarray(view, dtype=np.uint8)
+        return np.asarray(view, np.uint8)
+
+    def shown(self, size: tuple[int, int]) -> NDArray[np.bool_]:
+        """Return (h, w): what of the view lies in a picture of this width and height."""
+        last = np.array(size) - 1.0
+        rim = np.vstack([*self.pixels[[0, -1]], *self.pixels[:, [0, -1]].swapaxes(0, 1)])
+        if (rim >= 0).all() and (rim <= last).all():
+            return np.ones(self.pixels.shape[:2], bool)
+        return cv2.inRange(self.pixels, (0.0, 0.0), tuple(last.tolist())).astype(bool)
+
+    def part(self, rows: slice, columns: slice) -> Maps:
+        """Return the part of the view that these rows and columns show."""
+        (left, high), step = (self.low_mm[0], self.high_mm[1]), 1 / self.scale
+        low_mm = left + columns.start * step, high - rows.stop * step
+        high_mm = left + columns.stop * step, high - rows.start * step
+        return Maps(self.pixels[rows, columns], low_mm, high_mm, self.z_mm, self.scale)
 
     def to_view(self, points_mm: Points) -> Points:
         """Turn (N, 2) board coordinates into (N, 2) pixels of the view."""
@@ -220,12 +232,8 @@ class Maps:
 
     def to_board(self, points: Points) -> Points:
         """Turn (N, 2) pixels of the view into (N, 2) board coordinates."""
-        columns, rows = np.asarray(points, dtype=np.float64).reshape(-1, 2).T
-        x, y = (
-            self.low_mm[0] + (columns + 0.5) / self.scale,
-            self.high_mm[1] - (rows + 0.5) / self.scale,
-        )
-        return np.column_stack([x, y])
+        corner = np.array([self.low_mm[0], self.high_mm[1]])
+        return corner + (points.reshape(-1, 2) + 0.5) / (self.scale, -self.scale)
 
 
 def square_corners_mm(x_mm: float, y_mm: float, side_mm: float, turn_deg: float = 0.0) -> Points:
@@ -244,12 +252,12 @@ def rectangle_corners_mm(
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
-    return np.asarray(corners @ axes + (x_mm, y_mm), dtype=np.float64)
+    return np.asarray(corners @ axes + (x_mm, y_mm), np.float64)
 
 
 def flat(points_mm: Points, z_mm: float = 0.0) -> Points:
     """Return (N, 3): points of the board's plane, lifted to `z_mm`."""
-    points = np.asarray(points_mm, dtype=np.float64).reshape(-1, 2)
+    points = np.asarray(points_mm, np.float64).reshape(-1, 2)
     return np.column_stack([points, np.full(len(points), z_mm)])
 
 
@@ -330,22 +338,17 @@ def rough_pose(
 def _starts(points_mm: Points, points_px: Points, lens: Lens, size: tuple[int, int]) -> list[Pose]:
     """Return the poses, one or two, that explain a plane almost equally well, the better one first."""
     matrix = lens.matrix(size)
-    plane = lens.straight(
-        (points_px.reshape(-1, 2).astype(np.float64) - matrix[:2, 2]) / matrix[0, 0]
+    plane = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
+    # IPPE (Collins and Bartoli 2014) answers with both poses of a plane.
+    _, rotations, translations, errors = cv2.solvePnPGeneric(
+        points_mm[:, None], plane[:, None], np.eye(3), None, flags=cv2.SOLVEPNP_IPPE
     )
-    found = cv2.solvePnPGeneric(
-        points_mm.reshape(-1, 1, 3),
-        plane.reshape(-1, 1, 2),
-        np.eye(3),
-        None,
-        flags=cv2.SOLVEPNP_IPPE,
-    )
-    errors = np.ravel(found[3])
-    return [
-        Pose(np.asarray(rotation), np.asarray(translation), lens, size, len(points_mm) // 4)
-        for rotation, translation, error in zip(found[1], found[2], errors, strict=True)
-        if error <= _SO_MUCH_WORSE * errors[0]
-    ]
+    starts = []
+    for rotation, translation, error in zip(rotations, translations, np.ravel(errors), strict=True):
+        if error <= _SO_MUCH_WORSE * np.ravel(errors)[0]:
+            number = len(points_mm) // 4
+            starts.append(Pose(np.asarray(rotation), np.asarray(translation), lens, size, number))
+    return starts
 
 
 def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -> Pose | None:
@@ -353,52 +356,20 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
 
     None when the camera would be below.
     """
+    matrix, distortion = lens.matrix(start.size), lens.distortion
+    points = points_px
     if lens.is_fisheye:
-        rotation, translation = _gauss_newton(replace(start, lens=lens), points_mm, points_px)
-    else:
-        found = cv2.solvePnPRefineLM(
-            points_mm.reshape(-1, 1, 3),
-            points_px.reshape(-1, 1, 2).astype(np.float64),
-            lens.matrix(start.size),
-            lens.distortion,
-            start.rotation.copy(),
-            start.translation.copy(),
-        )
-        rotation, translation = np.asarray(found[0]), np.asarray(found[1])
+        # OpenCV refines for ordinary lenses alone: here the rays are brought to the plane first.
+        points = lens.straight((points_px - matrix[:2, 2]) / matrix[0, 0])
+        matrix, distortion = np.eye(3), np.zeros(4)
+    place = start.rotation.copy(), start.translation.copy()
+    found = cv2.solvePnPRefineLM(points_mm[:, None], points[:, None], matrix, distortion, *place)
+    rotation, translation = np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None
     error = pose.to_px(points_mm) - points_px
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
-
-
-def _gauss_newton(start: Pose, points_mm: Points, points_px: Points) -> tuple[Points, Points]:
-    """Return rotation and translation (3, 1) that fit best.
-
-    They are found by Gauss and Newton's steps, each halved until it is better.
-    """
-    place = np.concatenate([start.rotation.ravel(), start.translation.ravel()])
-
-    def at(place: Points) -> tuple[Points, Points]:
-        seen, by_place, _ = replace(start, rotation=place[:3], translation=place[3:]).project(
-            points_mm
-        )
-        return (seen - points_px).ravel(), by_place
-
-    rest, slopes = at(place)
-    for _ in range(_STEPS):
-        step = np.linalg.lstsq(slopes, -rest, rcond=None)[0]
-        for share in (1.0, 0.5, 0.25, 0.1):
-            trial, trial_slopes = at(place + share * step)
-            if trial @ trial < rest @ rest:
-                break
-        else:
-            break
-        gain = rest @ rest - trial @ trial
-        place, rest, slopes = place + share * step, trial, trial_slopes
-        if gain < 1e-6:
-            break
-    return place[:3].reshape(3, 1), place[3:].reshape(3, 1)
 
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
@@ -407,10 +378,6 @@ def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     Corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden.
     """
     _, slopes, _ = pose.project(points_mm)
-    normal = slopes.T @ slopes
-    try:
-        inverse = np.linalg.inv(normal)
-    except np.linalg.LinAlgError:
-        inverse = np.linalg.pinv(normal)
-    covariance = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px) ** 2 * inverse
-    return replace(pose, covariance=np.asarray(covariance, dtype=np.float64))
+    spread_px = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px)
+    covariance = spread_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
+    return replace(pose, covariance=np.asarray(covariance))

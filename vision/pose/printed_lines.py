@@ -7,6 +7,7 @@ for the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -94,6 +95,9 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     """Return all sides of these squares on which a line is printed."""
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+    # The outermost lines lie inside of the squares.
+    outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
+    inner_gap = (board.gap_mm + LINE_MM) / 2 if board.gap_mm else 0.0
     for number, square in enumerate(squares):
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
             key = (axis, 2 * square[axis] + sign, square[1 - axis])
@@ -104,12 +108,9 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
             elif beyond not in board.holes or board.gap_mm:
                 # Between a square and a wall there is no line.
                 is_inner = beyond in squares
-                half_gap = (board.gap_mm + LINE_MM) / 2 if is_inner and board.gap_mm else 0.0
-                # The outermost lines lie inside of the squares.
-                outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
-                edge = pitch / 2 if is_inner else (pitch - outer_mm) / 2
+                edge = (pitch if is_inner else pitch - outer_mm) / 2
                 middle = np.array(board.centre_mm(square)) + way * edge
-                sides[key] = _Side(middle, axis, half_gap, [number])
+                sides[key] = _Side(middle, axis, inner_gap if is_inner else 0.0, [number])
     return list(sides.values())
 
 
@@ -121,15 +122,15 @@ class PrintedLines:
         sides = _sides_of(board, self.squares)
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
-        places = []
-        self._borders = np.zeros((len(self.squares), 2 * len(sides)), np.float32)
+        samples = []
+        self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
         for number, side in enumerate(sides):
-            rest = np.eye(2)[1 - side.axis] * pitch
-            places.append(side.middle_mm - _ALONG[:, None] * rest)
-            places.append(side.middle_mm + _ALONG[:, None] * rest)
-            self._borders[side.squares, 2 * number : 2 * number + 2] = 1
-        self._places = flat(np.vstack(places))
-        self.middles_mm = self._places.reshape(-1, _SAMPLES, 3).mean(axis=1)
+            length = np.eye(2)[1 - side.axis] * pitch
+            for half, sign in enumerate((-1, 1)):
+                samples.append(flat(side.middle_mm + sign * _ALONG[:, None] * length))
+                self._borders[side.squares, 2 * number + half] = 1
+        self._samples_mm = np.array(samples)
+        self.middles_mm = self._samples_mm.mean(axis=1)
         """(N, 3)."""
         self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
@@ -139,7 +140,7 @@ class PrintedLines:
         """(N,): does it run from South to North?"""
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
-        self.is_square = np.zeros((ranks.max() + 1, files.max() + 1), bool)
+        self.is_square = np.zeros((board.ranks, board.files), bool)
         """(ranks, files): False where the board has a hole."""
         self.is_square[self._cells] = True
 
@@ -158,19 +159,11 @@ class PrintedLines:
         Of `every` so many lines it is one.
         """
         here = self.middles_mm[::every]
-        count = len(here)
-        seen = pose.to_px(
-            np.vstack([here, here + self._across[::every], here + self._along[::every]])
-        )
-        middles, across, along = (
-            seen[:count],
-            seen[count : 2 * count] - seen[:count],
-            seen[2 * count :] - seen[:count],
-        )
-        normals = (
-            np.column_stack([along[:, 1], -along[:, 0]])
-            / np.maximum(np.linalg.norm(along, axis=1), 1e-9)[:, None]
-        )
+        ends = np.stack([here, here + self._across[::every], here + self._along[::every]])
+        middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
+        across, along = across - middles, along - middles
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        normals = along[:, ::-1] * (1, -1) / np.maximum(length, 1e-9)
         scale = (normals * across).sum(axis=1)
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
@@ -186,53 +179,48 @@ class PrintedLines:
         alone, as `reach_px` is.
         """
         middles, normals, scale = self.geometry(pose, every)
-        size = np.array(pose.size)
-        samples = self._places.reshape(-1, _SAMPLES, 3)[::every].reshape(-1, 3)
-        places = pose.to_px(samples).reshape(-1, _SAMPLES, 2)
-        is_in = ((places >= 1) & (places <= size - 2)).all(axis=(1, 2)) & (scale > 0.3)
-        reach = np.minimum(
-            reach_px, np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
-        )
+        places = pose.to_px(self._samples_mm[::every]).reshape(-1, _SAMPLES, 2)
+        last = np.array(pose.size) - 2
+        is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
+        farthest = np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
+        reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
         if len(wanted):
-            off[wanted], found[wanted] = self._offsets(
-                luma,
-                places[wanted],
-                normals[wanted],
-                scale[wanted],
-                reach[wanted],
-                self._half_gap[::every][wanted],
+            flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
+            sizes = np.stack([reach, flank, self._half_gap[::every] * scale])
+            off[wanted], found[wanted] = _offsets(
+                luma, places[wanted], normals[wanted], sizes[:, wanted]
             )
         return Lines(is_in, found, off, middles, normals)
 
-    @staticmethod
-    def _offsets(  # noqa: PLR0917 - rows of one table
-        luma: Luma, places: Points, normals: Points, scale: Points, reach: Points, half_gap: Points
-    ) -> tuple[Points, NDArray[np.bool_]]:
-        """Return where each line is along its normal, px, and whether one is there that can be
-        told."""
-        flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
-        room = float(reach.max() + flank.max() + (half_gap * scale).max()) + 1
-        steps = int(np.ceil(room / _STEP_PX))
-        offsets = np.arange(-steps, steps + 1) * _STEP_PX
-        seen = profiles(luma, places.reshape(-1, 2), normals.repeat(_SAMPLES, axis=0), offsets)
-        profile = (
-            np.add.reduce(seen.reshape(len(places), _SAMPLES, -1), axis=1, dtype=np.uint16)
-            / _SAMPLES
-        )
-        beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
-        depth = beside - profile
-        gap = half_gap * scale
-        if gap.any():
-            depth = (_shift(depth, gap) + _shift(depth, -gap)) / 2
-        depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
-        top, finer, is_alone = _peaks(depth)
-        rows = np.arange(len(depth))
-        peak, bright = depth[rows, top], beside[rows, top]
-        is_found = (peak >= _LEAST_DEPTH * bright) & (peak >= _LEAST_GREY) & is_alone
-        is_found &= np.abs(offsets[top]) < reach - 0.25
-        return (offsets[top] + finer * _STEP_PX), is_found
+
+def _offsets(
+    luma: Luma, places: Points, normals: Points, sizes: Points
+) -> tuple[Points, NDArray[np.bool_]]:
+    """Return where each line is along its normal, px, and whether one is there that can be told.
+
+    `sizes` (3, N) px: how far off it is looked for, how far from it its sides are compared with it,
+    and half the distance of two lines that run side by side.
+    """
+    reach, flank, half_gap = sizes
+    room = float(sizes.max(axis=1).sum()) + 1
+    steps = int(np.ceil(room / _STEP_PX))
+    offsets = np.arange(-steps, steps + 1) * _STEP_PX
+    ways = normals.repeat(_SAMPLES, axis=0)
+    seen = profiles(luma, places.reshape(-1, 2), ways, offsets).reshape(len(places), _SAMPLES, -1)
+    profile = np.add.reduce(seen, axis=1, dtype=np.uint16) / _SAMPLES
+    beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
+    depth = beside - profile
+    if half_gap.any():
+        depth = (_shift(depth, half_gap) + _shift(depth, -half_gap)) / 2
+    depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
+    top, finer, is_alone = _peaks(depth)
+    rows = np.arange(len(depth))
+    peak = depth[rows, top]
+    is_found = is_alone & (peak >= _LEAST_GREY) & (peak >= _LEAST_DEPTH * beside[rows, top])
+    is_found &= np.abs(offsets[top]) < reach - 0.25
+    return (offsets[top] + finer * _STEP_PX), is_found
 
 
 def _shift(values: Points, by_px: Points) -> Points:
@@ -265,7 +253,7 @@ def lines_of(board: Board) -> PrintedLines:
 
 
 def confirmed(
-    board: Board, lines: Lines, within_px: float, corners: tuple[Square, ...], least: float
+    board: Board, lines: Lines, within_px: float, corners: Iterable[Square], least: float
 ) -> set[Square]:
     """Return the squares round which most of the visible lines are where the pose puts them, in one
     piece with the corners.
@@ -279,13 +267,10 @@ def confirmed(
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
     # A pose that is wrong along lines of one direction alone still fits those.
     ways = np.stack([printed.is_between_files, ~printed.is_between_files])
-    whole, there = (printed.around(ways & of) for of in (lines.is_in, good))
+    whole, there = printed.around(ways & lines.is_in), printed.around(ways & good)
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
-    within = np.array([square for square in corners if square in printed.squares], int).reshape(
-        -1, 2
-    )
-    starts = np.unique(labels[within[:, 1], within[:, 0]])
-    found = np.isin(labels, starts[starts > 0]).astype(np.uint8)
+    starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
+    found = np.isin(labels, list(starts)).astype(np.uint8)
     is_told = (cv2.dilate(found, np.ones((3, 3), np.uint8)) > 0) & printed.is_square
-    return {Square(int(file), int(rank)) for rank, file in np.argwhere(is_told)}
+    return {Square(file, rank) for rank, file in np.argwhere(is_told).tolist()}

@@ -27,7 +27,7 @@ from vision.pose.pose import Pose, flat
 from vision.reading.detect import detect, shows_board, shows_board_in_place
 from vision.reading.judge import judge
 from vision.reading.locate import forget_board, locate, with_lens
-from vision.reading.look import Budget, Look, Memory
+from vision.reading.look import Budget, Look, Memory, Vote
 from vision.reading.motion import motion
 from vision.reading.place import misprinted_size, place
 from vision.reading.vote import vote
@@ -156,14 +156,14 @@ class BoardReader:
                 settled = self.memory.settled
                 last = settled or self.memory.latest
                 assert last is not None
-                return self._reading(last, frame, quiet=settled is not None)
+                return self._reading(last.told, frame, quiet=settled is not None)
             if look.told.game is None and self.mirror.turns_round(frame.luma, self.memory):
                 self.memory = replace(
                     self.memory, votes=(), background=Background(), last=None, settled=None
                 )
                 look = self._through(Look(mirrored(frame.luma)))
             self._look_back(look)
-            return self._reading(look, frame, quiet=look.quiet)
+            return self._reading(look.told, frame, quiet=look.quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
         """Return what a single (height, width) picture says, without any frame before or after
@@ -179,9 +179,7 @@ class BoardReader:
                 self.memory = replace(self.memory, background=Background())
                 look = self._through(Look(turned, _ALONE))
             self._look_back(look)
-            said = look.vote
-            told = said.seen, said.unknown, said.beside, said.strangers
-            return Reading(*told, game=said.game, fans=said.fans, markers=said.markers)
+            return self._reading(look.vote, Frame(luma, 0.0, 0))
 
     # ---- inside ----
 
@@ -215,9 +213,8 @@ class BoardReader:
             fresh=before.fresh,
         )
 
-    def _reading(self, look: Look, frame: Frame, *, quiet: bool) -> Reading:
-        """Return what a look tells of a frame."""
-        told = look.told
+    def _reading(self, told: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
+        """Return what is told of a frame."""
         return Reading(
             told.seen,
             told.unknown,
@@ -241,12 +238,8 @@ class BoardReader:
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
-        if (
-            look.kit is not None
-            and pose is not None
-            and pose.markers <= 2
-            and _is_in_view(look.kit, pose, look.vague)
-        ):
+        has_few_corners = pose is not None and pose.markers <= 2
+        if look.kit and pose and has_few_corners and _is_in_view(look.kit, pose, look.vague):
             vague = say(
                 "Two corners are hidden, so the position of the farther squares is uncertain."
             )
@@ -269,18 +262,21 @@ class BoardReader:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
         if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
-        note = joined(". ", notes)
-        kit = self.memory.kit
         self.seen = BoardDetails(
-            located.tuner.lens, kit, self.memory.pose, look.sureness, problem, tuple(advice), note
+            located.tuner.lens,
+            self.memory.kit,
+            self.memory.pose,
+            look.sureness,
+            problem,
+            tuple(advice),
+            joined(". ", notes),
         )
 
 
 def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
     """Tell whether the middle of one of these squares lies in the picture."""
-    places = flat(np.array([kit.board.centre_mm(square) for square in squares]).reshape(-1, 2))
-    seen = pose.to_px(places)
-    return bool(((seen >= 0) & (seen <= np.array(pose.size) - 1)).all(axis=1).any())
+    middles = pose.to_px(flat(np.array([kit.board.centre_mm(square) for square in squares])))
+    return bool(pose.is_in_picture(middles).any())
 
 
 # ---- mirrored cameras ----------------------------------------------------------------------------
@@ -343,13 +339,19 @@ class Mirror:
         return turned
 
 
-def mirrored(luma: Luma) -> Luma:
-    """Return a (height, width) picture with left and right exchanged."""
-    return np.asarray(cv2.flip(luma, 1), dtype=np.uint8)
+def mirrored(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a (height, width) picture, or its (height, width, 2) colours, with left and right
+    exchanged."""
+    return np.asarray(cv2.flip(picture, 1), np.uint8)
 
 
 def turned_back(colours: Colours | None) -> Colours | None:
     """Return the colours of a mirrored picture turned back, when somebody asks for them."""
     if colours is None:
         return None
-    return lambda: None if (told := colours()) is None else np.ascontiguousarray(told[:, ::-1])
+
+    def turned() -> NDArray[np.uint8] | None:
+        as_taken = colours()
+        return None if as_taken is None else mirrored(as_taken)
+
+    return turned

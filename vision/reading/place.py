@@ -21,10 +21,9 @@ from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
 from vision.pieces.snapshots import Sheet
-from vision.pose.pose import Points, Pose, rectangle_corners_mm
+from vision.pose.pose import Points, Pose, rectangle_corners_mm, square_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, Placed
 
-_ONE = rectangle_corners_mm(0.0, 0.0, 1.0, 1.0, 0.0)
 _ROUND_MM = 5.0
 """How much larger than its tag a piece may be."""
 _ABOVE_MM = 3.0
@@ -79,11 +78,9 @@ def _asked(
         known.add((piece.sighting, piece.beneath))
         if piece.sighting in look.gone:
             asked |= piece.squares
-    come = []
-    for piece in placed:
-        if (piece.sighting, piece.beneath) not in known:
-            come.append(piece)
-            asked |= piece.squares
+    come = [piece for piece in placed if (piece.sighting, piece.beneath) not in known]
+    for piece in come:
+        asked |= piece.squares
     if resigned:
         # Of these a piece that was not there before may hide a part.
         asked |= _hidden_among(kit.board, bodies_mm(kit, pose, come), resigned)
@@ -156,58 +153,47 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     if not seen:
         return []
     places, sides, turns = _rays(pose, seen)
-    is_met = np.asarray(np.isfinite(places).all(axis=(1, 2)))
-    spots = np.where(is_met[:, None], places[:, 0], 0.0)
-    spreads = pose.spread_mm(
-        np.column_stack([spots, list(map(attrgetter("face.height_mm"), seen))])
-    )
+    is_met = np.isfinite(places).all(axis=(1, 2))
+    heights = [piece.face.height_mm for piece in seen]
+    spots = np.column_stack([np.nan_to_num(places[:, 0]), heights])
+    # Two standard deviations of where the pose puts them.
+    spreads = (2 * pose.spread_mm(spots)).tolist()
+    sizes = (sides / kit.tag_mm).tolist()
     placed = []
     for number in np.flatnonzero(is_met).tolist():
-        piece, spread = seen[number], 2 * float(spreads[number])
+        piece, spread, size, turn = seen[number], spreads[number], sizes[number], turns[number]
         middle, lifted = map(tuple, places[number].tolist())
-        turn, size = float(turns[number]), float(sides[number]) / kit.tag_mm
         fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
             margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
             squares, sure = _squares_near(kit.board, {middle, lifted}, margin)
         else:
             squares, sure = _squares_beneath(kit, piece.face, (*middle, turn), spread)
-        placed.append(
-            Placed(
-                piece.face,
-                piece.beneath,
-                piece.sighting,
-                middle,
-                turn,
-                squares,
-                sure,
-                fits,
-                lifted,
-                size,
-            )
-        )
+        what = piece.face, piece.beneath, piece.sighting
+        placed.append(Placed(*what, middle, turn, squares, sure, fits, lifted, size))
     return placed
 
 
-def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, Points]:
-    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides and
-    turns (N,).
+def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float]]:
+    """Return where the markers' rays meet the planes of their heights: places (N, 2, 2), sides (N,)
+    in mm, and turns in degrees.
 
     The second place is that where the piece lies on what may be beneath. NaN: they do not meet.
     """
-    pixels, heights, raised = [], [], []
+    pixels, planes = [], []
     for piece in seen:
         sighting, height = piece.sighting, piece.face.height_mm
-        pixels.append([sighting.centre_px, *sighting.corners_px, sighting.centre_px])
-        heights.append(height)
         # On top of another piece it is higher, and so nearer to the camera, than it seems.
-        raised.append(height + piece.beneath.height_mm if piece.beneath else height)
-    planes = np.column_stack([*[heights] * 5, raised])
-    places = pose.to_plane(np.reshape(pixels, (-1, 2)), planes.ravel()).reshape(-1, 6, 2)
-    a, b, c, d = places[:, 1:5].swapaxes(0, 1)
-    across, along, (right, up) = (c - a).T, (d - b).T, (b - a + c - d).T
-    sides = np.sqrt(np.abs(across[0] * along[1] - across[1] * along[0]) / 2)
-    return places[:, [0, 5]], sides, np.degrees(np.arctan2(up, right))
+        raised = height + piece.beneath.height_mm if piece.beneath else height
+        pixels.append([sighting.centre_px, sighting.centre_px, *sighting.corners_px])
+        planes.append([height, raised, *[height] * 4])
+    places = pose.to_plane(np.reshape(pixels, (-1, 2)), np.ravel(planes)).reshape(-1, 6, 2)
+    a, b, c, d = places[:, 2:].swapaxes(0, 1)
+    # A square's area is half the cross product of its diagonals.
+    (x, y), (u, v) = (c - a).T, (d - b).T
+    right, up = (b - a + c - d).T
+    turns = np.degrees(np.arctan2(up, right)).tolist()
+    return places[:, :2], np.sqrt(np.abs(x * v - y * u) / 2), turns
 
 
 def _squares_near(
@@ -215,15 +201,11 @@ def _squares_near(
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares in which places lie that are known to within a margin, and whether it is
     one, or none."""
-    squares, is_beside = set(), False
+    places = set()
     for x, y in spots:
         for across, up in _AROUND:
-            square = board.square_at(x + across * margin_mm, y + up * margin_mm)
-            if square is None:
-                is_beside = True
-            else:
-                squares.add(square)
-    return frozenset(squares), len(squares) + is_beside == 1
+            places.add(board.square_at(x + across * margin_mm, y + up * margin_mm))
+    return frozenset(square for square in places if square is not None), len(places) == 1
 
 
 def _squares_beneath(
@@ -245,18 +227,11 @@ def _squares_beneath(
     foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
     touched = set()
     for square in board.squares:
-        if _overlaps(foot, board, square):
+        cell = square_mm(board, square)[:, :2]
+        overlap = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
+        if overlap > _OVERLAP * board.square_mm**2:
             touched.add(square)
     return frozenset(touched), not touched
-
-
-def _overlaps(foot: Points, board: Board, square: Square) -> bool:
-    """Tell whether a rectangle (4, 2) in board mm lies over a part of a square that matters."""
-    cell = rectangle_corners_mm(
-        *board.centre_mm(square), board.square_mm, board.depth_mm or board.square_mm, 0.0
-    )
-    area = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
-    return area > _OVERLAP * board.square_mm**2
 
 
 def faces_on_squares(
@@ -291,10 +266,7 @@ def faces_on_squares(
 def misprinted_size(placed: Collection[Placed]) -> float | None:
     """Return how large pieces are by the size that this board asks for, when most are alike and not
     of that size."""
-    off = []
-    for piece in placed:
-        if not piece.fits:
-            off.append(piece.size)
+    off = [piece.size for piece in placed if not piece.fits]
     if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
         return None
     return float(np.median(off))
@@ -309,38 +281,30 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
 
     The second half of the points is the same where it would be on top of what may be beneath.
     """
-    middles, heights, sizes, turns = [], [], [], []
+    feet, heights = [], []
     for piece in placed:
-        width, depth = kit.tops_mm[piece.face.name]
-        height = piece.face.height_mm + _ABOVE_MM
-        middles.append((piece.middle_mm, piece.lifted_mm))
-        if piece.beneath is None:
-            heights.append((height, height))
-        else:
-            across, along = kit.tops_mm[piece.beneath.name]
-            width, depth = max(width, across), max(depth, along)
-            heights.append((height, height + piece.beneath.height_mm))
-        sizes.append((width + _ROUND_MM, depth + _ROUND_MM))
-        turns.append(piece.turn_deg)
-    angles = np.radians(turns)
-    axes = np.array(
-        [[np.cos(angles), np.sin(angles)], [-np.sin(angles), np.cos(angles)]]
-    ).transpose(2, 0, 1)
-    corners = _ONE * np.reshape(sizes, (-1, 1, 2)) @ axes
-    feet = corners[:, None] + np.reshape(middles, (-1, 2, 1, 2))
+        size_mm = np.array(kit.tops_mm[piece.face.name])
+        height = raised = piece.face.height_mm + _ABOVE_MM
+        if piece.beneath is not None:
+            size_mm = np.maximum(size_mm, kit.tops_mm[piece.beneath.name])
+            raised += piece.beneath.height_mm
+        width, depth = size_mm + _ROUND_MM
+        foot = rectangle_corners_mm(0.0, 0.0, width, depth, math.radians(piece.turn_deg))
+        feet += [foot + piece.middle_mm, foot + piece.lifted_mm]
+        heights += [height, raised]
+    outlines = np.reshape(feet, (-1, 4, 2))
     # A ray from the eye past the top meets the board farther off: by as much as the eye is above
     # it.
     eye = pose.eye_mm
-    above = np.maximum(eye[2] - np.reshape(heights, (-1, 2, 1, 1)), 1.0)
-    behind = eye[:2] + (feet - eye[:2]) * eye[2] / above
-    return np.concatenate([feet, behind], axis=2).reshape(-1, 16, 2)
+    above = np.maximum(eye[2] - np.reshape(heights, (-1, 1, 1)), 1.0)
+    behind = eye[:2] + (outlines - eye[:2]) * eye[2] / above
+    return np.stack([outlines, behind], axis=1).reshape(-1, 16, 2)
 
 
 def _hidden_among(board: Board, bodies: Points, squares: Iterable[Square]) -> set[Square]:
     """Return those of these squares of which one of the bodies (N, 16, 2) may hide a part."""
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
-    low = bodies.min(axis=1) - half
-    high = bodies.max(axis=1) + half
+    low, high = bodies.min(axis=1) - half, bodies.max(axis=1) + half
     hidden = set()
     for square in squares:
         centre = board.centre_mm(square)

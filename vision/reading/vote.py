@@ -18,7 +18,7 @@ from vision.detection.stillness import wider
 from vision.pieces.empty_squares import covered_among
 from vision.pieces.snapshots import take_snapshot
 from vision.pose.pose import Pose, flat
-from vision.reading.look import Look, Memory, Vote
+from vision.reading.look import NO_SQUARES, Look, Memory, Vote
 from vision.reading.motion import mark_read
 from vision.reading.place import bodies_mm
 
@@ -48,17 +48,18 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     memory = replace(memory, votes=votes, latest=look, settled=look if is_quiet else None)
     if not look.still and look.before is not None:
         memory = replace(memory, resigned=memory.resigned - look.asked)
+    memory = replace(memory, foreign=memory.foreign & told.unknown)
     if not is_quiet:
-        return look, replace(memory, foreign=memory.foreign & told.unknown)
-    resigned = set[Square]()
+        return look, memory
+    resigned = NO_SQUARES
     if len(votes) == memory.frames:
         # What the last picture tells is settled by the next one.
-        resigned.update(told.unknown & look.vote.unknown)
+        resigned = told.unknown & look.vote.unknown
         if look.pieces is not None:
             # The budget has left some of them for the next picture.
             waiting = told.unknown - look.vague - look.pieces.doubtful
             resigned -= waiting - memory.times.keys()
-    memory = replace(memory, agreed=told, fresh=None, resigned=frozenset(resigned))
+    memory = replace(memory, agreed=told, fresh=None, resigned=resigned)
     return look, _with_foreign(look, memory)
 
 
@@ -74,13 +75,8 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
 def _with_foreign(look: Look, memory: Memory) -> Memory:
     """Remember on which unknown squares of a board that lies still something has lain for long that
     is no piece."""
-    unknown, last, small, sheet = (
-        look.told.unknown,
-        memory.last,
-        memory.background.now,
-        memory.sheet,
-    )
-    memory = replace(memory, foreign=memory.foreign & unknown)
+    unknown, last = look.told.unknown, memory.last
+    small, sheet = memory.background.now, memory.sheet
     if last is None or last.pieces is None or small is None or sheet is None:
         return memory
     kit, pose, covered = last.pieces.kit, last.pieces.pose, set[Square]()
@@ -92,8 +88,7 @@ def _with_foreign(look: Look, memory: Memory) -> Memory:
     if not covered:
         return replace(memory, bare=(pose, small))
     if look.still and look.is_retry and memory.bare is not None and memory.bare[0] is pose:
-        foreign = lying_free(kit, pose, covered, small, memory.bare[1])
-        memory = replace(memory, foreign=foreign & unknown)
+        memory = replace(memory, foreign=lying_free(kit, pose, covered, small, memory.bare[1]))
     return memory
 
 
@@ -107,8 +102,8 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
     """
     told, is_one = joined_looks(votes)
     is_enough = len(votes) == frames
-    if not is_enough and len(votes) > 1 and agreed is not None:
-        is_enough = is_certain(told, agreed)
+    if len(votes) > 1 and agreed is not None:
+        is_enough |= is_certain(told, agreed)
     return told, is_one and is_enough
 
 
@@ -137,22 +132,42 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
     another face it makes the square unknown. What was unknown is empty when the last two pictures
     of three say so.
     """
-    first, last = looks[0], looks[-1]
+    last = looks[-1]
     for look in looks:
         if look.game != last.game:
             return last, False
     if len(looks) == 1:
         return last, True
-    asked, lately = set[Square](), looks[-2].unknown | last.unknown
-    beside, strangers, guessed, fans = first.beside, set(first.strangers), first.guessed, []
+    strangers, guessed = set(last.strangers), last.guessed
     for look in looks:
-        asked |= look.seen.keys() | look.unknown
-        beside = max(beside, look.beside, key=len)
         strangers &= set(look.strangers)
         guessed &= look.guessed
-        fans.append(look.fans)
+    seen, markers, unknown, is_one = _joined_squares(looks)
+    told = Vote(
+        last.game,
+        seen,
+        frozenset(unknown),
+        max((look.beside for look in looks), key=len),
+        tuple(sorted(strangers)),
+        markers=markers,
+        guessed=guessed,
+    )
+    fans = [look.fans for look in looks]
+    if any(fans):
+        agreed, torn = agreed_fans(fans, unknown)
+        told = replace(told, fans=agreed, unknown=told.unknown | torn)
+        is_one &= not torn
+    return told, is_one
+
+
+def _joined_squares(
+    looks: tuple[Vote, ...],
+) -> tuple[dict[Square, str], dict[Square, int], set[Square], bool]:
+    """Return the faces and markers that two looks or more agree on, the squares left unknown, and
+    whether no look contradicts another."""
     seen, markers, unknown, is_one = dict[Square, str](), dict[Square, int](), set[Square](), True
-    for square in asked:
+    lately = looks[-2].unknown | looks[-1].unknown
+    for square in set[Square]().union(*(look.seen.keys() | look.unknown for look in looks)):
         pieces, is_empty = set(), False
         for look in looks:
             if square in look.seen:
@@ -164,17 +179,4 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
         elif pieces or len(looks) < 3 or square in lately:
             unknown.add(square)
             is_one &= not pieces
-    told = Vote(
-        last.game,
-        seen,
-        frozenset(unknown),
-        beside,
-        tuple(sorted(strangers)),
-        markers=markers,
-        guessed=guessed,
-    )
-    if any(fans):
-        agreed, torn = agreed_fans(fans, unknown)
-        told = replace(told, fans=agreed, unknown=told.unknown | torn)
-        is_one &= not torn
-    return told, is_one
+    return seen, markers, unknown, is_one

@@ -201,7 +201,7 @@ def draw_hand(picture: Bgr, stage: LitTable, outline_px: Points) -> None:
     cover = np.zeros(under.shape[:2], np.uint8)
     fill_outline(cover, outline_px - (window[1].start, window[0].start))
     depth = cv2.GaussianBlur(cover, (0, 0), _SOFT_SIGMA_PX).astype(np.float32)[..., None] / 255
-    skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth), dtype=np.float32)
+    skin = np.asarray(np.array(stage.view.skin_bgr) * (0.62 + 0.38 * depth), np.float32)
     colour = lit(skin, stage.light[window], None if stage.veil is None else stage.veil[window])
     cv2.copyTo(colour, cv2.inRange(cover, (128.0,), (255.0,)), under)
 

@@ -111,7 +111,7 @@ def _push_board(pose: Pose, view: View, board: Board) -> Pose:
 
 
 def _pose(axes: Points, translation: Points, lens: Lens, size: tuple[int, int]) -> Pose:
-    rotation = np.asarray(cv2.Rodrigues(axes)[0], dtype=np.float64)
+    rotation = np.asarray(cv2.Rodrigues(axes)[0], np.float64)
     return Pose(rotation, translation.reshape(3, 1), lens, size)
 
 
@@ -213,7 +213,7 @@ def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     under = table[top : top + height, left : left + width]
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, under)
-    whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
     light, veil = _light(pose, view), _veil(pose, view)
     return LitTable(kit, view, pose, lit(whole, light, veil), light, veil)
 
@@ -224,7 +224,7 @@ def lit(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
     shone *= light
     if veil is not None:
         shone += veil
-    return np.asarray(np.clip(shone, 0, 255, out=shone), dtype=np.uint8)
+    return np.asarray(np.clip(shone, 0, 255, out=shone), np.uint8)
 
 
 def _light(pose: Pose, view: View) -> Shade:
@@ -235,7 +235,7 @@ def _light(pose: Pose, view: View) -> Shade:
         x, y, radius, strength = view.shadow
         mask = _blob(pose, view, x, y, radius, soft=0.08)
         shade = shade * (1 - strength * mask)
-    colours = shade[..., None] * np.array(view.cast_bgr, dtype=np.float32)
+    colours = shade[..., None] * np.array(view.cast_bgr, np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
     light = view.scenery.light(pose)
     return colours if light is None else (colours * light)
@@ -255,22 +255,22 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
     ring = np.column_stack([x + radius * np.cos(angles), y + radius * np.sin(angles)])
     pixels = pose.to_px(flat(ring))
-    mask = np.zeros((view.height, view.width), dtype=np.float32)
+    mask = np.zeros((view.height, view.width), np.float32)
     cv2.fillPoly(mask, [pixels.round().astype(np.int32)], 1.0)
     sigma = max(1.0, soft * float(np.ptp(pixels[:, 0])) / 2)
-    return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), dtype=np.float32)
+    return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), np.float32)
 
 
 def blurred(picture: Bgr, view: View) -> Bgr:
     """Return a picture with the defocus, the motion and the JPEG of a view."""
     if view.defocus_px:
-        picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), dtype=np.uint8)
+        picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), np.uint8)
     if view.motion_px >= 1:
         kernel = _smear(view.motion_px, math.radians(view.motion_deg))
-        picture = np.asarray(cv2.filter2D(picture, -1, kernel), dtype=np.uint8)
+        picture = np.asarray(cv2.filter2D(picture, -1, kernel), np.uint8)
     if view.jpeg_quality is not None:
         data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, view.jpeg_quality])[1]
-        picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
+        picture = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
     return picture
 
 

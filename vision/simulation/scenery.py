@@ -62,5 +62,5 @@ def _wood(seed: int) -> Bgr:
     speckles = rng.normal(0, 1, (700, 700)).astype(np.float32)
     fine = cv2.GaussianBlur(speckles, (0, 0), sigmaX=9, sigmaY=0.7)
     tone = 1 + 0.09 * grain + 0.35 * fine
-    wood = tone[..., None] * np.array(_WOOD_BGR, dtype=np.float32)
-    return np.asarray(wood.clip(0, 255), dtype=np.uint8)
+    wood = tone[..., None] * np.array(_WOOD_BGR, np.float32)
+    return np.asarray(wood.clip(0, 255), np.uint8)

@@ -256,7 +256,7 @@ class SimulatedTable:
         """Return its brightness alone, (height, width), with the sensor's noise."""
         with self._lock:
             luma = self._flickering(
-                np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), dtype=np.uint8)
+                np.asarray(cv2.cvtColor(self._picture(), cv2.COLOR_BGR2GRAY), np.uint8)
             )
             noise = self._next_noise()
             return luma if noise is None else _with_noise(luma, noise)
@@ -363,7 +363,7 @@ class SimulatedTable:
 
 
 def _with_noise(picture: NDArray[np.uint8], noise: NDArray[np.int8]) -> NDArray[np.uint8]:
-    return np.asarray(cv2.add(picture, noise, dtype=cv2.CV_8U), dtype=np.uint8)
+    return np.asarray(cv2.add(picture, noise, dtype=cv2.CV_8U), np.uint8)
 
 
 class RenderedCamera(Closeable):

@@ -49,7 +49,7 @@ class BoardOnly:
         if pose is None or not self._lies_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
         mask = self._mask_of(pose)
-        luma = np.asarray(cv2.bitwise_and(frame.luma, mask), dtype=np.uint8)
+        luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
         colours = frame.colours
         return replace(
             frame, luma=luma, colours=(lambda: _colours_on(colours(), mask)) if colours else None
@@ -57,13 +57,12 @@ class BoardOnly:
 
     def _lies_there(self, luma: Luma, pose: Pose) -> bool:
         """Tell whether corner markers are printed in this very picture where the pose puts them."""
-        height, width = luma.shape
-        if pose.size != (width, height):
+        if pose.size != luma.shape[::-1]:
             return False
         fitting = 0
         for marker in self._board.corners:
             quad = pose.to_px(corner_points_mm(self._board, marker))
-            if (quad >= 0).all() and (quad <= (width - 1, height - 1)).all():
+            if pose.is_in_picture(quad).all():
                 fitting += _shows(luma, quad, marker)
         return fitting >= _LEAST_CORNERS
 
@@ -74,7 +73,7 @@ class BoardOnly:
             sides = zip(corners, np.roll(corners, -1, axis=0), strict=True)
             outline = np.vstack([one + (other - one) * _ALONG for one, other in sides])
             width, height = pose.size
-            mask = np.zeros((height, width), dtype=np.uint8)
+            mask = np.zeros((height, width), np.uint8)
             cv2.fillPoly(mask, [pose.to_px(flat(outline)).round().astype(np.int32)], 255)
             self._mask = pose, mask
         return self._mask[1]

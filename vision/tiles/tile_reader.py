@@ -23,7 +23,8 @@ from companion.core.kit import (
     Seat,
 )
 from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpened
-from vision.pose.pose import Points, Pose
+from vision.pose.board_copies import apart
+from vision.pose.pose import Points, Pose, square_corners_mm
 
 AGREEING = 3
 """So many pictures in a row have to say the same."""
@@ -56,16 +57,13 @@ class TileReader:
         if kit.order_tiles is None:
             raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
         self._spec = kit.order_tiles
-        self._finder, self._patient = (
-            MarkerFinder(CARD_DICTIONARY),
-            MarkerFinder(CARD_DICTIONARY, thorough=True),
-        )
-        self._orders = {
-            marker: (seat, letter)
-            for seat, own in self._spec.orders.items()
-            for letter, marker in own.items()
-        }
-        self._own = {*self._orders, *(marker for row in self._spec.rows.values() for marker in row)}
+        self._finder = MarkerFinder(CARD_DICTIONARY)
+        self._patient = MarkerFinder(CARD_DICTIONARY, thorough=True)
+        self._orders: dict[int, tuple[Seat, str]] = {}
+        for seat, own in self._spec.orders.items():
+            for letter, marker in own.items():
+                self._orders[marker] = seat, letter
+        self._own = set(self._orders).union(*self._spec.rows.values())
 
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
         """Return the row of each seat in a (height, width) picture.
@@ -83,20 +81,16 @@ class TileReader:
 
     def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
         """Return the markers of rows and tiles, each of them once."""
-        kept: list[Sighting] = []
-        for each in sightings:
-            if each.marker in self._own and not any(each.is_same(other) for other in kept):
-                kept.append(each)
-        return kept
+        return list(apart(each for each in sightings if each.marker in self._own))
 
     def _rows(
         self, seats: Iterable[Seat], found: Sequence[Sighting], pose: Pose
     ) -> dict[Seat, RowSeen]:
-        tiles = [
-            _Tile(*self._orders[each.marker], pose.to_plane(each.corners_px))
-            for each in found
-            if each.marker in self._orders
-        ]
+        tiles = []
+        for sighting in found:
+            if sighting.marker in self._orders:
+                corners_mm = pose.to_plane(sighting.corners_px)
+                tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
         return {seat: self._row(seat, found, tiles, pose) for seat in seats}
 
     def _row(
@@ -117,10 +111,9 @@ class TileReader:
         """
         if len(strip) < 2:
             return None
-        spec, half = self._spec, self._spec.strip_marker_mm / 2
-        corners = np.array([[-half, half], [half, half], [half, -half], [-half, -half]])
+        spec = self._spec
         middles = [spec.strip_x_mm(spec.rows[seat].index(each.marker)) for each in strip]
-        printed = np.vstack([corners + np.array([x, 0.0]) for x in middles])
+        printed = np.vstack([square_corners_mm(x, 0.0, spec.strip_marker_mm) for x in middles])
         seen = np.vstack([pose.to_plane(each.corners_px) for each in strip])
         if not np.isfinite(seen).all():
             return None
@@ -152,10 +145,8 @@ class TileReader:
         """Return the place whose marker would lie nearest to a point, and how far the point is off
         it, (2,) mm."""
         spec = self._spec
-        up = spec.marker_up_mm - spec.depth_mm / 2
-        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)]) + np.array(
-            [0.0, up]
-        )
+        places = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
+        places[:, 1] += spec.marker_up_mm - spec.depth_mm / 2
         place = int(np.abs(places[:, 0] - middle[0]).argmin())
         return place, middle - places[place]
 

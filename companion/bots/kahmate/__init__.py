@@ -177,7 +177,8 @@ class KahmateBot(Bot):
         attackers = [position.board[NUMBERS[name]] for name in face_off["attackers"]]
         defender = position.board[NUMBERS[face_off["defender"]]]
         stake = values_of(position, self._waiting(position, face_off["kind"], attackers, defender))
-        attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
+        attack = position.hands[position.seat]
+        defence = position.hands[1 - position.seat]
         payoff = _card_matrix(attack, defence, lead_of(attackers, defender), stake)
         mix, reply = solve(payoff, _CARD_ROUNDS[self.level])
         if self._me == position.seat:
@@ -238,10 +239,12 @@ def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
     if play.kind == END:
         return say("End turn")
-    first, last = play.paths[0][0], play.paths[0][-1]
+    first = play.paths[0][0]
+    last = play.paths[0][-1]
     if play.kind == RUN and play.end == first and play.ball == position.ball:
         return say("End turn")  # there and back changes nothing
-    start, end = NAMES[first], NAMES[last if play.kind == RUN else play.ball]
+    start = NAMES[first]
+    end = NAMES[last if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)
         return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
@@ -300,7 +303,8 @@ def _likely(position: Position, kind: str, mover: int, defender: int, target: in
         end = target if target in mates else min(mates, key=lambda mate: abs(mate - opposite))
         meeting = Meeting(defender, start, opposite)
         return Play(PASS, (mover,), ((start,),), start, end, (meeting,))
-    before, beyond = opposite - AHEAD[seat], opposite + AHEAD[seat]
+    before = opposite - AHEAD[seat]
+    beyond = opposite + AHEAD[seat]
     end = target if target is not None else beyond if 0 <= beyond < AREA else IN_GOAL
     if end != IN_GOAL and position.board[end] not in (EMPTY, mover):
         end = start

@@ -107,7 +107,8 @@ class Position:
         for piece in TEAMS[self.seat]:
             if self.down[piece]:
                 self.down[piece] -= 1
-        self.seat, self.ran = 1 - self.seat, ()
+        self.seat = 1 - self.seat
+        self.ran = ()
 
 
 def position_of(view: Mapping[str, Any]) -> Position:
@@ -231,7 +232,8 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
     A way is searched in layers of equal length. What it has met and whether it has the ball are parts of its place.
     """
     board, seat, ball = position.board, position.seat, position.ball
-    start, goal = position.places[piece], OWN_LINE[1 - position.seat]
+    start = position.places[piece]
+    goal = OWN_LINE[1 - position.seat]
     carrier = position.carrier
     loose = ball if carrier == EMPTY else EMPTY
     forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != seat else EMPTY

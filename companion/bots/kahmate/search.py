@@ -122,11 +122,12 @@ class Search:
         )
         best = candidates[: max(1, strength.replies)]
         ends = _ends_of(text)
-        tried = [each for each in candidates if _ends_of(str(each.first)) == ends][:_MAX_TRIED]
+        tried = [line for line in candidates if _ends_of(str(line.first)) == ends][:_MAX_TRIED]
         if candidates[0].value < TRY - 1:
-            others = [each for each in candidates[: strength.replies] if each not in tried]
-            for candidate in (*others, *tried):
-                candidate.value = self._answered(candidate)
+            # a line may be among the best and tried, and is answered once
+            lines = {id(line): line for line in (*candidates[: strength.replies], *tried)}
+            for line in lines.values():
+                line.value = self._answered(line)
         self.ranked = _ranked(best)
         value = max((candidate.value for candidate in tried), default=None)
         return _ranked([*self.ranked, *tried])[0], value

@@ -84,7 +84,8 @@ def odds(attack: Hand, defence: Hand, ahead: int) -> tuple[float, float, float]:
     by_much = by_little = tie = 0.0
     for own, share in zip(attack, mine, strict=True):
         for other, other_share in zip(defence, theirs, strict=True):
-            lead, chance = own + ahead - other, share * other_share
+            lead = own + ahead - other
+            chance = share * other_share
             if lead > CLEAR_LEAD:
                 by_much += chance
             elif lead > 0:
@@ -114,7 +115,8 @@ def _wins(position: Position, attacker: int, defender: int, before: float) -> fl
 
     Below 1 there was a face-off on it.
     """
-    attack, defence = position.hands[position.seat], position.hands[1 - position.seat]
+    attack = position.hands[position.seat]
+    defence = position.hands[1 - position.seat]
     if before < 1 and len(attack) == 1:
         attack = defence = FULL
     by_much, by_little, _ = odds(attack, defence, lead_of((attacker,), defender))
@@ -130,7 +132,8 @@ def try_chance(position: Position) -> float:
 
     Kicks and ways by more than two runners are not looked at.
     """
-    seat, goal = position.seat, OWN_LINE[1 - position.seat]
+    seat = position.seat
+    goal = OWN_LINE[1 - position.seat]
     able = position.able()
     # who is too far from the goal line cannot score in this round
     runners = [piece for piece in able if abs(goal - RANK[position.places[piece]]) < SPEED[piece]]
@@ -189,7 +192,9 @@ def _to_goal(position: Position, runner: int, goal: int) -> tuple[float, float]:
 def reach(position: Position, runner: int, steps: int) -> tuple[list[float], list[float]]:
     """Return how likely a runner gets to each square within so many steps: any way, and by fetching
     a loose ball."""
-    start, ball, carrier = position.places[runner], position.ball, position.carrier
+    start = position.places[runner]
+    ball = position.ball
+    carrier = position.carrier
     loose = ball if carrier == EMPTY else EMPTY
     forbidden = ball if carrier != EMPTY and SEAT_OF[carrier] != position.seat else EMPTY
     anyhow = [0.0] * AREA
@@ -200,7 +205,9 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
     edge = {start}
     for _ in range(steps):
         before, fetched_before = anyhow, fetched
-        anyhow, fetched, further = anyhow[:], fetched[:], set()
+        anyhow = anyhow[:]
+        fetched = fetched[:]
+        further = set()
         for square in edge:
             chance = before[square]
             for to in STEPS[square]:
@@ -280,7 +287,8 @@ def _ground(rank: int, seat: int) -> float:
 
 def _carried_worth(position: Position, carrier: int, owner: int) -> float:
     """Return what having the ball there is worth to its owner."""
-    rank, file = RANK[position.ball], FILE[position.ball]
+    rank = RANK[position.ball]
+    file = FILE[position.ball]
     points = _POSSESSION + _ground(rank, owner)
     for piece, square in enumerate(position.places):
         if position.down[piece]:

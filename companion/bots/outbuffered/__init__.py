@@ -129,7 +129,8 @@ class OutbufferedBot(Bot):
     def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
         """Return why this row: the likeliest answer, where that leads, and what else was thought
         of."""
-        column, gains = int(np.argmax(answer)), game.payoff @ answer
+        column = int(np.argmax(answer))
+        gains = game.payoff @ answer
         is_turned = self._me != NORTH and self._options.directions == "seat"
         likeliest = buffer_text(game.columns[column], is_turned)
         reply = expected_reply([_buffer_words(likeliest)], float(answer[column]))
@@ -197,7 +198,10 @@ class OutbufferedBot(Bot):
             self._other.habit(position, game),
         ]
         guess = self._other.guess(kinds)
-        best, reason, answer, hoped = mine, _BALANCED, theirs, float(mine @ game.payoff @ guess)
+        best = mine
+        reason = _BALANCED
+        answer = theirs
+        hoped = float(mine @ game.payoff @ guess)
         may_lose = self._other.may_lose()
         # lean as far towards the guess as the risk allows
         for trust in _TRUST:
@@ -213,7 +217,8 @@ class OutbufferedBot(Bot):
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
         """Return what players do who judge by distances alone."""
         by_distance = self._payoff_to_other(game, self._plain.worth, 1.0)
-        mean, least = by_distance.mean(axis=0), by_distance.min(axis=0)
+        mean = by_distance.mean(axis=0)
+        least = by_distance.min(axis=0)
         # who runs for the flag and counts steps alone
         by_steps = self._payoff_to_other(game, self._plain.grabbed, 5.0)
         grabbing = by_steps.mean(axis=0)
@@ -331,9 +336,12 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
     """
     rows, columns = payoff.shape
     across = np.ascontiguousarray(payoff.T)
-    regret, regrets = np.zeros(rows, np.float32), np.zeros(columns, np.float32)
-    sums, other_sums = np.zeros(rows, np.float32), np.zeros(columns, np.float32)
-    mine, theirs = np.full(rows, 1 / rows, np.float32), np.full(columns, 1 / columns, np.float32)
+    regret = np.zeros(rows, np.float32)
+    regrets = np.zeros(columns, np.float32)
+    sums = np.zeros(rows, np.float32)
+    other_sums = np.zeros(columns, np.float32)
+    mine = np.full(rows, 1 / rows, np.float32)
+    theirs = np.full(columns, 1 / columns, np.float32)
     fixed = payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
     free = np.float32(1 - trust)
     for number in range(1, _ROUNDS + 1):
@@ -344,7 +352,8 @@ def balance(payoff: Matrix, guess: Vector | None, trust: float) -> tuple[Vector,
         theirs = _matched(regrets, theirs @ loss - loss)
         sums += number * mine
         other_sums += number * theirs
-    mine, theirs = sums / sums.sum(), other_sums / other_sums.sum()
+    mine = sums / sums.sum()
+    theirs = other_sums / other_sums.sum()
     return mine, theirs, float((across @ mine).min())
 
 
@@ -425,7 +434,9 @@ class Judge:
 
     def _steps_home(self, position: Position, seat: int) -> float:
         """Return how many steps a seat needs to bring the flag home when nobody hinders it."""
-        robot, flag, base = position[seat], position[3 - seat], self._turns.bases[seat]
+        robot = position[seat]
+        flag = position[3 - seat]
+        base = self._turns.bases[seat]
         if flag == CARRIED:
             steps = float(self._distances[robot][base])
         else:

@@ -90,7 +90,8 @@ class Turns:
     def step(self, position: Position, south: int, north: int) -> tuple[Position, bool]:
         """Return what one pair of commands leads to, and whether a flag was taken or a robot hit by
         it."""
-        robots, flags = [position[0], position[1]], [position[2], position[3]]
+        robots = [position[0], position[1]]
+        flags = [position[2], position[3]]
         stirs = self._move(robots, flags, (south, north))
         is_home = [
             flags[1 - seat] == CARRIED and robots[seat] == self.bases[seat]

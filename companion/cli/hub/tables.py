@@ -10,7 +10,6 @@ import argparse
 import gc
 import ipaddress
 import signal
-import socket
 import sys
 import threading
 from pathlib import Path
@@ -184,17 +183,14 @@ def _host_key(options: argparse.Namespace) -> None:
 
 
 def _join(options: argparse.Namespace) -> None:
-    from companion.hub.joining import join  # noqa: PLC0415 - brings what only a hub needs
+    from companion.hub.joining import join_with  # noqa: PLC0415 - brings what only a hub needs
     from companion.hub.membership import membership_path, write_membership  # noqa: PLC0415
-    from companion.storage.outbox import Outbox  # noqa: PLC0415
 
     settings, address, code = settings_of(options), options.address, options.code
     ca = str(Path(options.ca).expanduser().resolve()) if options.ca else ""
     try:
         with Journal(settings.journal_path) as journal:
-            start = Outbox(journal).start()
-            name = socket.gethostname().partition(".")[0]
-            member = join(address, code, name, names=options.names, ca=ca, start=start)
+            member = join_with(journal, address, code, names=options.names, ca=ca)
             write_membership(membership_path(settings), member)
     except JournalInUse:
         wish = {"address": address, "code": code, "names": options.names, "ca": ca}

@@ -17,10 +17,10 @@ from companion.printing.pdf_pen import (
     INK_2,
     LEADING,
     RULE,
+    WHITE,
     Pen,
     broken,
     printed_on,
-    text_width,
 )
 from companion.printing.tiling import Extent
 
@@ -28,6 +28,8 @@ _PAD_MM = 5.0
 _GOAL_MM, _TITLE_MM, _TEXT_MM, _SMALL_MM = 8.0, 4.2, 3.6, 3.1
 _HEAD_MM, _ROW_MM, _HEADS_MM = 16.0, 9.5, 6.0
 _LIST_SHARE = 0.42
+_COLUMN_MM = 15.0
+"""Width of a column of figures."""
 _CARD_MM = (30.0, 42.0)
 _TILE_MM = 30.0
 _FRONT_MM = 12.0
@@ -45,36 +47,31 @@ _SCORE_HEAD_MM, _SCORE_ROW_MM, _SCORE_ROWS = 12.0, 8.0, 8
 
 def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
     """Yield everything that stands below the pieces, in the order in which it is wanted."""
+    width = room.width
     for seat, aid in extras.aids.items():
-        height = _aid_height(aid, room.width)
-        yield Block(height, ("aid",), partial(_aid, kit=kit, seat=seat, aid=aid, width=room.width))
-    for seat in SEATS if extras.hand_cards else ():
-        names = tuple(f"strength {card}" for card in extras.hand_cards)
-        yield Block(
-            _CARD_MM[1], names, partial(_hand_cards, side=kit.sides[seat], cards=extras.hand_cards)
-        )
-    for seat in SEATS if extras.tiles else ():
-        across = int(room.width // _TILE_MM)
-        rows = -(-_COPIES * len(extras.tiles) // across)
-        draw = partial(_tiles, kit=kit, seat=seat, tiles=extras.tiles, across=across)
+        draw = partial(_aid, kit=kit, seat=seat, aid=aid, width=width)
+        yield Block(_aid_height(aid, width), ("aid",), draw)
+    cards, tiles = extras.hand_cards, extras.tiles
+    for seat in SEATS if cards else ():
+        names = tuple(f"strength {card}" for card in cards)
+        draw = partial(_hand_cards, side=kit.sides[seat], cards=cards)
+        yield Block(_CARD_MM[1], names, draw)
+    for seat in SEATS if tiles else ():
+        across = int(width // _TILE_MM)
+        rows = -(-_COPIES * len(tiles) // across)
+        draw = partial(_tiles, kit=kit, seat=seat, tiles=tiles, across=across)
         yield Block(rows * _tile_depth(kit), ("tiles",), draw)
-    if kit.order_tiles:
-        yield Block(
-            _row_height(kit.order_tiles), ("walls",), partial(_rows, kit=kit, width=room.width)
-        )
-    elif extras.tiles:
+    if spec := kit.order_tiles:
+        height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+        yield Block(height, ("walls",), partial(_rows, kit=kit, spec=spec, width=width))
+    elif tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
-        yield Block(
-            height, ("walls",), partial(_walls, kit=kit, places=extras.places, width=room.width)
-        )
+        draw = partial(_walls, kit=kit, places=extras.places, width=width)
+        yield Block(height, ("walls",), draw)
     if extras.aids and not has_side_places(kit):
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
-        yield Block(
-            height,
-            ("score sheet",),
-            partial(print_score_sheet, kit=kit, width=room.width),
-            grows=True,
-        )
+        draw = partial(print_score_sheet, kit=kit, width=width)
+        yield Block(height, ("score sheet",), draw, grows=True)
 
 
 # ---- the player aid ---------------------------------------------------------------------------------------------
@@ -95,60 +92,49 @@ def _points_width(width: float) -> float:
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
     """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the right."""
     side = kit.sides[seat]
-    pen.rectangle(0, 0, width, height, stroke_mm=0.8)
-    pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
     whose = seat_words(kit, seat)
     right = width - _PAD_MM
-    pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
-    pen.text(
-        _PAD_MM + 13,
-        height - 10.4,
-        aid.goal,
-        _GOAL_MM,
-        bold=True,
-        room=right - 18 - text_width(whose, _SMALL_MM) - 4,
-    )
-    pen.line((_PAD_MM, height - _HEAD_MM + 1), (right, height - _HEAD_MM + 1), width=0.6)
+    top = height - _HEAD_MM
+    pen.rectangle(0, 0, width, height, stroke_mm=0.8)
+    pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
+    whose_width = pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
+    goal_room = right - 18 - whose_width - 4
+    pen.text(_PAD_MM + 13, height - 10.4, aid.goal, _GOAL_MM, bold=True, room=goal_room)
+    pen.line((_PAD_MM, top + 1), (right, top + 1), width=0.6)
     middle = _LIST_SHARE * width
-    pen.line((middle, _PAD_MM), (middle, height - _HEAD_MM - 2), width=0.3, colour=RULE)
-    with pen.at(_PAD_MM, height - _HEAD_MM):
-        _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, height - _HEAD_MM - _PAD_MM))
-    y = height - _HEAD_MM - 1.5
+    pen.line((middle, _PAD_MM), (middle, top - 2), width=0.3, colour=RULE)
+    with pen.at(_PAD_MM, top):
+        _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, top - _PAD_MM))
+    x = middle + _PAD_MM
+    y = top - 1.5
+    room = _points_width(width)
     for point in aid.points:
-        y = pen.paragraph(
-            middle + _PAD_MM, y, _points_width(width), point.title, _TITLE_MM, bold=True
-        )
-        y = pen.paragraph(middle + _PAD_MM, y, _points_width(width), point.words, _TEXT_MM) - 1.6
+        y = pen.paragraph(x, y, room, point.title, _TITLE_MM, bold=True)
+        y = pen.paragraph(x, y, room, point.words, _TEXT_MM) - 1.6
 
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
     """Draw the list below its heading, the origin at its upper left. Its rows share the height."""
-    column, (width, height) = 15.0, room
-    high = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
-    first = width - column * len(aid.heads)
-    pen.text(0, -_HEADS_MM + 1.6, aid.list_title, _SMALL_MM, colour=INK_2)
-    for place, head in enumerate(aid.heads):
-        x = first + (place + 0.5) * column
-        pen.text(
-            x, -_HEADS_MM + 1.6, head, _SMALL_MM, colour=INK_2, anchor="middle", room=column - 1
-        )
+    width, height = room
+    row_height = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
+    # figures stand in columns at the right, below their heads
+    first = width - _COLUMN_MM * len(aid.heads)
+    middles = [first + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
+    heads_y = -_HEADS_MM + 1.6
+    pen.text(0, heads_y, aid.list_title, _SMALL_MM, colour=INK_2)
+    for x, head in zip(middles, aid.heads, strict=True):
+        pen.text(x, heads_y, head, _SMALL_MM, colour=INK_2, anchor="middle", room=_COLUMN_MM - 1)
     for number, row in enumerate(aid.rows):
-        y = -_HEADS_MM - (number + 0.5) * high
-        pen.line((0, y + high / 2), (width, y + high / 2), width=0.2, colour=RULE)
+        y = -_HEADS_MM - (number + 0.5) * row_height
+        pen.line((0, y + row_height / 2), (width, y + row_height / 2), width=0.2, colour=RULE)
         _aid_sign(pen, kit, row, y)
-        wide = first - 13
+        name_room = first - 13
+        name_y = y + 0.5 if row.words else y - 1.4
+        pen.text(12, name_y, row.name.capitalize(), _TEXT_MM, bold=True, room=name_room)
         if row.words:
-            pen.text(12, y + 0.5, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
-            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=wide)
-        else:
-            pen.text(12, y - 1.4, row.name.capitalize(), _TEXT_MM, bold=True, room=wide)
-        for place, figure in enumerate(row.figures):
-            pen.label(
-                first + (place + 0.5) * column,
-                y - 1.8,
-                figure.replace("-", "–"),
-                5.0,
-            )
+            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=name_room)
+        for x, figure in zip(middles, row.figures, strict=False):
+            pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
@@ -181,66 +167,64 @@ def _tiles(
     pen: Pen, _: float, *, kit: Kit, seat: Seat, tiles: tuple[OrderTile, ...], across: int
 ) -> None:
     """Draw tiles edge to edge, every order as often as it may be laid."""
-    side, size, deep = kit.sides[seat], _TILE_MM, _tile_depth(kit)
-    ink = printed_on(side.rgb)
-    copies = [tile for _ in range(_COPIES) for tile in tiles]
+    copies = tiles * _COPIES
     rows = -(-len(copies) // across)
+    deep = _tile_depth(kit)
     for number, tile in enumerate(copies):
-        with pen.at(number % across * size, (rows - 1 - number // across) * deep):
+        row, column = divmod(number, across)
+        with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
             if kit.order_tiles:
-                _read_tile(pen, kit, seat, tile)
-                continue
-            pen.rectangle(0, 0, size, size, fill=side.rgb)
-            if seat is Seat.NORTH:
-                _dots(pen, (size, size), ink)
-            pen.outline(0, 0, size, size)
-            pen.text(2.2, size - 6.0, tile.initial, 4.4, bold=True, colour=ink)
-            pen.drawing(tile.drawing, size / 2 - 6.5, size / 2 - 4.5, 13, None, fill=ink)
-            pen.label(
-                size / 2,
-                2.8,
-                tile.word.capitalize(),
-                4.2,
-                colour=ink,
-                room=size - 3,
-            )
+                _read_tile(pen, kit, kit.order_tiles, seat, tile)
+            else:
+                _plain_tile(pen, kit, seat, tile)
 
 
 def _tile_depth(kit: Kit) -> float:
     return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
 
 
-def _read_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
+def _plain_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
+    """Draw a tile that only people read."""
+    ink = printed_on(kit.sides[seat].rgb)
+    _tile_ground(pen, kit, seat, (_TILE_MM, _TILE_MM))
+    pen.outline(0, 0, _TILE_MM, _TILE_MM)
+    pen.text(2.2, _TILE_MM - 6.0, tile.initial, 4.4, bold=True, colour=ink)
+    pen.drawing(tile.drawing, _TILE_MM / 2 - 6.5, _TILE_MM / 2 - 4.5, 13, None, fill=ink)
+    word = tile.word.capitalize()
+    pen.label(_TILE_MM / 2, 2.8, word, 4.2, colour=ink, room=_TILE_MM - 3)
+
+
+def _read_tile(pen: Pen, kit: Kit, spec: OrderTiles, seat: Seat, tile: OrderTile) -> None:
     """Draw a tile that the camera reads: drawing, letter and word above, its marker on white below."""
-    spec, side = _tiles_of(kit), kit.sides[seat]
-    wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(side.rgb)
+    wide = spec.width_mm
+    deep = spec.depth_mm
+    ink = printed_on(kit.sides[seat].rgb)
     foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
-    pen.rectangle(0, foot, wide, deep - foot, fill=side.rgb)
-    if seat is Seat.NORTH:
-        with pen.at(0, foot):
-            _dots(pen, (wide, deep - foot), ink)
+    with pen.at(0, foot):
+        _tile_ground(pen, kit, seat, (wide, deep - foot))
     pen.outline(0, 0, wide, deep)
     pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
     pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
     pen.drawing(tile.drawing, wide / 2 - 5, deep - 11.6, 10, None, fill=ink)
-    pen.label(
-        wide / 2,
-        foot + 2.2,
-        tile.word.capitalize(),
-        3.8,
-        colour=ink,
-        room=wide - 3,
-    )
+    word = tile.word.capitalize()
+    pen.label(wide / 2, foot + 2.2, word, 3.8, colour=ink, room=wide - 3)
 
 
-def _tiles_of(kit: Kit) -> OrderTiles:
-    if kit.order_tiles is None:
-        raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
-    return kit.order_tiles
+def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> None:
+    """Draw the colour of a side, and North's dots along two edges, clear of letter, drawing and word."""
+    (wide, high), rgb = size, kit.sides[seat].rgb
+    pen.rectangle(0, 0, wide, high, fill=rgb)
+    if seat is not Seat.NORTH:
+        return
+    for step in range(1, 8):
+        y = high * step / 8
+        for x in (1.0, wide - 1.0):
+            is_at_letter = x < 2 and y > high - 7
+            if not is_at_letter:
+                pen.dot(x, y, 0.45, fill=printed_on(rgb))
 
 
-def _row_height(spec: OrderTiles) -> float:
-    return _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
+# ---- walls and places for tiles ----------------------------------------------------------------------------------
 
 
 def _row_steps(pen: Pen, width: float) -> None:
@@ -262,92 +246,72 @@ def _row_steps(pen: Pen, width: float) -> None:
         pen.paragraph(x + 8, y, column - 13, words, _TEXT_MM)
 
 
-def _rows(pen: Pen, _: float, *, kit: Kit, width: float) -> None:
+def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
     """Draw for each side the strip of markers by which the camera finds its tiles, their places, the
     foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
     it stands. Below, how they are used.
     """
-    spec = _tiles_of(kit)
-    wide = spec.row_width_mm
+    wide, wall = spec.row_width_mm, spec.wall_mm
     foot = spec.strip_mm + spec.places_mm
     inside = foot + spec.foot_mm
-    outside, front = inside + spec.wall_mm, inside + 2 * spec.wall_mm
+    outside = inside + wall
+    front = inside + 2 * wall
     _row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
-        side = kit.sides[seat]
         with pen.at(x, _STEPS_MM):
             for number, marker in enumerate(spec.rows[seat]):
-                pen.marker(
-                    marker,
-                    wide / 2 + spec.strip_x_mm(number),
-                    spec.strip_mm / 2,
-                    spec.strip_marker_mm,
-                )
-            for place in range(spec.places):
-                left = spec.gap_mm + place * (spec.width_mm + spec.gap_mm)
-                pen.rectangle(
-                    left, spec.strip_mm + spec.gap_mm, spec.width_mm, spec.depth_mm, stroke_mm=0.3
-                )
-                middle = left + spec.width_mm / 2, spec.strip_mm + spec.places_mm / 2 - 4
-                pen.label(*middle, str(place + 1), 12)
-            pen.label(
-                wide / 2,
-                foot + 4.8,
-                seat_words(kit, seat),
-                4.2,
-                room=wide - 6,
-            )
+                marker_x = wide / 2 + spec.strip_x_mm(number)
+                pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
+            with pen.at(0, spec.strip_mm):
+                _numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
+            _seat_label(pen, kit, seat, wide, foot + 4.8)
             with pen.at(0, outside):
-                pen.shutter(wide, spec.wall_mm, Extent(0, 0, wide, spec.wall_mm))
-            with pen.at(wide / 2, outside + spec.wall_mm / 2, turn_deg=180):
-                pen.dot(0, 0, 13, fill="#FFFFFF")
-                pen.drawing(side.drawing, -9, -9, 18, side)
+                pen.shutter(wide, wall, Extent(0, 0, wide, wall))
+            with pen.at(wide / 2, outside + wall / 2, turn_deg=180):
+                _wall_sign(pen, kit.sides[seat], 18, 13)
             pen.outline(0, 0, wide, front + _FRONT_MM)
-            for y in (inside, outside, front):
-                pen.fold((-0.6, y), (wide + 0.6, y))
-
-
-def _dots(pen: Pen, size: tuple[float, float], ink: str) -> None:
-    """Draw North's pattern along two edges, clear of letter, drawing and word."""
-    wide, high = size
-    for step in range(1, 8):
-        y = high * step / 8
-        for x in (1.0, wide - 1.0):
-            if not (x < 2 and y > high - 7):
-                pen.dot(x, y, 0.45, fill=ink)
+            _folds(pen, wide, (inside, outside, front))
 
 
 def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
     wide = places * (_TILE_MM + 1.0) + 1.0
+    foot, wall = _PLACES_MM, _PLACES_MM + _FOOT_MM
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
-        side = kit.sides[seat]
-        foot, wall = _PLACES_MM, _PLACES_MM + _FOOT_MM
         with pen.at(x, 0):
-            for place in range(places):
-                left = 1.0 + place * (_TILE_MM + 1.0)
-                pen.rectangle(left, 1.0, _TILE_MM, _PLACES_MM - 2.0, stroke_mm=0.3)
-                pen.label(
-                    left + _TILE_MM / 2,
-                    _PLACES_MM / 2 - 4,
-                    str(place + 1),
-                    12,
-                )
+            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2.0), 1.0)
             with pen.at(0, wall):
                 pen.shutter(wide, _WALL_MM, Extent(0, 0, wide, _WALL_MM))
-            pen.dot(wide / 2, wall + _WALL_MM / 2, 15, fill="#FFFFFF")
-            pen.drawing(side.drawing, wide / 2 - 10, wall + _WALL_MM / 2 - 10, 20, side)
-            pen.rectangle(0, foot, wide, _FOOT_MM, fill="#FFFFFF")
-            pen.label(
-                wide / 2,
-                foot + 4.6,
-                seat_words(kit, seat),
-                4.2,
-                room=wide - 6,
-            )
+            with pen.at(wide / 2, wall + _WALL_MM / 2):
+                _wall_sign(pen, kit.sides[seat], 20, 15)
+            pen.rectangle(0, foot, wide, _FOOT_MM, fill=WHITE)
+            _seat_label(pen, kit, seat, wide, foot + 4.6)
             pen.outline(0, 0, wide, wall + _WALL_MM)
-            for y in (foot, wall):
-                pen.fold((-0.6, y), (wide + 0.6, y))
+            _folds(pen, wide, (foot, wall))
+
+
+def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: float) -> None:
+    """Draw places for tiles side by side, with a gap round each."""
+    wide, deep = size
+    for place in range(places):
+        left = gap + place * (wide + gap)
+        pen.rectangle(left, gap, wide, deep, stroke_mm=0.3)
+        pen.label(left + wide / 2, gap + deep / 2 - 4, str(place + 1), 12)
+
+
+def _wall_sign(pen: Pen, side: Side, size: float, radius: float) -> None:
+    """Draw a side's sign on a white disc round the origin."""
+    pen.dot(0, 0, radius, fill=WHITE)
+    pen.drawing(side.drawing, -size / 2, -size / 2, size, side)
+
+
+def _seat_label(pen: Pen, kit: Kit, seat: Seat, wide: float, y: float) -> None:
+    pen.label(wide / 2, y, seat_words(kit, seat), 4.2, room=wide - 6)
+
+
+def _folds(pen: Pen, wide: float, heights: tuple[float, ...]) -> None:
+    for y in heights:
+        pen.fold((-0.6, y), (wide + 0.6, y))
 
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:

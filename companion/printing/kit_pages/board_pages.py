@@ -17,6 +17,8 @@ _LANE_FIGURE_MM = 17.0
 _SIGN_MM = 10.0
 """Neither a diamond nor a ring of this size is as large as a card's marker."""
 _TICK_MM = 6.0
+_TURN_DEG = {Seat.SOUTH: 0.0, Seat.NORTH: 180.0}
+"""How what a seat reads is turned."""
 _GOAL_RIM_MM, _GOAL_DOTS_MM = 1.5, 5.0
 
 
@@ -59,23 +61,20 @@ def _squares(pen: Pen, kit: Kit) -> None:
     """Draw the squares of a board of pieces, with their marks and labels."""
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
+    size = board.square_mm
+    label = 0.14 * size
     for square in board.squares:
-        x, y = (v - board.square_mm / 2 for v in board.centre_mm(square))
-        dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
-        pen.tile(x, y, board.square_mm, dark=dark)
+        middle_x, middle_y = board.centre_mm(square)
+        x = middle_x - size / 2
+        y = middle_y - size / 2
+        is_dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
+        pen.tile(x, y, size, dark=is_dark)
         if mark := marks.get(square):
-            pen.drawing(
-                mark.drawing, x, y, board.square_mm, kit.sides.get(mark.seat) if mark.seat else None
-            )
+            side = kit.sides.get(mark.seat) if mark.seat else None
+            pen.drawing(mark.drawing, x, y, size, side)
         if board.labels_in_squares and square not in board.holes:
-            size = 0.14 * board.square_mm
-            pen.text(
-                x + 0.05 * board.square_mm,
-                y + 0.95 * board.square_mm - 0.72 * size,
-                str(square),
-                size,
-                bold=True,
-            )
+            label_y = y + 0.95 * size - 0.72 * label
+            pen.text(x + 0.05 * size, label_y, str(square), label, bold=True)
     if board.gap_mm == 0:
         pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=FRAME_MM)
     if has_outside_labels(board):
@@ -87,17 +86,19 @@ def _goals(pen: Pen, kit: Kit) -> None:
     markers' white."""
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
-    width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
-    for seat, low in (
-        (Seat.SOUTH, _GOAL_RIM_MM - board.strip_mm),
-        (Seat.NORTH, board.height_mm + _GOAL_RIM_MM),
-    ):
-        rgb = kit.sides[seat].rgb
-        pen.rectangle(left, low, width, depth, fill=tinted(rgb, 0.16))
-        columns, rows = int(width / _GOAL_DOTS_MM), int(depth / _GOAL_DOTS_MM)
-        for column, row in product(range(columns), range(rows)) if seat is Seat.NORTH else ():
-            x, y = left + width * (column + 0.5) / columns, low + depth * (row + 0.5) / rows
-            pen.dot(x, y, 0.55, fill=tinted(rgb, 0.6))
+    width = board.width_mm - 2 * left
+    depth = board.strip_mm - 2 * _GOAL_RIM_MM
+    lows = {Seat.SOUTH: _GOAL_RIM_MM - board.strip_mm, Seat.NORTH: board.height_mm + _GOAL_RIM_MM}
+    for seat, low in lows.items():
+        pen.rectangle(left, low, width, depth, fill=tinted(kit.sides[seat].rgb, 0.16))
+    # North's pattern: dots
+    dots = tinted(kit.sides[Seat.NORTH].rgb, 0.6)
+    columns = int(width / _GOAL_DOTS_MM)
+    rows = int(depth / _GOAL_DOTS_MM)
+    for column, row in product(range(columns), range(rows)):
+        x = left + width * (column + 0.5) / columns
+        y = lows[Seat.NORTH] + depth * (row + 0.5) / rows
+        pen.dot(x, y, 0.55, fill=dots)
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
@@ -106,21 +107,25 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     reach = board.corner_mm + quiet_mm(board.corner_mm) + 2
     occupied = [(cut, cut) for cut in cuts_x]
     if kit.deck:
-        occupied += [
-            (x - _LANE_FIGURE_MM / 2, x + _LANE_FIGURE_MM / 2) for x in _lane_middles(board)
-        ]
-    edges = [
-        reach,
-        *(x for low, high in sorted(occupied) for x in (low, high)),
-        board.width_mm - reach,
-    ]
+        half = _LANE_FIGURE_MM / 2
+        occupied += [(x - half, x + half) for x in _lane_middles(board)]
+    # rooms lie between the end of one thing and the beginning of the next
+    edges = [reach]
+    for low, high in sorted(occupied):
+        edges += [low, high]
+    edges.append(board.width_mm - reach)
     rooms = list(pairwise(edges))[::2]
     widest = max(right - left for left, right in rooms)
     wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
-    for seat, (left, right) in ((Seat.SOUTH, wide_rooms[0]), (Seat.NORTH, wide_rooms[-1])):
-        y = -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
-        with pen.at((left + right) / 2, y, turn_deg=0 if seat is Seat.SOUTH else 180):
+    for seat, (left, right) in zip(SEATS, (wide_rooms[0], wide_rooms[-1]), strict=True):
+        with pen.at((left + right) / 2, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
             _strip(pen, kit, seat, right - left - 4)
+
+
+def _strip_y(board: Board, seat: Seat) -> float:
+    """Return the middle of a seat's strip."""
+    half = board.strip_mm / 2
+    return -half if seat is Seat.SOUTH else board.height_mm + half
 
 
 def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
@@ -144,22 +149,13 @@ def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
     """Draw the lanes of a board of cards: both seats' zones, and each lane's number in both strips."""
     board = kit.board
     for seat in SEATS:
-        turn = 0.0 if seat is Seat.SOUTH else 180.0
+        edge = deck.zones[seat] * board.rank_pitch_mm
+        if seat is Seat.NORTH:
+            edge += board.depth_mm
         for file, x in enumerate(_lane_middles(board)):
-            strip_y = (
-                -board.strip_mm / 2 if seat is Seat.SOUTH else board.height_mm + board.strip_mm / 2
-            )
-            with pen.at(x, strip_y, turn_deg=turn):
-                pen.label(
-                    0,
-                    -0.36 * _LANE_FIGURE_MM,
-                    str(file),
-                    _LANE_FIGURE_MM,
-                )
-            edge = deck.zones[seat] * board.rank_pitch_mm + (
-                0 if seat is Seat.SOUTH else board.depth_mm
-            )
-            with pen.at(x, edge, turn_deg=turn):
+            with pen.at(x, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
+                pen.label(0, -0.36 * _LANE_FIGURE_MM, str(file), _LANE_FIGURE_MM)
+            with pen.at(x, edge, turn_deg=_TURN_DEG[seat]):
                 _zone(pen, board, deck, kit.sides[seat])
 
 
@@ -171,7 +167,9 @@ def _lane_middles(board: Board) -> list[float]:
 def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     """Draw a zone as its seat sees it, the origin in the middle of its near edge: place of the
     first card, steps, arrow."""
-    half, depth, card = board.square_mm / 2, board.depth_mm, deck.width_mm / 2
+    half = board.square_mm / 2
+    depth = board.depth_mm
+    card = deck.width_mm / 2
     pen.rectangle(-half, 0, 2 * half, depth, stroke_mm=0.5)
     corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
     pen.line(*corners, width=0.3, dash=(2.0, 1.4))
@@ -184,7 +182,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         for sign in (-1, 1):
             pen.line((sign * card, top), (sign * (card - _TICK_MM), top), width=0.3)
         pen.text(1.5 + _TICK_MM - card, top - deck.step_mm / 2 - 1.4, str(number), 4.0, bold=True)
-        number, top = number + 1, top + deck.step_mm
+        number = number + 1
+        top = top + deck.step_mm
     tip = depth - 8
     pen.line((0, deck.height_mm + 8), (0, tip - 10), width=1.8)
     pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
@@ -219,8 +218,7 @@ def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     """Draw where to cut (scissors) and where the next page is glued on (its name)."""
     core, printed, whole = window.core, window.printed, tiling.extent
     labels = {(other.column, other.row): other.label for other in tiling.windows}
-    pen.hairline((whole.left, whole.bottom), (whole.right, whole.bottom), (whole.right, whole.top))
-    pen.hairline((whole.right, whole.top), (whole.left, whole.top), (whole.left, whole.bottom))
+    pen.outline(whole.left, whole.bottom, whole.width, whole.height)
     if window.column:
         pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):

@@ -96,6 +96,9 @@ _SHEET_CELLS = {
 }
 """What a page looks like from afar: the cells' width and distance, and how many stand side by side and below, mm."""
 
+_CODE_MODULES = {0: (7, 10), 1: (5,), 2: (9,), 3: (7,), 5: (1, 3, 9), 6: (5,), 9: (5,)}
+"""Rows and columns of a drawn code's modules, besides its three eyes."""
+
 Picture = Callable[[Pen], None]
 """Draws in a box of 58 x 36 mm, the origin at its lower left corner."""
 
@@ -116,16 +119,16 @@ class _Step:
 
     def text_width(self, setting: _Setting) -> float:
         """Return the width in mm that the text has beside the picture."""
-        return (
-            setting.width - _TEXT_X - (_PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0)
-        )
+        picture = _PICTURE_WIDTH * setting.pictures + 6 if self.picture else 0
+        return setting.width - _TEXT_X - picture
 
     def height(self, setting: _Setting) -> float:
         """Return the height of text or picture in mm."""
-        size = setting.text_mm
-        lines = sum(len(broken(words, self.text_width(setting), size)) for words in self.paragraphs)
+        size, width = setting.text_mm, self.text_width(setting)
+        lines = sum(len(broken(words, width, size)) for words in self.paragraphs)
         text = 4.5 + LEADING * _HEAD_MM + lines * LEADING * size + 1.5 * len(self.paragraphs)
-        return max(text, _PICTURE_HEIGHT * setting.pictures + 6 if self.picture else 0.0)
+        picture = _PICTURE_HEIGHT * setting.pictures + 6 if self.picture else 0.0
+        return max(text, picture)
 
 
 def print_instructions(
@@ -137,21 +140,19 @@ def print_instructions(
 
     Raises ValueError when the kit's notes do not fit: a defect of the kit.
     """
-    left, right, top, floor = room.left, room.right, room.top, room.bottom
+    left = room.left
+    right = room.right
+    top = room.top
+    floor = room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
-    title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * (right - left))
-    pen.text(
-        right,
-        top - 16,
-        say("Print, cut, glue, play"),
-        5.0,
-        anchor="right",
-        room=right - left - title_width - 6,
-    )
-    pen.sign(left, top - 40, right - left, 18, words=say("Print at 100 % on matt paper"))
+    width = right - left
+    title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * width)
+    room_beside = width - title_width - 6
+    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=room_beside)
+    pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, spares, kinds))
     y = top - 44.0
-    setting, spare = _setting(kit, steps, right - left, y - floor)
+    setting, spare = _setting(kit, steps, width, y - floor)
     gap = min(6.0, spare / len(steps))
     for number, step in enumerate(steps, start=1):
         pen.line((left, y), (right, y), width=0.5)
@@ -189,23 +190,19 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
 
 def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> Iterator[_Step]:
     yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
-    title = (
-        say("Cut out the board, one page")
-        if tiling.pages == 1
-        else say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.pages)
-    )
-    joining = _WHOLE if tiling.pages == 1 else _JOIN
-    yield _Step(
-        title,
-        (*joining, _PLACES) if kit.deck else joining,
-        partial(_board_picture, kit=kit, tiling=tiling),
-    )
+    joining: tuple[str, ...] = _WHOLE if tiling.pages == 1 else _JOIN
+    if tiling.pages == 1:
+        title = say("Cut out the board, one page")
+    else:
+        title = say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.pages)
+    if kit.deck:
+        joining = (*joining, _PLACES)
+    yield _Step(title, joining, partial(_board_picture, kit=kit, tiling=tiling))
     notes = kit.notes
     if kit.deck:
         first = kinds.index("cards") + 2
-        yield from _card_steps(
-            kit.deck, notes, first, first + kinds.count("cards") + kinds.count("backs") - 1
-        )
+        last = first + kinds.count("cards") + kinds.count("backs") - 1
+        yield from _card_steps(kit.deck, notes, first, last)
         notes = ()
     if kit.pieces:
         cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
@@ -245,20 +242,18 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
     """Draw the pages that follow in their order: a small pile for each kind, its page numbers and
     its name."""
     numbered = groupby(enumerate(kinds, start=2), key=lambda page: _group(page[1]))
-    piles = [(kind, list(pages)) for kind, pages in numbered]
+    piles = [(kind, [number for number, _ in pages]) for kind, pages in numbered]
     wide, high, apart = 14.0, 19.0, 5.5
     scale = min(1.0, _PICTURE_WIDTH / (len(piles) * (wide + apart)))
     with pen.at(_PICTURE_WIDTH, 33 * (1 - scale), scale=scale):
         x = apart / 2 - len(piles) * (wide + apart)
         for kind, pages in piles:
-            first, last = pages[0][0], pages[-1][0]
             for back in range(min(2, len(pages) - 1), -1, -1):
-                pen.rectangle(
-                    x + 0.9 * back, 12 + 0.9 * back, wide, high, fill=WHITE, stroke_mm=0.35
-                )
+                step = 0.9 * back
+                pen.rectangle(x + step, 12 + step, wide, high, fill=WHITE, stroke_mm=0.35)
             with pen.at(x, 12):
                 _sheet(pen, kind, wide, high)
-            numbers = str(first) if first == last else f"{first}-{last}"
+            numbers = str(pages[0]) if len(pages) == 1 else f"{pages[0]}-{pages[-1]}"
             pen.label(x + wide / 2, 6.6, numbers, 4.2)
             pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
             x += wide + apart
@@ -277,9 +272,11 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
         return
     size, gap, columns, rows = _SHEET_CELLS[kind]
     tall = size if kind == "pieces" else 1.4 * size
-    left, low = (wide - columns * (size + gap) + gap) / 2, (high - rows * (tall + gap) + gap) / 2
+    left = (wide - columns * (size + gap) + gap) / 2
+    low = (high - rows * (tall + gap) + gap) / 2
     for column, row in product(range(columns), range(rows)):
-        x, y = left + column * (size + gap), low + row * (tall + gap)
+        x = left + column * (size + gap)
+        y = low + row * (tall + gap)
         fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
         pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
@@ -294,19 +291,9 @@ def _start_picture(pen: Pen) -> None:
     for dx, dy in ((0, 0), (0, 7), (7, 7)):
         pen.rectangle(24 + dx, 13 + dy, 4, 4, fill=INK)
         pen.rectangle(25 + dx, 14 + dy, 2, 2, fill=WHITE)
-    for column, row in (
-        (5, 1),
-        (7, 0),
-        (9, 2),
-        (7, 3),
-        (10, 0),
-        (5, 6),
-        (5, 9),
-        (1, 5),
-        (3, 5),
-        (9, 5),
-    ):
-        pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
+    for row, columns in _CODE_MODULES.items():
+        for column in columns:
+            pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
     pen.rectangle(43, 6, 14, 26, fill=WHITE, stroke_mm=0.9)
@@ -323,25 +310,26 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
         pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
-        for square in kit.board.squares:
-            wide, deep = kit.board.square_mm, kit.board.depth_mm or kit.board.square_mm
-            x, y = kit.board.centre_mm(square)
-            pen.rectangle(
-                x - wide / 2, y - deep / 2, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale
-            )
-        side = kit.board.corner_mm
+        board = kit.board
+        wide = board.square_mm
+        deep = board.depth_mm or board.square_mm
+        for square in board.squares:
+            x, y = board.centre_mm(square)
+            left = x - wide / 2
+            low = y - deep / 2
+            pen.rectangle(left, low, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
         # plain squares: a camera must not take this for a board
-        for x, y in kit.board.corner_centres_mm.values():
-            pen.rectangle(x - side / 2, y - side / 2, side, side, fill=INK)
-        for cut in tiling.cuts_x:
-            pen.line((cut, whole.bottom), (cut, whole.top), width=1.0 / scale, colour=WHITE)
-            pen.line((cut, whole.bottom), (cut, whole.top), width=0.5 / scale)
-        for cut in tiling.cuts_y:
-            pen.line((whole.left, cut), (whole.right, cut), width=1.0 / scale, colour=WHITE)
-            pen.line((whole.left, cut), (whole.right, cut), width=0.5 / scale)
+        for x, y in board.corner_centres_mm.values():
+            pen.square(x, y, board.corner_mm, fill=INK)
+        cuts = [((x, whole.bottom), (x, whole.top)) for x in tiling.cuts_x]
+        cuts += [((whole.left, y), (whole.right, y)) for y in tiling.cuts_y]
+        for start, end in cuts:
+            pen.line(start, end, width=1.0 / scale, colour=WHITE)
+            pen.line(start, end, width=0.5 / scale)
         for window in tiling.windows if tiling.pages > 1 else ():
             core = window.core
-            x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
+            x = (core.left + core.right) / 2
+            y = (core.bottom + core.top) / 2
             size = min(6.0 / scale, 0.35 * core.width)
             pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
             pen.label(x, y - 0.36 * size, window.label, size)
@@ -351,48 +339,41 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     """Draw a tag glued on its block, seen from in front."""
     face = kit.face(kit.pieces[0][0])
     side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
-    wide, deep = 30.0, 30.0
-    high = max(1.5, min(14.0, wide * face.height_mm / (kit.tag_mm * 9 / 7)))
-    x, lean = 12.0, 0.45 * deep
-    pen.rectangle(x, 1, wide, high, fill=WHITE, stroke_mm=0.4)
+    size, x, low = 30.0, 12.0, 1.0
+    # as high as the block is beside a tag with its white
+    high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
+    right = x + size
+    top = low + high
+    pen.rectangle(x, low, size, high, fill=WHITE, stroke_mm=0.4)
     if high >= 6:
-        pen.drawing(face.drawing, x + wide / 2 - (high - 1.4) / 2, 1.7, high - 1.4, side)
-    right, top = x + wide, 1 + high
-    corners = (
-        (right, 1.0),
-        (right + lean, 1 + 0.5 * deep),
-        (right + lean, top + 0.5 * deep),
-        (right, top),
-    )
+        picture = high - 1.4
+        pen.drawing(face.drawing, x + size / 2 - picture / 2, low + 0.7, picture, side)
+    # the right side of the block, seen askew as by `Pen.lying`
+    back_x = right + 0.45 * size
+    rise = 0.5 * size
+    corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
     with pen.lying(x, top):
-        pen.rectangle(0, 0, wide, deep, fill=WHITE)
-        pen.rim(wide, 1.4, side, dotted=face.seat is SEATS[1])
-        _unreadable_marker(pen, wide / 2, deep / 2, 0.7 * wide)
-
-
-def _unreadable_marker(pen: Pen, x: float, y: float, size: float) -> None:
-    """Draw what looks like a marker, centred at (x, y).
-
-    A camera must not take the picture of a piece for the piece: no marker has a white ring.
-    """
-    for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
-        pen.rectangle(
-            x - share * size / 2, y - share * size / 2, share * size, share * size, fill=fill
-        )
+        pen.rectangle(0, 0, size, size, fill=WHITE)
+        pen.rim(size, 1.4, side, dotted=face.seat is SEATS[1])
+        # a camera must not take the picture for the piece: no marker has a white ring
+        for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
+            pen.square(size / 2, size / 2, share * 0.7 * size, fill=fill)
 
 
 def _card_picture(pen: Pen, deck: Deck) -> None:
     """Draw a card and its back, with the crosses along which they are cut out."""
     scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
-    wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
-    left, low = _PICTURE_WIDTH - 1.5 - 2 * wide - apart, 2.5
-    for x in (left, left + wide + apart):
-        for dx in (0.0, wide):
-            for y in (low, low + high):
-                pen.hairline((x + dx - 1.5, y), (x + dx + 1.5, y))
-                pen.hairline((x + dx, y - 1.5), (x + dx, y + 1.5))
+    wide = deck.width_mm * scale
+    high = deck.height_mm * scale
+    apart = 4.0
+    left = _PICTURE_WIDTH - 1.5 - 2 * wide - apart
+    low = 2.5
+    for x in (left, left + wide, left + wide + apart, left + 2 * wide + apart):
+        for y in (low, low + high):
+            pen.hairline((x - 1.5, y), (x + 1.5, y))
+            pen.hairline((x, y - 1.5), (x, y + 1.5))
     with pen.at(left, low, scale=scale):
         _card(pen, deck, len(deck.cards) // 2)
     with pen.at(left + wide + apart, low, scale=scale):

@@ -30,12 +30,11 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
         return
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _THIN_MM if face.lies else 0.0
+    name = kit.letters.get(face.letter, face.letter)
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             if face.sign and turn % 180 == 0:
-                _named(
-                    pen, face, kit.letters.get(face.letter, face.letter), (0.72 * outer, rim), fill
-                )
+                _named(pen, face, name, (0.72 * outer, rim), fill)
             else:
                 _sign(pen, face, rim - edge, fill, side)
 
@@ -44,7 +43,8 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
     """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain core."""
     width, rim = room
     words = name.capitalize()
-    picture, gap = 0.9 * rim, 0.2 * rim
+    picture = 0.9 * rim
+    gap = 0.2 * rim
     size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
     wide = picture + gap + text_width(words, size, bold=True)
     pen.rectangle(-wide / 2 - 0.4, -0.47 * rim, wide + 0.8, 0.94 * rim, fill=fill)
@@ -57,7 +57,9 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
     """Draw a letter on a plain core, or the middle of a drawing, in the middle of a rim at the
     origin."""
     if not face.letter:
-        size, reach, half = _MAGNIFIED * rim, 0.5 * _MAGNIFIED * rim, 0.47 * rim
+        size = _MAGNIFIED * rim
+        reach = 0.5 * _MAGNIFIED * rim
+        half = 0.47 * rim
         pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
         with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
             pen.drawing(face.drawing, -size / 2, -size / 2, size, side)
@@ -106,9 +108,7 @@ def print_big_face(
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
                 pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
-                pen.drawing(
-                    side.drawing, -_STONE_SIGN_MM / 2, -_STONE_SIGN_MM / 2, _STONE_SIGN_MM, side
-                )
-    white = tag_mm + 2 * quiet_mm(tag_mm)
-    pen.rectangle((width - white) / 2, (depth - white) / 2, white, white, fill=WHITE)
+                half = _STONE_SIGN_MM / 2
+                pen.drawing(side.drawing, -half, -half, _STONE_SIGN_MM, side)
+    pen.square(width / 2, depth / 2, tag_mm + 2 * quiet_mm(tag_mm), fill=WHITE)
     pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)

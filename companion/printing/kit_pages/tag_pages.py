@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Face, Kit
+from companion.core.kit import SEATS, Face, Kit, Side
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.tag_faces import print_big_face, print_face, print_picture
 from companion.printing.pdf_pen import DIGIT, INK, Pen, broken
@@ -111,7 +111,8 @@ class _TagSize:
     """Measures of one cut-out, mm."""
 
     def __init__(self, tag: Tag, kit: Kit) -> None:
-        first, square = tag.faces[0][0], kit.board.square_mm
+        first = tag.faces[0][0]
+        square = kit.board.square_mm
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         is_wide = kit.has_wide_rim(first)
@@ -180,12 +181,8 @@ class _Flow:
         opens = tag.section != self._section
         # a higher tag makes its row grow into what is free below
         more = size.height - self._row
-        if (
-            self.pages
-            and not opens
-            and self._x + wide <= self._width
-            and more <= self.pages[-1].free_mm
-        ):
+        is_beside = self.pages and not opens and self._x + wide <= self._width
+        if is_beside and more <= self.pages[-1].free_mm:
             self.pages[-1].free_mm -= max(0.0, more)  # the row grows with its highest tag
             self._row = max(self._row, size.height)
         else:
@@ -247,7 +244,8 @@ def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
     """Yield the marker of each face on a page, and where its middle is printed, from the page's origin."""
     for cell in page.cells:
         size = _TagSize(cell.tag, kit)
-        left, bottom = cell.x, cell.y + _CAPTION_MM + size.picture
+        left = cell.x
+        bottom = cell.y + _CAPTION_MM + size.picture
         if size.sides:
             middle = size.sides + size.outer / 2
             yield cell.tag.faces[0][1], left + middle, bottom + middle
@@ -265,30 +263,13 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     The origin is its lower left corner, a picture and the caption hang below.
     """
     face = tag.faces[0][0]
-    side = kit.sides.get(face.seat) if face.seat else None
     if size.sides:
         _lid(pen, tag, size, kit)
     else:
-        y = size.cut
-        for number, one in enumerate(tag.faces):
-            top = y - size.spine if number else y
-            y = top - size.deep
-            with pen.at(0, y):
-                _face(pen, one, size, kit)
-            if size.apron:
-                y -= size.apron
-                with pen.at(size.outer / 2, y + size.apron / 2):
-                    _pictures(pen, one[0], size.outer, size.apron, kit)
-                pen.outline(0, y, size.outer, size.deep + size.apron)
-            else:
-                pen.outline(0, y, size.outer, size.deep)
-            if number:
-                # over the outlines, so that its lines to fold along stay dashed
-                with pen.at(0, top):
-                    _spine(pen, face, size, kit)
+        _leaves(pen, tag, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):
-            print_picture(pen, face, size.picture - 1.2, side)
+            print_picture(pen, face, size.picture - 1.2, _side_of(kit, face))
     wide = max(size.width, _LEAST_MM)
     y = _caption(pen, wide, face.name, -size.picture)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
@@ -296,12 +277,35 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     pen.text(0, y - 2.6, words, 2.6, room=wide)
 
 
+def _side_of(kit: Kit, face: Face) -> Side | None:
+    return kit.sides.get(face.seat) if face.seat else None
+
+
+def _leaves(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
+    """Draw the faces of a tag one below the other, each with its drawing, and what lies between them."""
+    y = size.cut
+    for number, (face, marker) in enumerate(tag.faces):
+        top = y - size.spine if number else y
+        y = top - size.deep
+        with pen.at(0, y):
+            _face(pen, (face, marker), size, kit)
+        if size.apron:
+            y -= size.apron
+            with pen.at(size.outer / 2, y + size.apron / 2):
+                _pictures(pen, face, size.outer, size.apron, kit)
+        pen.outline(0, y, size.outer, size.deep + size.apron)
+        if number:
+            # over the outlines, so that its lines to fold along stay dashed
+            with pen.at(0, top):
+                _spine(pen, tag.faces[0][0], size, kit)
+
+
 def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
     """Draw a face with its marker, its lower left corner at the origin."""
     face, marker = one
-    side = kit.sides.get(face.seat) if face.seat else None
     if size.is_big:
-        print_big_face(pen, face, (size.outer, size.deep), kit.tag_mm, side)
+        top = (size.outer, size.deep)
+        print_big_face(pen, face, top, kit.tag_mm, _side_of(kit, face))
     else:
         print_face(pen, kit, face, size.outer, size.rim)
     pen.marker(marker, size.outer / 2, size.deep / 2, kit.tag_mm)
@@ -317,7 +321,8 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
         with pen.at(size.width / 2, size.width / 2, turn_deg=turn):
             with pen.at(0, -(outer + side) / 2):
                 _pictures(pen, tag.faces[0][0], outer, side, kit)
-            edge, half = outer / 2 + side, outer / 2
+            edge = outer / 2 + side
+            half = outer / 2
             pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
             pen.fold((-half, -half), (half, -half))
 
@@ -327,7 +332,6 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
 
     A small one three times, a sign beside its letter.
     """
-    side = kit.sides.get(face.seat) if face.seat else None
     size = high - (1.2 if high >= 6 else 0.5)
     if face.sign:
         for share in (-0.3, 0.3):
@@ -336,7 +340,7 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
         return
     for share in (-0.3, 0.0, 0.3) if high < 6 else (0.0,):
         with pen.at(share * wide, 0):
-            print_picture(pen, face, size, side)
+            print_picture(pen, face, size, _side_of(kit, face))
 
 
 def _caption(pen: Pen, width: float, name: str, below: float) -> float:

@@ -69,24 +69,20 @@ def _as_on_board(
     """Return orders that are keys, drawn as they lead on a picture with South below."""
     game = session.playing
     if game.standing(state, None) or game.tableau(state, None):
-        north = tuple(
-            replace(order, drawing=_TURNED.get(order.drawing, order.drawing))
-            for order in orders.get(Seat.NORTH, ())
-        )
-        return {**orders, Seat.NORTH: north}
-    played = game.apply(
-        state, {seat: game.parse(text) for seat, text in step.orders.items()}, chance(0, 0)
-    )
-    return {
-        seat: tuple(
-            replace(
-                order,
-                drawing=stage.orders[seat].on_board if seat in stage.orders else order.drawing,
-            )
-            for order, stage in zip(spelled, played.stages, strict=False)
-        )
-        for seat, spelled in orders.items()
-    }
+        north = []
+        for order in orders.get(Seat.NORTH, ()):
+            north.append(replace(order, drawing=_TURNED.get(order.drawing, order.drawing)))
+        return {**orders, Seat.NORTH: tuple(north)}
+    actions = {seat: game.parse(text) for seat, text in step.orders.items()}
+    stages = game.apply(state, actions, chance(0, 0)).stages
+    on_board = {}
+    for seat, spelled in orders.items():
+        drawn = []
+        for order, stage in zip(spelled, stages, strict=False):
+            shown = stage.orders.get(seat)
+            drawn.append(replace(order, drawing=shown.on_board) if shown else order)
+        on_board[seat] = tuple(drawn)
+    return on_board
 
 
 def lesson_words(
@@ -103,9 +99,8 @@ def lesson_words(
         return say("Your turn") if alone else step.head, step.told[viewer]
     people = [seat for seat in awaited if not session.is_machines(seat)]
     if viewer is not None or not people:
-        return say(
-            "Waiting for {sides}", sides=listed(sides[seat].name for seat in awaited)
-        ), step.why
+        names = listed(sides[seat].name for seat in awaited)
+        return say("Waiting for {sides}", sides=names), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,), name = people, sides[people[0]].name

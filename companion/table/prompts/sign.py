@@ -294,10 +294,9 @@ def _orders_sign(live: TableState, viewer: Seat | None) -> Sign:
     session = live.session
     game, awaited = session.playing, session.awaited
     if session.is_guided and (step := session.lesson_step):
-        return Sign(
-            *lesson_words(session, step, viewer, is_watched=live.sees_board and not live.has_cards),
-            awaited,
-        )
+        is_watched = live.sees_board and not live.has_cards
+        text, small = lesson_words(session, step, viewer, is_watched=is_watched)
+        return Sign(text, small, awaited)
     if shown := game.tableau(session.state, viewer) or game.standing(session.state, viewer):
         return _clock_sign(live, shown, viewer)
     offer = offer_words(session, viewer) if session.draw_offer else ""
@@ -325,15 +324,12 @@ def _tiles_sign(live: TableState, viewer: Seat | None, offer: str) -> Sign:
     session, tiles = live.session, live.tiles
     sides = session.playing.sides
     if tiles.wanted is not None:
-        return Sign(
-            say("The camera reads the tiles"),
-            offer or say("Keep your hands away."),
-            tiles.wanted.seats,
-        )
-    faulty = sorted(tiles.faults, key=lambda seat: seat is not viewer)
-    if faulty:
-        row = tiles.faults[faulty[0]]
-        return Sign(fault_words(row, sides[faulty[0]]), fault_advice(row), frozenset(tiles.faults))
+        small = offer or say("Keep your hands away.")
+        return Sign(say("The camera reads the tiles"), small, tiles.wanted.seats)
+    if tiles.faults:
+        first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
+        row = tiles.faults[first]
+        return Sign(fault_words(row, sides[first]), fault_advice(row), frozenset(tiles.faults))
     missing = session.awaited - tiles.ready
     hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
     if viewer in missing:
@@ -377,9 +373,8 @@ def _clock_sign(live: TableState, shown: CardUi | BoardUi, viewer: Seat | None) 
     offer = offer_words(session, viewer) or _passed_words(session, viewer)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited
-        return Sign(
-            say("{side!c}: time is up", side=sides[seat].name), offer or shown.hint, session.awaited
-        )
+        text = say("{side!c}: time is up", side=sides[seat].name)
+        return Sign(text, offer or shown.hint, session.awaited)
     if session.sealed and viewer not in session.awaited:
         names = listed(sides[seat].name for seat in sorted(session.awaited))
         return Sign(say("Waiting for {sides}", sides=names), offer, session.awaited)
@@ -406,10 +401,9 @@ def _right_words(live: TableState, viewer: Seat | None) -> str:
         return say("Read right? Then press ready")
     if viewer is not None and viewer not in live.session.awaited:
         return say("Was it read right?")
-    key = (
-        say("That is right") if live.has_cards or viewer is None else say("As it lies on the board")
-    )
-    return _tap(key, viewer)
+    if live.has_cards or viewer is None:
+        return _tap(say("That is right"), viewer)
+    return _tap(say("As it lies on the board"), viewer)
 
 
 def _go_on_words(live: TableState, viewer: Seat | None) -> str:
@@ -489,23 +483,18 @@ def fault_words(row: RowSeen, side: Side) -> str:
     Nothing of what lies there.
     """
     name, place = side.name, row.place
-    match row.fault:
-        case RowFault.NO_BOARD:
-            return say("Camera does not see the board")
-        case RowFault.NO_STRIP:
-            return say("{side!c}: show the camera your strip", side=name)
-        case RowFault.TWO_STRIPS:
-            return say("{side!c}: put the second wall away", side=name)
-        case RowFault.MISSING:
-            return say("{side!c}: tile {place} is missing or covered", side=name, place=place)
-        case RowFault.ASKEW:
-            return say("{side!c}: straighten tile {place}", side=name, place=place)
-        case RowFault.DOUBLED:
-            return say("{side!c}: two tiles lie in place {place}", side=name, place=place)
-        case RowFault.FOREIGN:
-            return say("{side!c}: tile {place} is not yours", side=name, place=place)
-        case None:
-            return ""
+    words = {
+        RowFault.NO_BOARD: say("Camera does not see the board"),
+        RowFault.NO_STRIP: say("{side!c}: show the camera your strip", side=name),
+        RowFault.TWO_STRIPS: say("{side!c}: put the second wall away", side=name),
+        RowFault.MISSING: say(
+            "{side!c}: tile {place} is missing or covered", side=name, place=place
+        ),
+        RowFault.ASKEW: say("{side!c}: straighten tile {place}", side=name, place=place),
+        RowFault.DOUBLED: say("{side!c}: two tiles lie in place {place}", side=name, place=place),
+        RowFault.FOREIGN: say("{side!c}: tile {place} is not yours", side=name, place=place),
+    }
+    return words[row.fault] if row.fault else ""
 
 
 def fault_advice(row: RowSeen) -> str:

@@ -181,12 +181,7 @@ def _change_of_sides(session: Session, elsewhere: Seat) -> list[FreeSeat | TakeS
     """
     sitter, other = session.seats.get(elsewhere), session.seats.get(elsewhere.other)
     has_room = other is None or other.door == REMOTE
-    if (
-        session.phase not in (Phase.LOBBY, Phase.OVER)
-        or sitter is None
-        or sitter.door == REMOTE
-        or not has_room
-    ):
+    if not session.is_between or not has_room or sitter is None or sitter.door == REMOTE:
         return []
     frees = [FreeSeat(seat) for seat in session.seats]
     return [*frees, TakeSeat(elsewhere.other, sitter.name, sitter.nonce, sitter.door, sitter.card)]

@@ -115,16 +115,13 @@ def _moment_of(session: Session, seat: Seat, press: Press) -> str:
 def _held_ready(session: Session, seat: Seat, draft: tuple[str, ...], press: Press) -> PadStep:
     """Take the press of a held ready back, and hand in what holding means for the same turn and time."""
     grammar = session.playing.pad(session.state, seat)
-    count = grammar.count(draft) if grammar else 0
-    if (
-        session.before is None
-        or seat is not may_revert(session)
-        or session.turns[-1].acted_s != press.at_s
-    ):
-        return PadStep(draft, count)
+    unchanged = PadStep(draft, grammar.count(draft) if grammar else 0)
     earlier = session.before
-    before_grammar = session.playing.pad(earlier.state, seat)
-    if before_grammar is None or not before_grammar.held_ready:
-        return PadStep(draft, count)
+    if earlier is None or seat is not may_revert(session):
+        return unchanged
+    earlier_grammar = session.playing.pad(earlier.state, seat)
+    action = earlier_grammar.held_ready if earlier_grammar else ""
+    if not action or session.turns[-1].acted_s != press.at_s:
+        return unchanged
     back = TakeBack(seat, earlier.moment, press.at_s)
-    return PadStep((), records=(back, HandIn(seat, earlier.moment, before_grammar.held_ready)))
+    return PadStep((), records=(back, HandIn(seat, earlier.moment, action)))

@@ -86,9 +86,8 @@ class Pads:
             self._store.accept(TakeSeat(seat, "", secrets.token_urlsafe(18), "pad"))
             return
         if not session.is_here(seat):
-            raise Illegal(
-                Refusal.NOT_YOUR_SEAT, say("The machine plays this seat")
-            )  # or another table does
+            # or another table does
+            raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         draft = self._store.live.drafts.get(seat, NO_DRAFT)
         before = self._draw_keys.press(seat, press, session.moment, draft)
         if before is not None:
@@ -108,9 +107,8 @@ class Pads:
             self._resume(press)
         elif session.is_open:
             self._press_shared_key(press)
-        elif (
-            press.at_s < self._store.live.stage_since_s
-        ):  # it comes when the button is let go: that may be later
+        # it comes when the button is let go: that may be later
+        elif press.at_s < self._store.live.stage_since_s:
             raise Stale(say("That step is already done"))
         elif session.phase is Phase.ORDERS and not press.held:
             raise wrong_phase(say("Orders are due"))
@@ -229,13 +227,13 @@ class Pads:
             self._before_question[seat] = (press.at_s, session.moment, before)
         step = press_order(session, seat, before.keys, press)
         for record in step.records:
-            if isinstance(record, HandIn):
-                moment = record.moment if len(step.records) == 1 else self._store.session.moment
-                self._turns.hand_in(
-                    msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
-                )
-            else:
+            if isinstance(record, TakeBack):
                 self._take_back(record)
+            else:
+                # behind what was taken back it is for the moment that is due since
+                moment = record.moment if len(step.records) == 1 else self._store.session.moment
+                order = msgspec.structs.replace(record, moment=moment, now_s=press.at_s)
+                self._turns.hand_in(order)
         if step.records:
             return
         if step.cue is None:

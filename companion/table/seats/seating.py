@@ -10,7 +10,7 @@ from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.table.records import FreeSeat, MoveSeat, TakeSeat
-from companion.table.session import MACHINE, Phase
+from companion.table.session import MACHINE
 from companion.table.state import NO_DRAFT
 from companion.table.store import TableStore
 from companion.table.views import sitting_of
@@ -37,7 +37,7 @@ class Seating:
         session = self._store.session
         for seat, sitting in sittings.items():
             self.require(seat, sitting)
-        if session.phase not in (Phase.LOBBY, Phase.OVER):
+        if not session.is_between:
             raise wrong_phase(say("A game is on: seats can be changed between games"))
         sitters = dict(session.seats)
         frees = [FreeSeat(seat) for seat in sitters]
@@ -45,9 +45,8 @@ class Seating:
             TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
             for seat, sitter in sitters.items()
         ]
-        if (
-            sitters
-        ):  # a phone that looked in between would find its seat free, and itself at the join page
+        # a phone that looked in between would find its seat free, and itself at the join page
+        if sitters:
             self._store.accept(*frees, *takes)
 
     def free(self, seat: Seat) -> None:

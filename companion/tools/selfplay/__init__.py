@@ -53,7 +53,8 @@ def match_at(
     """
     if companion.simulation is None:
         raise Stuck("There is no simulation to play in")
-    game, rng = game_named(name), Random(f"{name}/{seed}")
+    game = game_named(name)
+    rng = Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
     rehearsal = tools_of(game).rehearsal
     way = rehearsal.way(seed, has_machine=bool(against)) if rehearsal else WayToPlay({}, {}, True)

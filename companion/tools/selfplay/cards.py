@@ -85,7 +85,9 @@ class CardMatch(Match):
             self._press(self._due_seat(), self._rehearsal.end_turn)
             return
         (seat,) = self.game.to_act(self.state)
-        view, rng, drawn = self.look(), self.players[seat].rng, self.chance()
+        view = self.look()
+        rng = self.players[seat].rng
+        drawn = self.chance()
         if self.players[seat].machine:
             self.until("The machine has its turn", view.moment, view.turn.stage, view.phase)
             self._follow(seat, self.played()[seat], drawn)
@@ -109,7 +111,8 @@ class CardMatch(Match):
         """Compare what the table shows with the people's own game."""
         table = self.companion.table
         if self._has_real_cards:
-            shown, mine = table.view().board.tableau, self.game.tableau(self.state, None)
+            shown = table.view().board.tableau
+            mine = self.game.tableau(self.state, None)
             self.count.misread += shown is None or mine is None or shown.count != mine.count
             return
         for viewer in (None, *SEATS):
@@ -120,10 +123,8 @@ class CardMatch(Match):
     def _play_on_phone(self, seat: Seat, view: TableView) -> None:
         """Hand an action in. Now and then take it back first, where that is allowed."""
         drawn = self.chance()
-        player, action = (
-            self.players[seat],
-            self.choose(list(self.game.legal_actions(self.state, seat))),
-        )
+        player = self.players[seat]
+        action = self.choose(list(self.game.legal_actions(self.state, seat)))
         if player.phone is None:
             raise Stuck("Hidden hands need a phone")
         if self.game.is_reversible(self.state, seat, action) and player.rng.random() < WAVERS:

@@ -86,7 +86,8 @@ def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
                 yield from _faults_of_action(game, state, seat, action)
-            before, chance = _encode(game.dump(state)), rng.getstate()
+            before = _encode(game.dump(state))
+            chance = rng.getstate()
             step = game.apply(state, actions, rng)
             again = Random()
             again.setstate(chance)
@@ -120,7 +121,8 @@ def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any)
 
 def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
     kit = game.kit(game.options({}))
-    squares, faces = set(kit.board.squares), {face.name for face in kit.faces}
+    squares = set(kit.board.squares)
+    faces = {face.name for face in kit.faces}
     rules = {rule.id for rule in game.rules}
     for event in step.events:
         if event.rule is not None and event.rule not in rules:

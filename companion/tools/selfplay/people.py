@@ -249,7 +249,8 @@ def report_of(tables: Sequence[Match], trouble: str, seconds: float, misread: in
 
     `misread` layouts are counted beside those that the tables have counted themselves.
     """
-    first, counts = tables[0], [table.count for table in tables]
+    first = tables[0]
+    counts = [table.count for table in tables]
     outcome = first.look().match.outcome
     return Report(
         first.game.name,

@@ -304,7 +304,8 @@ class PieceMatch(Match):
 
     def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
         """Return an action, and the pad keys that spell it."""
-        player, grammar = self.players[seat], self.game.pad(self.state, seat)
+        player = self.players[seat]
+        grammar = self.game.pad(self.state, seat)
         if player.phone or grammar is None or not grammar.ready_is_key:
             text = self.game.format(_best(self.game, self.state, seat, player.rng))
             return text, () if player.phone or grammar is None else (

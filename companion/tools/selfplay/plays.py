@@ -76,7 +76,8 @@ class PlayMatch(PieceMatch):
 
         At a pad ready does what needs no board, and the table's own page the rest.
         """
-        player, moment = self.players[seat], self.look().moment
+        player = self.players[seat]
+        moment = self.look().moment
         grammar = self.game.pad(self.state, seat)
         if player.phone:
             player.phone.post(

@@ -369,14 +369,6 @@ def test_a_journal_that_cannot_be_written_is_not_taken_for_a_companion_that_runs
     assert "cannot be written to (Is a directory)" in capsys.readouterr().err
 
 
-def test_a_freed_seat_is_worth_nothing_to_whoever_had_it(place: Place) -> None:
-    south = place.sit("south")
-    place.table.free_seat(Seat.SOUTH)
-    assert south.get("/api/seat/south/view").status_code == 403
-    place.sit("south", "Eve")
-    assert south.get("/api/seat/south/view").status_code == 403
-
-
 # ---- secrets that stay ---------------------------------------------------------------------------------------------------
 
 
