@@ -129,7 +129,7 @@ def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
     assert league.cards.make("the owner’s").name == "the owner’s"
     assert league.cards.by_code(shown.code) == shown
     assert league.cards.by_code(entered.code) == entered
-    assert [person.name for person in ledger_of(league).store.read().people][:2] == [
+    assert [person.name for person in ledger_of(league).store.people()][:2] == [
         "Mara",
         "Jonas",
     ]

@@ -216,6 +216,14 @@ def test_an_example_that_the_rules_forbid_is_a_defect() -> None:
 # ---- a paragraph for every refusal -----------------------------------------------------------------------------------
 
 
+def rules_of_a_turn(node: ast.AST) -> list[ast.Constant]:
+    """The paragraph in a call of `TurnLog.add(kind, seat, text, rule)` or `.end(winner, reason, rule)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return []
+    place = {"add": 3, "end": 2}.get(node.func.attr, len(node.args))
+    return [rule for rule in node.args[place : place + 1] if isinstance(rule, ast.Constant)]
+
+
 def ids_named(game: Game[object, object]) -> set[str]:
     """The paragraphs that a game's own code names: `rule=…`, and what stands beside a reason of a refusal."""
     found = {game.turn_rule, game.end_rule} - {None}
@@ -227,6 +235,7 @@ def ids_named(game: Game[object, object]) -> set[str]:
                 and isinstance(node.value, ast.Constant)
             ):
                 found.add(node.value.value)
+            found |= {argument.value for argument in rules_of_a_turn(node)}
             parts = (
                 node.args
                 if isinstance(node, ast.Call)
