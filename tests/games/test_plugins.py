@@ -93,6 +93,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
+from companion.table.listeners import TableListener
 from hardware.cues import lamps_of, tone_of
 from web.routes.owner.check import cues
 from web_fixtures import open_place
