@@ -54,7 +54,9 @@ def _half(
     pen: Pen, width: float, height: float, addresses: Sequence[str], wifi: Wifi | None
 ) -> None:
     """Draw one half of the card, the origin at its lower left corner."""
-    left, right, top = _MARGIN_MM, width - _MARGIN_MM, height - _MARGIN_MM
+    left = _MARGIN_MM
+    right = width - _MARGIN_MM
+    top = height - _MARGIN_MM
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, room=right - left)
     low = top - 34 - _QR_MM

@@ -68,13 +68,15 @@ class KitPrinter:
         """Tell how many sheets a kit has."""
         from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_plan  # noqa: PLC0415 - see above
 
-        key, size = (game, _text(raw), paper, language), _paper(paper)
+        key = (game, _text(raw), paper, language)
+        size = _paper(paper)
         plan = self._plans.get(key)
         if plan is None:
             with self._alone():
                 kit_of_game = self._games[game]
                 options = kit_of_game.options(raw)
-                kit, style = kit_of_game.kit(options), KitStyle(size, language=language)
+                kit = kit_of_game.kit(options)
+                style = KitStyle(size, language=language)
                 kinds = Counter(kit_plan(kit, style, kit_of_game.extras(options)).kinds)
                 large = board_in_one_piece(kit)
                 one_piece = "" if large is None or large in PAPERS else large.upper()

@@ -24,7 +24,8 @@ def _print(paper: Paper) -> bytes:
     pen.page()
     pen.head(say("Lens measurement"), "companion calibrate", MARGIN_MM)
     x = (width - COLUMNS * SQUARE_MM) / 2
-    low, high = MARGIN_MM + FOOT_MM, height - MARGIN_MM - 14
+    low = MARGIN_MM + FOOT_MM
+    high = height - MARGIN_MM - 14
     _print_pattern(pen, x, low + (high - low - ROWS * SQUARE_MM) / 2)
     pen.ruler(MARGIN_MM, MARGIN_MM)
     pen.text(
@@ -44,7 +45,8 @@ def _print_pattern(pen: Pen, x: float, y: float) -> None:
     markers = iter(pattern().getIds().ravel().tolist())
     for row in range(ROWS):
         for column in range(COLUMNS):
-            left, bottom = x + column * SQUARE_MM, y + (ROWS - 1 - row) * SQUARE_MM
+            left = x + column * SQUARE_MM
+            bottom = y + (ROWS - 1 - row) * SQUARE_MM
             if (column + row) % 2 == 0:
                 pen.rectangle(left, bottom, SQUARE_MM, SQUARE_MM, fill="#000000")
             else:

@@ -131,7 +131,8 @@ class Pen:
         self._canvas.rotate(turn_deg)
         self._canvas.scale(scale, scale)
         if clip:
-            left, bottom = clip.left - HAIR_MM, clip.bottom - HAIR_MM
+            left = clip.left - HAIR_MM
+            bottom = clip.bottom - HAIR_MM
             frame = self._canvas.beginPath()
             frame.rect(left, bottom, clip.width + 2 * HAIR_MM, clip.height + 2 * HAIR_MM)
             self._canvas.clipPath(frame, stroke=0, fill=0)
@@ -222,7 +223,8 @@ class Pen:
         words, font = printable(words), BOLD if bold else REGULAR
         width: float = stringWidth(words, font, size)
         if 0 < room < width:
-            size, width = size * room / width, room
+            size = size * room / width
+            width = room
         self._canvas.setFont(font, size)
         self._canvas.setFillColor(HexColor(colour))
         self._canvas.drawString(x - _BEFORE_ANCHOR[anchor] * width, y, words)
@@ -241,7 +243,8 @@ class Pen:
 
         `squeezed` narrows the cells and what stands in them, not their height.
         """
-        cell, middle = CELL * size * squeezed, y + DIGIT * size / 2
+        cell = CELL * size * squeezed
+        middle = y + DIGIT * size / 2
         for place, letter in enumerate(words):
             with self.at(x + (place + 0.5) * cell, middle, scale=size):
                 self._canvas.scale(squeezed, 1)
@@ -297,7 +300,9 @@ class Pen:
 
         All black is one outline, so that no viewer and no printer shows seams between the modules.
         """
-        left, top, module = x - size / 2, y + size / 2, size / MODULES
+        left = x - size / 2
+        top = y + size / 2
+        module = size / MODULES
         path = self._canvas.beginPath()
         for loop in marker_outline(marker):
             corners = [(left + column * module, top - row * module) for column, row in loop]
@@ -369,7 +374,8 @@ class Pen:
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
         colour = side.rgb if side else STONE
-        far, inner = size - width, size - 2 * width
+        far = size - width
+        inner = size - 2 * width
         for y in (0.0, far):
             self.rectangle(0.0, y, size, width, fill=colour)
         for x in (0.0, far):
@@ -378,7 +384,8 @@ class Pen:
         if not dotted:
             return
         # dots at equal distances along all four sides, none twice at a corner
-        low, high = width / 2, size - width / 2
+        low = width / 2
+        high = size - width / 2
         count = max(1, round(far / _RIM_DOTS_MM))
         for number in range(count):
             step = low + (high - low) * number / count
@@ -387,7 +394,9 @@ class Pen:
 
     def head(self, title: str, words: str, margin: float) -> None:
         """Draw the head of a page within its margins: a rule, the title, one sentence at the right."""
-        left, right, top = margin, self.width_mm - margin, self.height_mm - margin
+        left = margin
+        right = self.width_mm - margin
+        top = self.height_mm - margin
         self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
         width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
         self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
@@ -395,7 +404,8 @@ class Pen:
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """Draw the yellow signpost: what is to be done now, its tip to the right."""
         tip = height / 2
-        neck, top = x + width - tip, y + height
+        neck = x + width - tip
+        top = y + height
         self.shape((x, y), (neck, y), (x + width, y + tip), (neck, top), (x, top), fill=SIGN)
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
         self.text(x + 5, y + tip - DIGIT / 2 * size, words, size, bold=True)

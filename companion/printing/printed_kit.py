@@ -61,7 +61,8 @@ def _board(kit: Kit) -> PrintedSheet:
     pen.page()
     print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
     (picture,) = _pages(pen.bytes())
-    low, high = (extent.left, extent.bottom), (extent.right, extent.top)
+    low = (extent.left, extent.bottom)
+    high = (extent.right, extent.top)
     height, width = picture.shape[:2]
     return PrintedSheet(packed(picture), low, high, (width, height))
 
@@ -76,14 +77,16 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     sizes = {marker: kit.tops_mm[face.name] for tag in kit.tags for face, marker in tag}
     # Also of a kit with more equal pieces than markers, which is refused when it is printed for people.
     tags = [Tag(faces, kit.title) for faces in kit.tags]
-    pen, pages = Pen(width, height, kit.title), tag_pages(kit, tags, (), room)
+    pen = Pen(width, height, kit.title)
+    pages = tag_pages(kit, tags, (), room)
     for page in pages:
         pen.page()
         print_tag_page(pen, page, kit, kit.title, origin=(MARGIN_MM, low))
     for page, picture in zip(pages, _pages(pen.bytes()), strict=True):
         for marker, x, y in face_places(page, kit):
             wide, deep = sizes[marker]
-            left, bottom = MARGIN_MM + x - wide / 2, low + y - deep / 2
+            left = MARGIN_MM + x - wide / 2
+            bottom = low + y - deep / 2
             yield (
                 marker,
                 packed(_cut(picture, height, Extent(left, bottom, left + wide, bottom + deep))),
@@ -116,7 +119,8 @@ def _cut_cards(picture: Picture, grid: Grid, cards: tuple[Card, ...]) -> dict[st
     height_mm = SIZES_MM["a4"][0 if grid.landscape else 1]
     faces = {}
     for card, (column, row) in zip(cards, grid.cells, strict=False):
-        left, bottom = grid.x + column * grid.cell_width, grid.y + row * grid.cell_height
+        left = grid.x + column * grid.cell_width
+        bottom = grid.y + row * grid.cell_height
         cell = Extent(left, bottom, left + grid.cell_width, bottom + grid.cell_height)
         face = _cut(picture, height_mm, cell)
         faces[card.name] = packed(
@@ -130,7 +134,8 @@ def _pages(pdf: bytes) -> list[Picture]:
     import pypdfium2  # noqa: PLC0415 - needed for a simulated table alone
 
     mm = 72 / 25.4
-    ink, paper = np.array(_INK_BGR), np.array(_PAPER_BGR)
+    ink = np.array(_INK_BGR)
+    paper = np.array(_PAPER_BGR)
     # a grey of the page is so much ink on so much paper
     tones = np.arange(256)[:, None] / 255
     printed = (ink + (paper - ink) * tones).round().astype(np.uint8)

@@ -43,10 +43,12 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 
     Raises `Malformed`, `Illegal` or IndexError where the game does not play it so.
     """
-    options, rng = game.options(example.options), Random(0)
+    options = game.options(example.options)
+    rng = Random(0)
     kit = game.kit(options)
     state = game.setup(options, rng)
-    step, before = None, game.expected(state) or {}
+    step = None
+    before = game.expected(state) or {}
     for text in example.actions:
         seats = [seat for seat in SEATS if seat in game.to_act(state)]
         parts = text.split(" | ") if len(seats) > 1 else [text]
@@ -57,7 +59,8 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         state = step.state
     if step is None or not step.stages:
         return _drawn(kit, example, before, before)
-    last, stages = step.stages[example.stage], step.stages[: example.stage + 1]
+    last = step.stages[example.stage]
+    stages = step.stages[: example.stage + 1]
     after = next(
         (stage.expected for stage in reversed(stages) if stage.expected is not None), before
     )
@@ -74,7 +77,8 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustration:
     """Return the moves from one board to the other, of both only the part that is shown."""
     board = kit.board
-    files, ranks = example.files or board.files, example.ranks or board.ranks
+    files = example.files or board.files
+    ranks = example.ranks or board.ranks
 
     def is_shown(square: Square | None) -> bool:
         return square is None or (square.file < files and square.rank < ranks)

@@ -128,7 +128,8 @@ def _pair(low: float, high: float, spots: tuple[float, ...]) -> tuple[float, flo
     """Return two places well apart between low and high, on spots where there are any."""
     inside = [spot for spot in spots if low + 8 < spot < high - 8]
     # a fifth from either end keeps a page from turning about one cross
-    first, second = low + 0.2 * (high - low), low + 0.8 * (high - low)
+    first = low + 0.2 * (high - low)
+    second = low + 0.8 * (high - low)
     if len(inside) < 2:
         return first, second
     return min(inside, key=lambda spot: abs(spot - first)), min(
@@ -166,7 +167,8 @@ def board_extent(board: Board) -> Extent:
         + TRIM_MM / 2
     )
     if has_outside_labels(board):
-        side, strip = max(side, LABEL_MM), strip + LABEL_MM
+        side = max(side, LABEL_MM)
+        strip = strip + LABEL_MM
     return Extent(-side, -strip, board.width_mm + side, board.height_mm + strip)
 
 

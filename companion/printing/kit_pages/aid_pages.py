@@ -91,8 +91,10 @@ def _points_width(width: float) -> float:
 
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
     """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the right."""
-    side, whose = kit.sides[seat], seat_words(kit, seat)
-    right, top = width - _PAD_MM, height - _HEAD_MM
+    side = kit.sides[seat]
+    whose = seat_words(kit, seat)
+    right = width - _PAD_MM
+    top = height - _HEAD_MM
     pen.rectangle(0, 0, width, height, stroke_mm=0.8)
     pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
     whose_width = pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
@@ -103,7 +105,9 @@ def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width
     pen.line((middle, _PAD_MM), (middle, top - 2), width=0.3, colour=RULE)
     with pen.at(_PAD_MM, top):
         _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, top - _PAD_MM))
-    x, y, room = middle + _PAD_MM, top - 1.5, _points_width(width)
+    x = middle + _PAD_MM
+    y = top - 1.5
+    room = _points_width(width)
     for point in aid.points:
         y = pen.paragraph(x, y, room, point.title, _TITLE_MM, bold=True)
         y = pen.paragraph(x, y, room, point.words, _TEXT_MM) - 1.6
@@ -124,7 +128,8 @@ def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> 
         y = -_HEADS_MM - (number + 0.5) * row_height
         pen.line((0, y + row_height / 2), (width, y + row_height / 2), width=0.2, colour=RULE)
         _aid_sign(pen, kit, row, y)
-        name_room, name_y = first - 13, y + 0.5 if row.words else y - 1.4
+        name_room = first - 13
+        name_y = y + 0.5 if row.words else y - 1.4
         pen.text(12, name_y, row.name.capitalize(), _TEXT_MM, bold=True, room=name_room)
         if row.words:
             pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=name_room)
@@ -163,7 +168,8 @@ def _tiles(
 ) -> None:
     """Draw tiles edge to edge, every order as often as it may be laid."""
     copies = tiles * _COPIES
-    rows, deep = -(-len(copies) // across), _tile_depth(kit)
+    rows = -(-len(copies) // across)
+    deep = _tile_depth(kit)
     for number, tile in enumerate(copies):
         row, column = divmod(number, across)
         with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
@@ -190,7 +196,9 @@ def _plain_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
 def _read_tile(pen: Pen, kit: Kit, spec: OrderTiles, seat: Seat, tile: OrderTile) -> None:
     """Draw a tile that the camera reads: drawing, letter and word above, its marker on white below."""
-    wide, deep, ink = spec.width_mm, spec.depth_mm, printed_on(kit.sides[seat].rgb)
+    wide = spec.width_mm
+    deep = spec.depth_mm
+    ink = printed_on(kit.sides[seat].rgb)
     foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
     with pen.at(0, foot):
         _tile_ground(pen, kit, seat, (wide, deep - foot))
@@ -246,7 +254,8 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
     wide, wall = spec.row_width_mm, spec.wall_mm
     foot = spec.strip_mm + spec.places_mm
     inside = foot + spec.foot_mm
-    outside, front = inside + wall, inside + 2 * wall
+    outside = inside + wall
+    front = inside + 2 * wall
     _row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         with pen.at(x, _STEPS_MM):

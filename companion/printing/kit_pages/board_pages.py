@@ -65,7 +65,8 @@ def _squares(pen: Pen, kit: Kit) -> None:
     label = 0.14 * size
     for square in board.squares:
         middle_x, middle_y = board.centre_mm(square)
-        x, y = middle_x - size / 2, middle_y - size / 2
+        x = middle_x - size / 2
+        y = middle_y - size / 2
         is_dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
         pen.tile(x, y, size, dark=is_dark)
         if mark := marks.get(square):
@@ -85,13 +86,15 @@ def _goals(pen: Pen, kit: Kit) -> None:
     markers' white."""
     board = kit.board
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
-    width, depth = board.width_mm - 2 * left, board.strip_mm - 2 * _GOAL_RIM_MM
+    width = board.width_mm - 2 * left
+    depth = board.strip_mm - 2 * _GOAL_RIM_MM
     lows = {Seat.SOUTH: _GOAL_RIM_MM - board.strip_mm, Seat.NORTH: board.height_mm + _GOAL_RIM_MM}
     for seat, low in lows.items():
         pen.rectangle(left, low, width, depth, fill=tinted(kit.sides[seat].rgb, 0.16))
     # North's pattern: dots
     dots = tinted(kit.sides[Seat.NORTH].rgb, 0.6)
-    columns, rows = int(width / _GOAL_DOTS_MM), int(depth / _GOAL_DOTS_MM)
+    columns = int(width / _GOAL_DOTS_MM)
+    rows = int(depth / _GOAL_DOTS_MM)
     for column, row in product(range(columns), range(rows)):
         x = left + width * (column + 0.5) / columns
         y = lows[Seat.NORTH] + depth * (row + 0.5) / rows
@@ -164,7 +167,9 @@ def _lane_middles(board: Board) -> list[float]:
 def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     """Draw a zone as its seat sees it, the origin in the middle of its near edge: place of the
     first card, steps, arrow."""
-    half, depth, card = board.square_mm / 2, board.depth_mm, deck.width_mm / 2
+    half = board.square_mm / 2
+    depth = board.depth_mm
+    card = deck.width_mm / 2
     pen.rectangle(-half, 0, 2 * half, depth, stroke_mm=0.5)
     corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
     pen.line(*corners, width=0.3, dash=(2.0, 1.4))
@@ -177,7 +182,8 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         for sign in (-1, 1):
             pen.line((sign * card, top), (sign * (card - _TICK_MM), top), width=0.3)
         pen.text(1.5 + _TICK_MM - card, top - deck.step_mm / 2 - 1.4, str(number), 4.0, bold=True)
-        number, top = number + 1, top + deck.step_mm
+        number = number + 1
+        top = top + deck.step_mm
     tip = depth - 8
     pen.line((0, deck.height_mm + 8), (0, tip - 10), width=1.8)
     pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))

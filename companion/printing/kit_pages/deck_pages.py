@@ -85,11 +85,15 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
         cell_width, cell_height = (
             (deck.height_mm, deck.width_mm) if landscape else (deck.width_mm, deck.height_mm)
         )
-        room_x, room_y = width - 2 * margin_mm, height - 2 * (margin_mm + foot_mm)
-        columns, rows = int(room_x / cell_width), int(room_y / cell_height)
+        room_x = width - 2 * margin_mm
+        room_y = height - 2 * (margin_mm + foot_mm)
+        columns = int(room_x / cell_width)
+        rows = int(room_y / cell_height)
         # the grid lies in the middle of the page, so that backs meet fronts
-        free_x, free_y = (room_x - columns * cell_width) / 2, (room_y - rows * cell_height) / 2
-        x, y = margin_mm + free_x, margin_mm + foot_mm + free_y
+        free_x = (room_x - columns * cell_width) / 2
+        free_y = (room_y - rows * cell_height) / 2
+        x = margin_mm + free_x
+        y = margin_mm + foot_mm + free_y
         grids.append(Grid(landscape, columns, rows, cell_width, cell_height, x, y, free_x, free_y))
     grid = max(grids, key=lambda grid: grid.size)
     if not grid.size:
@@ -131,8 +135,10 @@ def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
 def print_backs(pen: Pen, grid: Grid) -> None:
     """Draw the backs of one page, a back in every cell: so it fits a page that was turned over any
     of its edges."""
-    last_column, last_row = grid.columns - 1, grid.rows - 1
-    bleed_x, bleed_y = min(_BLEED_MM, grid.free_x), min(_BLEED_MM, grid.free_y)
+    last_column = grid.columns - 1
+    last_row = grid.rows - 1
+    bleed_x = min(_BLEED_MM, grid.free_x)
+    bleed_y = min(_BLEED_MM, grid.free_y)
     for column, row in grid.cells:
         with pen.at(grid.x + column * grid.cell_width, grid.y + row * grid.cell_height):
             clip = Extent(
@@ -147,7 +153,8 @@ def print_backs(pen: Pen, grid: Grid) -> None:
 @contextmanager
 def _cell(pen: Pen, grid: Grid, cell: tuple[int, int]) -> Iterator[None]:
     """Draw on the card of a cell in the card's axes."""
-    x, y = grid.x + cell[0] * grid.cell_width, grid.y + cell[1] * grid.cell_height
+    x = grid.x + cell[0] * grid.cell_width
+    y = grid.y + cell[1] * grid.cell_height
     with pen.at(x + grid.cell_width * grid.landscape, y, turn_deg=90 if grid.landscape else 0):
         yield
 
@@ -157,7 +164,8 @@ def _cutting_marks(pen: Pen, grid: Grid, rows: int) -> None:
     cut parts two cards."""
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
     ys = [grid.y + row * grid.cell_height for row in range(grid.rows - rows, grid.rows + 1)]
-    out_x, out_y = min(_TICK_MM, grid.free_x), min(_TICK_MM, grid.free_y)
+    out_x = min(_TICK_MM, grid.free_x)
+    out_y = min(_TICK_MM, grid.free_y)
     for x in xs:
         left = out_x if x == xs[0] else _ARM_MM
         right = out_x if x == xs[-1] else _ARM_MM
@@ -184,7 +192,8 @@ def print_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> No
 def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     """Draw value and suit, marker, and both once more, big, between the columns of the markers, which stay clear."""
     inset, side = deck.inset_mm, deck.marker_mm
-    right, top = deck.width_mm - inset, deck.height_mm - inset
+    right = deck.width_mm - inset
+    top = deck.height_mm - inset
     if readable:
         pen.marker(card.marker, right - side / 2, top - side / 2, side)
     else:
@@ -197,7 +206,8 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     squeezed = 1.0 if len(card.value) == 1 else _NARROWED
     cells = CELL * squeezed * len(card.value)
     size = min(_FIGURE_MM, _PICTURE_MM / cells)
-    left, low = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2, middle + _ABOVE_MM
+    left = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2
+    low = middle + _ABOVE_MM
     pen.notation(left, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size, squeezed=squeezed)
     pen.drawing(card.drawing, centre + _APART_MM, low, _PICTURE_MM, None, fill=BLACK)
 
@@ -251,7 +261,8 @@ def has_side_places(kit: Kit) -> bool:
 
 def part_title(part: Part) -> str:
     """Return what a page of places is called, such as “ends of lanes 0 to 2”."""
-    first, last = part[0][0], part[-1][0]
+    first = part[0][0]
+    last = part[-1][0]
     if first.lane:
         return say("ends of lanes {first} to {last}", first=first.lane, last=last.lane)
     return listed(place.pile for place in part[0])
@@ -299,7 +310,8 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -
         pen.rectangle(0, 0, wide, high, stroke_mm=1.2)
     else:
         pen.line((0, 0), (wide, 0), (wide, high), (0, high), (0, 0), width=0.5, dash=(2.0, 1.4))
-    x, y = deck.width_mm / 2, deck.height_mm / 2
+    x = deck.width_mm / 2
+    y = deck.height_mm / 2
     if place.lane:
         pen.label(x, y - 4, place.lane, 30)
     else:

@@ -140,7 +140,10 @@ def print_instructions(
 
     Raises ValueError when the kit's notes do not fit: a defect of the kit.
     """
-    left, right, top, floor = room.left, room.right, room.top, room.bottom
+    left = room.left
+    right = room.right
+    top = room.top
+    floor = room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     width = right - left
     title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * width)
@@ -269,9 +272,11 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
         return
     size, gap, columns, rows = _SHEET_CELLS[kind]
     tall = size if kind == "pieces" else 1.4 * size
-    left, low = (wide - columns * (size + gap) + gap) / 2, (high - rows * (tall + gap) + gap) / 2
+    left = (wide - columns * (size + gap) + gap) / 2
+    low = (high - rows * (tall + gap) + gap) / 2
     for column, row in product(range(columns), range(rows)):
-        x, y = left + column * (size + gap), low + row * (tall + gap)
+        x = left + column * (size + gap)
+        y = low + row * (tall + gap)
         fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
         pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
@@ -306,10 +311,12 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
         pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
         board = kit.board
-        wide, deep = board.square_mm, board.depth_mm or board.square_mm
+        wide = board.square_mm
+        deep = board.depth_mm or board.square_mm
         for square in board.squares:
             x, y = board.centre_mm(square)
-            left, low = x - wide / 2, y - deep / 2
+            left = x - wide / 2
+            low = y - deep / 2
             pen.rectangle(left, low, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
         # plain squares: a camera must not take this for a board
         for x, y in board.corner_centres_mm.values():
@@ -321,7 +328,8 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             pen.line(start, end, width=0.5 / scale)
         for window in tiling.windows if tiling.pages > 1 else ():
             core = window.core
-            x, y = (core.left + core.right) / 2, (core.bottom + core.top) / 2
+            x = (core.left + core.right) / 2
+            y = (core.bottom + core.top) / 2
             size = min(6.0 / scale, 0.35 * core.width)
             pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
             pen.label(x, y - 0.36 * size, window.label, size)
@@ -334,13 +342,15 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     size, x, low = 30.0, 12.0, 1.0
     # as high as the block is beside a tag with its white
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
-    right, top = x + size, low + high
+    right = x + size
+    top = low + high
     pen.rectangle(x, low, size, high, fill=WHITE, stroke_mm=0.4)
     if high >= 6:
         picture = high - 1.4
         pen.drawing(face.drawing, x + size / 2 - picture / 2, low + 0.7, picture, side)
     # the right side of the block, seen askew as by `Pen.lying`
-    back_x, rise = right + 0.45 * size, 0.5 * size
+    back_x = right + 0.45 * size
+    rise = 0.5 * size
     corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
@@ -355,8 +365,11 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
 def _card_picture(pen: Pen, deck: Deck) -> None:
     """Draw a card and its back, with the crosses along which they are cut out."""
     scale = (_PICTURE_HEIGHT - 5) / deck.height_mm
-    wide, high, apart = deck.width_mm * scale, deck.height_mm * scale, 4.0
-    left, low = _PICTURE_WIDTH - 1.5 - 2 * wide - apart, 2.5
+    wide = deck.width_mm * scale
+    high = deck.height_mm * scale
+    apart = 4.0
+    left = _PICTURE_WIDTH - 1.5 - 2 * wide - apart
+    low = 2.5
     for x in (left, left + wide, left + wide + apart, left + 2 * wide + apart):
         for y in (low, low + high):
             pen.hairline((x - 1.5, y), (x + 1.5, y))

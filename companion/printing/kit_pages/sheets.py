@@ -253,7 +253,8 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
         names = tuple(str(place) for column in part for place in column)
         score = None
         if extras.aids and not part[0][0].lane:
-            names, score = (*names, "score sheet"), partial(print_score_sheet, kit=kit)
+            names = (*names, "score sheet")
+            score = partial(print_score_sheet, kit=kit)
         draw = partial(print_part, kit=kit, deck=deck, part=part, room=room, beside=score)
         yield _Page("places", names, part_title(part), draw, landscape=True)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, LOW_FOOT_MM)
@@ -285,7 +286,8 @@ def _board_label(tiling: Tiling, window: Window) -> str:
 def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     """Draw the ruler and the page's name, on every page at the same place."""
     pen.ruler(MARGIN_MM, MARGIN_MM)
-    x, right = MARGIN_MM + 104, pen.width_mm - MARGIN_MM
+    x = MARGIN_MM + 104
+    right = pen.width_mm - MARGIN_MM
     counted = say("{page} of {pages}", page=page, pages=pages)
     room = right - x - pen.text(right, MARGIN_MM + 3.3, counted, 3.2, anchor="right") - 3
     pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True, room=room)

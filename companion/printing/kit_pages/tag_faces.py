@@ -43,7 +43,8 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
     """Draw a sign and a name side by side in the middle of a rim at the origin, on a plain core."""
     width, rim = room
     words = name.capitalize()
-    picture, gap = 0.9 * rim, 0.2 * rim
+    picture = 0.9 * rim
+    gap = 0.2 * rim
     size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
     wide = picture + gap + text_width(words, size, bold=True)
     pen.rectangle(-wide / 2 - 0.4, -0.47 * rim, wide + 0.8, 0.94 * rim, fill=fill)
@@ -56,7 +57,9 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
     """Draw a letter on a plain core, or the middle of a drawing, in the middle of a rim at the
     origin."""
     if not face.letter:
-        size, reach, half = _MAGNIFIED * rim, 0.5 * _MAGNIFIED * rim, 0.47 * rim
+        size = _MAGNIFIED * rim
+        reach = 0.5 * _MAGNIFIED * rim
+        half = 0.47 * rim
         pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
         with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
             pen.drawing(face.drawing, -size / 2, -size / 2, size, side)

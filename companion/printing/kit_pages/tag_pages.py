@@ -111,7 +111,8 @@ class _TagSize:
     """Measures of one cut-out, mm."""
 
     def __init__(self, tag: Tag, kit: Kit) -> None:
-        first, square = tag.faces[0][0], kit.board.square_mm
+        first = tag.faces[0][0]
+        square = kit.board.square_mm
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         is_wide = kit.has_wide_rim(first)
@@ -243,7 +244,8 @@ def face_places(page: TagPage, kit: Kit) -> Iterator[tuple[int, float, float]]:
     """Yield the marker of each face on a page, and where its middle is printed, from the page's origin."""
     for cell in page.cells:
         size = _TagSize(cell.tag, kit)
-        left, bottom = cell.x, cell.y + _CAPTION_MM + size.picture
+        left = cell.x
+        bottom = cell.y + _CAPTION_MM + size.picture
         if size.sides:
             middle = size.sides + size.outer / 2
             yield cell.tag.faces[0][1], left + middle, bottom + middle
@@ -319,7 +321,8 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
         with pen.at(size.width / 2, size.width / 2, turn_deg=turn):
             with pen.at(0, -(outer + side) / 2):
                 _pictures(pen, tag.faces[0][0], outer, side, kit)
-            edge, half = outer / 2 + side, outer / 2
+            edge = outer / 2 + side
+            half = outer / 2
             pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
             pen.fold((-half, -half), (half, -half))
 
