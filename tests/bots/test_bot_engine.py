@@ -206,7 +206,10 @@ def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"
         "from companion.bots.bot_engine import BotEngine, confine\n"
+        "group = lambda: os.path.exists('/proc/self/autogroup') and open('/proc/self/autogroup').read()\n"
+        "before = group()\n"
         "confine()\n"
+        "assert group() == before, 'the terminal that it was begun in is slowed down'\n"
         "from companion.bots import bot_for\n"
         "from companion.core.kit import Seat\n"
         "from companion.games import game_named\n"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import says, tap, until
+from service import PHONE, says, tap, until
 from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
 
 from companion.games.binmat.cards import DECK
@@ -286,3 +287,55 @@ def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
             "what lacks",
             lambda: text_of(south, "#work-out") == "Work it out: a card of Jonas missing",
         )
+
+
+BEYOND = """
+const [width] = arguments;
+return [...document.querySelectorAll('#live :is(button, a, summary, h1, h2, h3, p, li, .cd)')]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().right > width + 1)
+  .map(each => each.textContent.trim().slice(0, 40));
+"""
+"""What sticks out at the right, where nobody can scroll to."""
+
+# ---- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(
+    tmp_path: Path, windows: Windows
+) -> None:
+    south, *_ = windows
+    bigger = (
+        "for (const each of document.querySelectorAll('#live, #live *:not(svg *)'))"
+        " each.dataset.size = parseFloat(getComputedStyle(each).fontSize);"
+        "for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;"
+    )
+    with served(tmp_path) as service, ExitStack() as after:
+        metrics = "Emulation.setDeviceMetricsOverride"
+        size = {"deviceScaleFactor": 1, "mobile": True}
+        after.callback(
+            south.execute_cdp_cmd, metrics, {"width": PHONE[0], "height": PHONE[1], **size}
+        )  # type: ignore[attr-defined] # Chrome has it
+        client = begin(service, windows, "referee")
+        for way in ("clock", "combat", "full"):
+            for large in (False, True):
+                width, height = (390, 844) if large else (320, 640)
+                south.execute_cdp_cmd(metrics, {"width": width, "height": height, **size})  # type: ignore[attr-defined] # Chrome has it
+                for path in ("/seat/south", "/watch"):
+                    south.get(service.url + path)
+                    until(
+                        "the page",
+                        lambda: south.execute_script("return document.readyState") == "complete",
+                    )
+                    if large:
+                        south.execute_script(bigger)
+                    wide = south.execute_script("return document.scrollingElement.scrollWidth")
+                    assert wide <= width, f"{way} {path} is {wide} px wide"
+                    assert south.execute_script(BEYOND, width) == [], (
+                        f"{way} {path} {'large' if large else 'small'}"
+                    )
+            if way == "combat":
+                service.host("abandon")
+                service.new_game("binmat", way="full")
+            if way == "clock":
+                client.post("/api/table/resume")
+                client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
