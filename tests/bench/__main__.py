@@ -78,6 +78,12 @@ def _memory(_options: argparse.Namespace) -> bool:
     return bench_memory()
 
 
+def _streams(_options: argparse.Namespace) -> bool:
+    from bench.streams import bench_streams  # noqa: PLC0415
+
+    return bench_streams()
+
+
 def _kills(options: argparse.Namespace) -> bool:
     from bench.kills import bench_kills  # noqa: PLC0415
 
@@ -129,6 +135,7 @@ PARTS: dict[str, Bench] = {
     "latencies": _latencies,
     "machine": _machine,
     "memory": _memory,
+    "streams": _streams,
     "kills": _kills,
     "reading": _reading,
     "bots": _bots,
@@ -137,7 +144,7 @@ PARTS: dict[str, Bench] = {
     "two-tables": _two_tables,
 }
 """What can be measured, by name."""
-WHOLE = ("latencies", "machine", "memory", "kills", "reading")
+WHOLE = ("latencies", "machine", "memory", "streams", "kills", "reading")
 """What `make bench` measures; the others have targets of their own."""
 
 if __name__ == "__main__":
