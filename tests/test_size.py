@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd")
-MAX_SOURCE, MAX_TESTS = 373_600, 424_500
+MAX_SOURCE, MAX_TESTS = 373_600, 423_700
 """Nothing may grow beyond what was there on 29 November 2026; 305,000 and 270,000 are the aim.
 
 Together they are what they were before hard sceneries moved from the renderer to the bench.
