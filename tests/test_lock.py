@@ -205,8 +205,8 @@ def test_the_source_distribution_can_make_the_package(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tree, check=True, capture_output=True)
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for path in (*(ROOT / "systemd").rglob("*"), *(ROOT / "web").rglob("*.png"), ROOT / "Makefile"):
-        assert str(path.relative_to(ROOT)) in names, path
+    for path in (*(tree / "systemd").rglob("*"), *(tree / "web").rglob("*.png"), tree / "Makefile"):
+        assert str(path.relative_to(tree)) in names, path
 
 
 def test_the_wheel_holds_everything(tmp_path: Path) -> None:
