@@ -118,7 +118,8 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             found[square] = _UNSEEN
             continue
         blur_px = _blur(slopes[0][here], slopes[1][here])
-        module_px = module_mm * pose.px_per_mm(*board.centre_mm(square))
+        centre = np.array([[*board.centre_mm(square), 0.0]])
+        module_px = module_mm * float(pose.px_per_mm(centre)[0])
         inside = _inside(quad, pose.size)
         found[square] = Measure(
             _ninth(patch[::2, ::2]), (patch >= _FULL).mean(), blur_px, module_px, inside

@@ -288,7 +288,16 @@ def problems(kit: Kit, before: Layout, target: Layout, reading: Reading) -> tupl
             if problem.home is not None:
                 missing.pop(problem.home, None)
     for square in sorted(missing.keys() & wrong.keys()):
-        faults.append(_missing(missing[square], square, wrong[square]))
+        parts, seen = {"piece": missing[square], "square": square}, wrong[square]
+        text = say("{piece!c} is missing on {square}: put it there.", **parts)
+        if seen:
+            text = say(
+                "{piece!c} is missing on {square} ({other} is seen there): put it there.",
+                **parts,
+                other=seen,
+            )
+        remedy = say("Put the {piece} on {square}", **parts)
+        faults.append(Problem(missing[square], square, square, text, remedy))
     return tuple(faults)
 
 
@@ -340,18 +349,6 @@ def _stray(
     else:
         text = say("{piece!c} expected on {home}, seen on {square}: move it to {home}.", **parts)
     return Problem(face, square, home, text, say("Move the {piece} {square} to {home}", **parts))
-
-
-def _missing(face: str, square: Square, seen: str | None) -> Problem:
-    parts = {"piece": face, "square": square}
-    text = say("{piece!c} is missing on {square}: put it there.", **parts)
-    if seen:
-        text = say(
-            "{piece!c} is missing on {square} ({other} is seen there): put it there.",
-            **parts,
-            other=seen,
-        )
-    return Problem(face, square, square, text, say("Put the {piece} on {square}", **parts))
 
 
 Plays = Iterable[tuple[Any, tuple[Layout, ...]]]

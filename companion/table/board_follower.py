@@ -64,7 +64,7 @@ class BoardFollower:
         is_followed = live.sees_board or live.session.is_between
         if live.reading is not None and is_followed and self._place != _place_of(live.session):
             self._judge(live.reading, live, live.touched)
-        if self._store.session.phase in (Phase.SETUP, Phase.STAGES):
+        if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self.tick_off()
         if self._store.live.early:
             self._settle_early_press()

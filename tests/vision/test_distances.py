@@ -55,7 +55,8 @@ def smallest_px(kit: Kit, pose: Pose) -> float:
     """The module of the marker that appears smallest."""
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
-    return min(module_mm * pose.px_per_mm(*kit.board.centre_mm(square)) for square in squares)
+    centres = np.array([(*kit.board.centre_mm(square), 0.0) for square in squares])
+    return module_mm * float(pose.px_per_mm(centres).min())
 
 
 def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:

@@ -21,7 +21,9 @@ def with_glint(
     luma = table.render_luma()
     assert reader.pose is not None
     centre = reader.pose.to_px(np.array([[*KIT.board.centre_mm(PLACE), 0.0]]))[0]
-    radius = radius_mm * reader.pose.px_per_mm(*KIT.board.centre_mm(PLACE))
+    radius = radius_mm * float(
+        reader.pose.px_per_mm(np.array([[*KIT.board.centre_mm(PLACE), 0.0]]))[0]
+    )
     rows, columns = np.mgrid[: luma.shape[0], : luma.shape[1]]
     away = np.hypot(columns - centre[0], rows - centre[1])
     veil = 110 * np.clip((radius - away) / 3 + 0.5, 0, 1)

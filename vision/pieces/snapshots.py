@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TypeVar
 
 import cv2
@@ -35,6 +36,8 @@ _BURNT, _WHITE = 252, 242
 """Glare is brighter than this, of 255, where paper is darker than that."""
 _DARKEST_PAPER = 20.0
 """Paper is taken to be as bright as this at least, of 255."""
+_AROUND = np.ones((3, 3), np.uint8)
+"""A pixel and its neighbours."""
 _UNIT_MM = 100.0
 """How bright paper is changes by so much for so many mm."""
 
@@ -104,7 +107,7 @@ def take_snapshot(
     """
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
-    numbers = [cells.number[square] for square in chosen]
+    numbers = list(map(cells.number.__getitem__, chosen))
     sheet = _with_view(sheet, cells, pose)
     assert sheet.view is not None
     _, maps, visible = sheet.view
@@ -124,7 +127,7 @@ def take_snapshot(
     lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
-    row = {square: number for number, square in enumerate(chosen)}
+    row = dict(zip(chosen, count()))
     shown = tones, seen, burnt.mean(axis=(1, 2)), lines, shades
     return Snapshot(row, *shown, sheet.line_depth, sheet.line_share), sheet
 
@@ -157,13 +160,7 @@ def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
     for body in bodies:
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
-    return _widened(hidden.view(np.bool_), cells.rim)
-
-
-def _widened(mask: Mask, by_px: int) -> Mask:
-    """Return a mask (h, w) with so many pixels around it."""
-    wide = cv2.dilate(mask.view(np.uint8), np.ones((3, 3), np.uint8), iterations=by_px)
-    return wide.view(np.bool_)
+    return cv2.dilate(hidden, _AROUND, iterations=cells.rim).view(np.bool_)
 
 
 def _cells_in(
@@ -184,7 +181,8 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
     found = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
         tone = tones[number]
-        wide = _widened(tone > _GLINT * max(1.0, np.median(tone)), cells.rim)
+        bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
+        wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
         if wide.mean() <= _MOST_GLINT:
             found[number] = wide
     return found

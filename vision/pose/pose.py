@@ -111,12 +111,8 @@ class Pose:
         last = np.array(self.size) - 1
         return np.asarray(((points_px >= 0) & (points_px <= last)).all(axis=-1))
 
-    def px_per_mm(self, x_mm: float, y_mm: float, z_mm: float = 0.0) -> float:
-        """Return how large the board appears at a point: the smaller of both directions."""
-        return float(self._scales(np.array([[x_mm, y_mm, z_mm]]))[0])
-
-    def _scales(self, points_mm: Points) -> Points:
-        """Return (N,): px per mm at (N, 3) points, across or along, whichever is less."""
+    def px_per_mm(self, points_mm: Points) -> Points:
+        """Return (N,): how large the board appears at (N, 3) points, across or along, whichever is less."""
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around).reshape(-1, 3, 2)
         sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
@@ -134,7 +130,7 @@ class Pose:
         # The covariance of each point in the picture, (N, 2, 2), and the larger axis of its ellipse.
         errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
-        return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self._scales(points), 1e-6))
+        return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
 
     def plane_maps(
         self,

@@ -150,7 +150,8 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     kit, pose, luma = last.kit, last.pose, look.luma
     if kit is None or pose is None:
         return None
-    tag_px = kit.tag_mm * pose.px_per_mm(kit.board.width_mm / 2, kit.board.height_mm / 2)
+    middle = np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0]])
+    tag_px = kit.tag_mm * float(pose.px_per_mm(middle)[0])
     wide, touched = with_markers(wider(look.due), last.sightings)
     boxes = boxes_of(wide, 0.5 * tag_px, luma)
     area = 0

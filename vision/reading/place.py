@@ -78,9 +78,11 @@ def _asked(
         known.add((piece.sighting, piece.beneath))
         if piece.sighting in look.gone:
             asked |= piece.squares
-    come = [piece for piece in placed if (piece.sighting, piece.beneath) not in known]
-    for piece in come:
-        asked |= piece.squares
+    come = []
+    for piece in placed:
+        if (piece.sighting, piece.beneath) not in known:
+            come.append(piece)
+            asked |= piece.squares
     if resigned:
         # Of these a piece that was not there before may hide a part.
         asked |= _hidden_among(kit.board, bodies_mm(kit, pose, come), resigned)
@@ -154,7 +156,7 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
         return []
     places, sides, turns = _rays(pose, seen)
     is_met = np.isfinite(places).all(axis=(1, 2))
-    heights = [piece.face.height_mm for piece in seen]
+    heights = list(map(attrgetter("face.height_mm"), seen))
     spots = np.column_stack([np.nan_to_num(places[:, 0]), heights])
     # Two standard deviations of where the pose puts them.
     spreads = (2 * pose.spread_mm(spots)).tolist()
@@ -205,7 +207,7 @@ def _squares_near(
     for x, y in spots:
         for across, up in _AROUND:
             places.add(board.square_at(x + across * margin_mm, y + up * margin_mm))
-    return frozenset(square for square in places if square is not None), len(places) == 1
+    return frozenset(filter(None, places)), len(places) == 1
 
 
 def _squares_beneath(
@@ -266,7 +268,10 @@ def faces_on_squares(
 def misprinted_size(placed: Collection[Placed]) -> float | None:
     """Return how large pieces are by the size that this board asks for, when most are alike and not
     of that size."""
-    off = [piece.size for piece in placed if not piece.fits]
+    off = []
+    for piece in placed:
+        if not piece.fits:
+            off.append(piece.size)
     if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
         return None
     return float(np.median(off))

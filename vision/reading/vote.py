@@ -18,7 +18,7 @@ from vision.detection.stillness import wider
 from vision.pieces.empty_squares import covered_among
 from vision.pieces.snapshots import take_snapshot
 from vision.pose.pose import Pose, flat
-from vision.reading.look import NO_SQUARES, Look, Memory, Vote
+from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
 from vision.reading.place import bodies_mm
 
@@ -48,18 +48,17 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     memory = replace(memory, votes=votes, latest=look, settled=look if is_quiet else None)
     if not look.still and look.before is not None:
         memory = replace(memory, resigned=memory.resigned - look.asked)
-    memory = replace(memory, foreign=memory.foreign & told.unknown)
     if not is_quiet:
-        return look, memory
-    resigned = NO_SQUARES
+        return look, replace(memory, foreign=memory.foreign & told.unknown)
+    resigned = set[Square]()
     if len(votes) == memory.frames:
         # What the last picture tells is settled by the next one.
-        resigned = told.unknown & look.vote.unknown
+        resigned.update(told.unknown & look.vote.unknown)
         if look.pieces is not None:
             # The budget has left some of them for the next picture.
             waiting = told.unknown - look.vague - look.pieces.doubtful
             resigned -= waiting - memory.times.keys()
-    memory = replace(memory, agreed=told, fresh=None, resigned=resigned)
+    memory = replace(memory, agreed=told, fresh=None, resigned=frozenset(resigned))
     return look, _with_foreign(look, memory)
 
 
@@ -75,8 +74,13 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
 def _with_foreign(look: Look, memory: Memory) -> Memory:
     """Remember on which unknown squares of a board that lies still something has lain for long that
     is no piece."""
-    unknown, last = look.told.unknown, memory.last
-    small, sheet = memory.background.now, memory.sheet
+    unknown, last, small, sheet = (
+        look.told.unknown,
+        memory.last,
+        memory.background.now,
+        memory.sheet,
+    )
+    memory = replace(memory, foreign=memory.foreign & unknown)
     if last is None or last.pieces is None or small is None or sheet is None:
         return memory
     kit, pose, covered = last.pieces.kit, last.pieces.pose, set[Square]()
@@ -88,7 +92,8 @@ def _with_foreign(look: Look, memory: Memory) -> Memory:
     if not covered:
         return replace(memory, bare=(pose, small))
     if look.still and look.is_retry and memory.bare is not None and memory.bare[0] is pose:
-        memory = replace(memory, foreign=lying_free(kit, pose, covered, small, memory.bare[1]))
+        foreign = lying_free(kit, pose, covered, small, memory.bare[1])
+        memory = replace(memory, foreign=foreign & unknown)
     return memory
 
 
@@ -102,8 +107,8 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
     """
     told, is_one = joined_looks(votes)
     is_enough = len(votes) == frames
-    if len(votes) > 1 and agreed is not None:
-        is_enough |= is_certain(told, agreed)
+    if not is_enough and len(votes) > 1 and agreed is not None:
+        is_enough = is_certain(told, agreed)
     return told, is_one and is_enough
 
 
@@ -132,42 +137,22 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
     another face it makes the square unknown. What was unknown is empty when the last two pictures
     of three say so.
     """
-    last = looks[-1]
+    first, last = looks[0], looks[-1]
     for look in looks:
         if look.game != last.game:
             return last, False
     if len(looks) == 1:
         return last, True
-    strangers, guessed = set(last.strangers), last.guessed
+    asked, lately = set[Square](), looks[-2].unknown | last.unknown
+    beside, strangers, guessed, fans = first.beside, set(first.strangers), first.guessed, []
     for look in looks:
+        asked |= look.seen.keys() | look.unknown
+        beside = max(beside, look.beside, key=len)
         strangers &= set(look.strangers)
         guessed &= look.guessed
-    seen, markers, unknown, is_one = _joined_squares(looks)
-    told = Vote(
-        last.game,
-        seen,
-        frozenset(unknown),
-        max((look.beside for look in looks), key=len),
-        tuple(sorted(strangers)),
-        markers=markers,
-        guessed=guessed,
-    )
-    fans = [look.fans for look in looks]
-    if any(fans):
-        agreed, torn = agreed_fans(fans, unknown)
-        told = replace(told, fans=agreed, unknown=told.unknown | torn)
-        is_one &= not torn
-    return told, is_one
-
-
-def _joined_squares(
-    looks: tuple[Vote, ...],
-) -> tuple[dict[Square, str], dict[Square, int], set[Square], bool]:
-    """Return the faces and markers that two looks or more agree on, the squares left unknown, and
-    whether no look contradicts another."""
+        fans.append(look.fans)
     seen, markers, unknown, is_one = dict[Square, str](), dict[Square, int](), set[Square](), True
-    lately = looks[-2].unknown | looks[-1].unknown
-    for square in set[Square]().union(*(look.seen.keys() | look.unknown for look in looks)):
+    for square in asked:
         pieces, is_empty = set(), False
         for look in looks:
             if square in look.seen:
@@ -179,4 +164,17 @@ def _joined_squares(
         elif pieces or len(looks) < 3 or square in lately:
             unknown.add(square)
             is_one &= not pieces
-    return seen, markers, unknown, is_one
+    told = Vote(
+        last.game,
+        seen,
+        frozenset(unknown),
+        beside,
+        tuple(sorted(strangers)),
+        markers=markers,
+        guessed=guessed,
+    )
+    if any(fans):
+        agreed, torn = agreed_fans(fans, unknown)
+        told = replace(told, fans=agreed, unknown=told.unknown | torn)
+        is_one &= not torn
+    return told, is_one

@@ -116,7 +116,7 @@ class Pages(PageGroup):
         look, voice = request.args.get("look"), self._features.welcome.voice
 
         def render() -> str:
-            if look not in (None, self._look()):
+            if look is not None and look != self._look():
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
 

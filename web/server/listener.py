@@ -92,8 +92,9 @@ class Listener(socket.socket):
 
     def forget(self, connection: Connection) -> None:
         """Count a connection out."""
-        self.release_upload(connection)
         with self._lock:
+            self.uploads_bytes -= connection.reserved_bytes
+            connection.reserved_bytes = 0
             self.connections.discard(connection)
             self._by_address[connection.group] -= 1
             if not self._by_address[connection.group]:
