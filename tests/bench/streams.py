@@ -150,7 +150,7 @@ def _post(port: int, path: str) -> None:
 
 def _bench_table(viewers: int) -> bool:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        settings = f'{LOCAL}viewers = {viewers}\n[camera]\nsource = "none"\n'
+        settings = f'{LOCAL}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
         service = stack.enter_context(running_service(Path(folder), settings))
         service.until("/", b"</html>")
         peer, peer_port = stack.enter_context(child(PEER, f"{folder}/peer.sqlite", str(viewers)))
