@@ -5,6 +5,7 @@ The journal is then opened by the program itself, and held against what people a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -71,9 +72,12 @@ def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE)
     if not path.exists():
         found.journal = "there is no journal"
         return found
-    with sqlite3.connect(path) as db:
-        said = db.execute("PRAGMA integrity_check").fetchone()[0]
-    db.close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        try:
+            said = db.execute("PRAGMA integrity_check").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            found.journal, found.lost = str(error), list(promises.told)
+            return found
     with Journal(path) as journal:
         found.journal = "" if said == "ok" and not journal.notice else f"{said} {journal.notice}"
         entries = [entry.record for entry in journal.entries()]
