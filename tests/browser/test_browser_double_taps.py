@@ -290,6 +290,22 @@ def test_no_key_of_any_page_takes_anything_away_when_it_is_tapped_twice(
         assert fingers.lost == []
 
 
+def test_nor_does_a_key_of_one_phone_for_both_seats(own_clock: WebDriver) -> None:
+    with touring() as tour:
+        fingers, phases = Fingers(own_clock, tour), set[Phase]()
+        form = {"Accept": "text/html"}
+        assert tour.client.send("/pass", b"south=Mara&north=Jonas", form)[0] == 200
+        fingers.look_at(Stop("pass-lobby", "/pass"))
+        tour.table.new_game("outbuffered", {}, 7)
+        while not phases >= {Phase.SETUP, Phase.ORDERS, Phase.STAGES}:
+            phase = tour.table.view().phase
+            if phase not in phases:
+                phases.add(phase)
+                fingers.look_at(Stop(f"pass-{phase}", "/pass"))
+            tour.go_on()
+        assert fingers.lost == []
+
+
 @pytest.mark.parametrize("pause_ms", [100, 650])
 def test_a_turn_is_ended_once_where_the_other_answers_at_once(
     own_clock: WebDriver, pause_ms: int
