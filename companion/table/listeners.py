@@ -23,7 +23,7 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class TableListener:
-    """What an adapter is told. Whoever holds the table calls it: it must be quick, and wait for no other thread."""
+    """What an adapter is told. Whoever holds the table calls it: it must return within milliseconds."""
 
     on_signal: Callable[[Signal], None] = _ignore
     """Called with every cue to come."""

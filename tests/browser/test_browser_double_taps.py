@@ -34,7 +34,7 @@ return [...document.querySelectorAll('button.key:not(.off, :disabled)')].map(key
 }).filter(Boolean);
 """
 _PAUSE = "setTimeout(arguments[1], arguments[0])"
-GAPS_MS = (300, 1000)
+GAPS_MS = (100, 300, 650, 1000)
 PATIENCE_MS = 500
 REST_MS = 750
 
@@ -147,8 +147,8 @@ return true;
 """
 """Has the page all answers, and shows what came of them? Then some time goes by."""
 RESTED_MS = 5000
-PAUSES_MS = (100, 700, 0)
-"""Times between the taps: they come 100 and 800 ms after the first one."""
+PAUSES_MS = (100, 300, 400, 0)
+"""Times between the taps: they come 100, 400 and 800 ms after the first one."""
 LOOK_S = 0.005
 """Time between two looks at a page that has not answered yet."""
 PARTS = re.compile("|".join(("south", "north", r"\d+", *GAMES)))

@@ -184,7 +184,7 @@ class CameraPictures(PageGroup):
         if number not in frames:
             raise NotFound
         frame = frames[number]
-        board = self._make(lambda: eye.board(number))
+        board = eye.board(number)  # not behind the small pictures of the page that led here
         height, width = frame.frame.luma.shape
         return render_template(
             "settled.html",

@@ -46,16 +46,21 @@ class PieceMatch(Match):
     def check(self, before: TableView, after: TableView) -> None:
         """Check that the layout that the table has accepted lies there, unless hands have gone ahead unchecked.
 
-        When stages have just begun none of them has been accepted: a hand that made the play is ahead of the table.
+        When stages have just begun none of them has been accepted: a hand that made the play is ahead of the table, and
+        what the first one asks for may lie there.
         """
         is_told = (
             before.board.target is not None
             and after.board.target is not None
             and after.match.outcome is None
         )
-        have_begun = before.phase is Phase.ORDERS and after.phase is Phase.STAGES
-        if is_told and after.kit is not None and after.phase is not Phase.SETUP and not have_begun:
-            self.count.misread += tops(after.kit.anchored(after.board.layout)) != self.truth()
+        if not is_told or after.kit is None or after.phase is Phase.SETUP:
+            return
+        right = [after.board.layout]
+        if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
+            right.append(after.board.target)
+        truth = self.truth()
+        self.count.misread += all(tops(after.kit.anchored(layout)) != truth for layout in right)
 
     def truth(self) -> dict[Square, str]:
         """Return the face on top of each square of the rendered table."""
