@@ -92,6 +92,11 @@ class LoopThread:
             await asyncio.sleep(0.005)
 
 
+def line_time_s() -> float:
+    """Return the running loop's time in seconds. A line repeats its questions by it, not by the table's clock."""
+    return asyncio.get_running_loop().time()
+
+
 class SteadyClient(Client):
     """A connection to NATS that outlasts a message whose head cannot be read, which the library itself does not."""
 

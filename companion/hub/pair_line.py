@@ -28,6 +28,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
+from companion.hub.loop_thread import line_time_s
 from companion.hub.membership import session_id
 from companion.hub.pairing import (
     Pair,
@@ -226,9 +227,9 @@ class PairLine:
 
     async def claim(self, client: Client) -> None:
         """Tell the hub now and then which machine this is. Raises `SessionTaken` where another one is this table."""
-        if self._clock.monotonic_s() < self._claim_s:
+        if line_time_s() < self._claim_s:
             return
-        self._claim_s = self._clock.monotonic_s() + CLAIM_S
+        self._claim_s = line_time_s() + CLAIM_S
         try:
             answer = await self._request(client, SessionClaim(self._session))
         except (Illegal, NatsTimeout, NoRespondersError):
@@ -259,12 +260,12 @@ class PairLine:
         if self._news_of != pair.id:
             await self._listen(client, pair)
         progress = self._progress(pair)
-        if self._clock.monotonic_s() >= self._said_near_s + NEAR_S:
-            self._said_near_s = self._clock.monotonic_s()
+        if line_time_s() >= self._said_near_s + NEAR_S:
+            self._said_near_s = line_time_s()
             await client.publish(near_subject(pair.id, self._own), b"")
         await self._send(stream, pair, progress)
-        if progress.heard < self._announced or self._clock.monotonic_s() >= self._looked_s + LOOK_S:
-            self._looked_s = self._clock.monotonic_s()
+        if progress.heard < self._announced or line_time_s() >= self._looked_s + LOOK_S:
+            self._looked_s = line_time_s()
             await self._receive(stream, pair)
         self._show_trouble()
 

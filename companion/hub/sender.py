@@ -27,7 +27,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import trusted
-from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, note_fault
+from companion.hub.loop_thread import LoopThread, SteadyClient, hang_up, line_time_s, note_fault
 from companion.hub.membership import Membership
 from companion.hub.pair_line import PairLine
 from companion.hub.subjects import (
@@ -210,7 +210,7 @@ class HubLine:
             self._has_news = False
             await self._pairs.claim(client)
             await self._tell_state(client)
-            if self._clock.monotonic_s() >= keeps_s:
+            if line_time_s() >= keeps_s:
                 try:
                     sequence = await self._send_all(client, stream, sequence)
                     self._set_line(True, "")
@@ -219,13 +219,13 @@ class HubLine:
                         raise ConnectionClosedError from None
                     self._set_line(True, error.message)
                     sequence = await self._find_place(stream)
-                    self._ask_pair_s, keeps_s = 0.0, self._clock.monotonic_s() + KEEPS_AGAIN_S
-            pause_s = KEEPS_AGAIN_S if keeps_s > self._clock.monotonic_s() else PULSE_S
+                    self._ask_pair_s, keeps_s = 0.0, line_time_s() + KEEPS_AGAIN_S
+            pause_s = KEEPS_AGAIN_S if keeps_s > line_time_s() else PULSE_S
             await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
-                self._last_news_s = self._clock.monotonic_s()
+                self._last_news_s = line_time_s()
                 await self._rest(LET_PASS_S)
-            elif self._clock.monotonic_s() >= self._state_sent_s + PULSE_S:
+            elif line_time_s() >= self._state_sent_s + PULSE_S:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext, sequence: int) -> int:
@@ -241,7 +241,7 @@ class HubLine:
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
         """Send what a game at two tables wants first: somebody waits for it."""
         try:
-            if self._clock.monotonic_s() >= self._ask_pair_s:
+            if line_time_s() >= self._ask_pair_s:
                 await self._look_for_pair(client)
             await self._pairs.exchange(client, stream)
         except (NatsTimeout, NoStreamResponseError):
@@ -253,7 +253,7 @@ class HubLine:
         try:
             await self._pairs.look(client)
         except (NatsTimeout, NoRespondersError):
-            self._ask_pair_s = min(self._ask_pair_s, self._clock.monotonic_s() + ASK_AGAIN_S)
+            self._ask_pair_s = min(self._ask_pair_s, line_time_s() + ASK_AGAIN_S)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _find_place(self, stream: JetStreamContext) -> int:
@@ -294,7 +294,7 @@ class HubLine:
         state = self._state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table), state)
-            self._sent_state, self._state_sent_s = state, self._clock.monotonic_s()
+            self._sent_state, self._state_sent_s = state, line_time_s()
 
     async def _on_command(self, message: Msg) -> None:
         self._command(message.data)
@@ -307,7 +307,7 @@ class HubLine:
             not (self._is_closing or (until_news and self._has_news))
             and (left_s := end_s - loop.time()) > 0
         ):
-            if until_news and self._clock.monotonic_s() >= self._last_news_s + IDLE_S:
+            if until_news and line_time_s() >= self._last_news_s + IDLE_S:
                 await self._sleep(left_s)
             else:
                 await asyncio.sleep(min(LOOK_S, left_s))

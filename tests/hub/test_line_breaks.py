@@ -22,7 +22,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 from table_tools import playing
 
-from companion.core.clock import RealClock
+from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.hub.loop_thread import LoopThread
 from companion.hub.membership import Membership
@@ -200,7 +200,7 @@ def line_on(
         line = HubLine(
             member,
             journal,
-            RealClock(),
+            FakeClock(),
             cast(PairLine, pairs),
             state=lambda: b"{}",
             command=lambda _: None,
@@ -234,6 +234,23 @@ def test_a_tables_line_that_closes_while_it_subscribes_is_made_anew(
         asyncio.run(lines.made[-1].callbacks["closed_cb"]())
         until("it is made once more", lambda: len(lines.made) == 4 and line.is_connected, WAIT_S)
     assert not line.is_connected
+
+
+def test_a_hub_that_answered_too_late_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Pairs):
+        exchanges = 0
+
+        async def exchange(self, *_: Any) -> None:
+            self.exchanges += 1
+            if self.exchanges == 1:
+                raise NatsTimeout
+
+    monkeypatch.setattr("companion.hub.sender.KEEPS_AGAIN_S", 0.05)
+    slow = Slow()
+    with line_on(Lines(), slow, tmp_path, monkeypatch) as line:
+        until("it is asked again", lambda: slow.exchanges > 1 and not line.trouble, WAIT_S)
 
 
 def test_a_line_that_is_cut_while_an_answer_is_waited_for_is_no_full_disk(
