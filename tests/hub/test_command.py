@@ -15,14 +15,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hub_tools import OpenHub, free_port, hub_settings, kept, running, until
-from inside import app_of, session_of
+from hub_tools import OpenHub, free_port, hub_settings, running, until
+from inside import app_of
 
 from companion.cli import main
 from companion.core.config import Settings, TableSettings, WebSettings
-from companion.core.errors import SystemTrouble
 from companion.core.network import host_key_text
-from companion.hub.joining import join
 from companion.hub.membership import membership_path, read_membership
 from companion.hub_server.folder import HubFolder
 from companion.service.app import Companion
@@ -92,14 +90,9 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
         assert main(["hub", "join", *known, hub.urls()[0], hub.door.code, "--names"]) == 0
         assert companion.hub.sentence
         until("it is there", lambda: "of Our club" in companion.hub.sentence)
-        companion.table.new_game("outbuffered", {}, 1)
         member = read_membership(tmp_path / "table/hub.json")
         assert member is not None
         assert member.names
-        until(
-            "the game is there",
-            lambda: "new_game" in [each.what for each in kept(hub, member.table)],
-        )
         assert main(["hub", "join", *known, hub.urls()[0], hub.door.code]) == 0
         until("it is there again", lambda: "of Our club" in companion.hub.sentence)
         again = read_membership(tmp_path / "table/hub.json")
@@ -108,7 +101,6 @@ def test_a_running_companion_joins_and_leaves_by_the_command(
         assert main(["hub", "leave", *known]) == 0
         assert companion.hub.sentence == ""
         assert not (tmp_path / "table/hub.json").exists()
-        assert session_of(companion.table).number == 1
     capsys.readouterr()
 
 
@@ -121,11 +113,6 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         app = app_of(companion.server)
         browser = app.test_client()
         assert browser.get("/host/hub").status_code == 403
-        wrong = browser.post(
-            "/host/hub", data={"address": hub.urls()[0], "code": "wrong"}, headers=key
-        )
-        assert wrong.status_code == 400
-        assert "not the code" in wrong.text
         form = {"address": hub.urls()[0], "code": hub.door.code}
         assert browser.post("/host/hub", data=form).status_code == 403
         assert browser.post("/host/hub", data=form, headers=key).status_code == 303
@@ -159,8 +146,6 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
     )
     with OpenHub(hub_settings(tmp_path / "hub", web=web)) as hub:
         address = f"https://127.0.0.1:{hub.server.port}"
-        with pytest.raises(SystemTrouble, match="does not answer"):
-            join(address, hub.door.code, "x", names=False)
         settings = Settings(
             state_dir=str(tmp_path / "table"), web=WebSettings(host="127.0.0.1", port=0)
         )

@@ -44,7 +44,6 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
-from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 
@@ -263,28 +262,6 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     until("nothing is kept of it", lambda: kept(hub, table.member.table) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
-
-
-def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(
-    hub: Hub, table: TableAtHub, tmp_path: Path
-) -> None:
-    good = joined(hub, tmp_path / "good")
-
-    async def act(client: Client) -> None:
-        for _ in range(round(FLOOD.burst / BAD_COUNTS) + 20):
-            await client.publish(state_subject(table.member.table), b"nonsense")
-
-    with_key_of(hub, table, act)
-    number = table.member.number
-    until("it is shut out", lambda: (shown := hub.room.table(number)) and shown.shut)
-    assert needs(hub, number) == "It has sent too much and was shut out."
-    until("it is put out", lambda: "join again" in table.line.sentence)
-    good.play()
-    whole(hub, good)
-    assert hub.members.let_in(number)
-    table.play()
-    until("it is let in again", lambda: has_all(hub, table), 40)
-    good.close()
 
 
 def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(

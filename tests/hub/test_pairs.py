@@ -257,6 +257,8 @@ def test_a_table_that_floods_the_store_with_its_game_is_shut_out(hub: Hub, tmp_p
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.shut
+        assert hub.members.let_in(south.member.number)
+        until("it is let in again", lambda: south.line.is_connected)
 
 
 def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(

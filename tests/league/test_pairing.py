@@ -12,7 +12,6 @@ from league_tools import begun, byes, is_sound, open_places, play_round, sides
 
 from companion.core.errors import Illegal
 from companion.league import director
-from companion.league.pairing import bracket
 from companion.league.standings import standings
 from companion.league.tournament import BoardEnd, System
 
@@ -39,19 +38,6 @@ def test_a_swiss_evening_keeps_its_rules_whoever_wins_comes_late_or_leaves(
         is_sound(tournament)
         assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
     assert len(tournament.rounds) == rounds
-
-
-@pytest.mark.parametrize("people", [16, 39, 64])
-def test_sides_are_in_balance_where_everybody_plays_every_round(people: int) -> None:
-    tournament = begun(people=people, rounds=7)
-    rng = Random(people)
-    for _ in range(7 if people > 16 else 5):
-        tournament = play_round(tournament, rng)
-    is_sound(tournament)
-    assert max(abs(sides(tournament, e.number)) for e in tournament.entrants) <= 2
-    assert sum(byes(tournament, e.number) for e in tournament.entrants) == (people % 2) * len(
-        tournament.rounds
-    )
 
 
 def test_whoever_asks_for_it_rests_for_half_a_point() -> None:
@@ -127,20 +113,6 @@ def test_a_knockout_has_one_winner_after_as_few_rounds_as_can_be(people: int) ->
     assert (first.place, first.halves - second.halves) == (1, 2)
     with pytest.raises(Illegal, match="Only one is left"):
         director.pair_round(tournament, 0.0)
-
-
-def test_the_strongest_meet_as_late_as_can_be() -> None:
-    assert bracket(4) == [1, 4, 2, 3]
-    tournament = begun(System.KNOCKOUT, 8)
-    while len(tournament.rounds) < 3:
-        tournament = director.pair_round(tournament, 0.0)
-        for place in open_places(tournament):
-            board = director.board_at(tournament, place)
-            tournament = director.decide(
-                tournament, place, BoardEnd.SOUTH if board.south < board.north else BoardEnd.NORTH
-            )
-    (final,) = tournament.rounds[-1].matches
-    assert {final.south, final.north} == {1, 2}
 
 
 def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:

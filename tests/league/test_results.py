@@ -14,11 +14,10 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from hub_room import league_of
-from inside import fill_disk
 from table_tools import Played
 
 from companion.core.clock import FakeClock
-from companion.core.errors import Illegal, Malformed, SystemTrouble
+from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.hub_server import listener
 from companion.hub_server.listener import HubListener, RecordPlace
@@ -192,26 +191,6 @@ def test_games_against_the_machine_count_only_where_that_was_said(
     assert [row.person for row in league.ladders.of("scouts", 0)] == [1]  # the machine is no person
 
 
-def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
-    mara = league.cards.make("Mara")
-    with pytest.raises(Illegal, match="No player’s card"):
-        league.cards.show("zzzzzzzz", TABLE)
-    with pytest.raises(Illegal, match="Nobody sits at South"):
-        told.table.show_card(Seat.SOUTH, mara.card)
-    told.sit(league, mara)
-    told.table.take_seat(Seat.NORTH, "x")
-    with pytest.raises(Illegal, match="at the other seat already"):
-        told.table.show_card(Seat.NORTH, mara.card)
-    told.table.swap_seats()
-    assert told.table.view().seats[Seat.NORTH].has_card
-    assert not told.table.view().seats[Seat.SOUTH].has_card
-    told.table.show_card(Seat.NORTH, "")
-    assert not told.table.view().seats[Seat.NORTH].has_card
-    for name in ("", "  ", "x" * 25, "a\x00b"):
-        with pytest.raises(Malformed):
-            league.cards.make(name)
-
-
 def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
     tmp_path: Path, clock: FakeClock, told: Told
 ) -> None:
@@ -356,42 +335,6 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     other.close()
 
 
-def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides_is_not(
-    league: League, told: Told, clock: FakeClock
-) -> None:
-    key = "pair." + "2" * 16
-    told.play(Seat.NORTH)
-    outbox = Outbox(told.journal)
-    outbox.seek(0)
-    records = []
-    while record := outbox.next():
-        records.append(record)
-        outbox.sent()
-
-    def tell(table: str, seat: Seat, winner: Seat, epoch: int) -> None:
-        for record in records:
-            told.sequence += 1
-            fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
-            if fresh.view.winners:
-                fresh = msgspec.structs.replace(
-                    fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,))
-                )
-            league.results.take(table, fresh, clock.wall_s(), told.sequence)
-
-    tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
-    tell("a" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.results.of(key)
-    assert kept is not None
-    assert kept.result.at is Seat.SOUTH  # a table plays one side
-    tell("b" * 16, Seat.NORTH, Seat.NORTH, 0)
-    assert [each.key for each in league.results.contested] == [key]
-    tell("b" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.results.of(key)
-    assert kept is not None
-    assert (kept.result.at, kept.result.against, kept.result.winner) == (None, None, Seat.SOUTH)
-    assert league.results.contested == ()
-
-
 class SlowFile(LeagueFile):
     """A file on a disk that takes as long as it likes over what can wait, and may be full then."""
 
@@ -430,41 +373,6 @@ def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in
         ended.result(SLOW_DISK_S)
         assert len(league.results.last(10)) == 1
         assert file.value("sequence") > followed  # that of the result, not the older one
-
-
-def test_what_a_full_disk_could_not_keep_is_kept_later(
-    tmp_path: Path, clock: FakeClock, told: Told
-) -> None:
-    with contextlib.closing(SlowFile(tmp_path)) as file:
-        file.may_go_on.set()
-        league, file.is_full = League(file, clock), True
-        told.play(None)
-        told.table.take_seat(Seat.SOUTH, "Mara")
-        told.tell(league)
-        told.table.take_seat(Seat.NORTH, "Jonas")
-        told.tell(league, after=told.sequence)
-        clock.advance(KEEP_S)
-        with pytest.raises(SystemTrouble):
-            league.results.keep()
-        assert file.value("sequence") < league.results.sequence
-        file.is_full = False
-        clock.advance(KEEP_S)
-        league.results.keep()
-        kept = (file.value("sequence"), file.followed().keys())
-        assert kept == (league.results.sequence, {TABLE})
-
-
-def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
-    with contextlib.closing(LeagueFile(tmp_path)) as file:
-        fill_disk(file)
-        many = tuple(
-            Person(number, f"card-{number}", "abcdefgh", "x" * 1000) for number in range(100)
-        )
-        with pytest.raises(
-            SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"
-        ):
-            file.write(Changes(people=many))
-        assert file.people() == []
 
 
 def test_a_table_that_tells_of_games_without_end_is_shut_out(
