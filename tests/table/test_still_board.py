@@ -43,16 +43,13 @@ def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str
 
 
 def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -> None:
-    begin(played, "scouts")
-    white, black = ("white scout",), ("black scout",)
-    board: dict[Square, tuple[str, ...]] = {}
-    for name in ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10"):
-        board[Square.parse(name)] = white if name.endswith("1") else black
-        played.clock.advance(0.1)
-        played.show(board, game="scouts")
+    start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
+    played.table.new_game("scouts", {"start": start}, seed=1)
+    board = dict(played.table.view().board.target or {})
+    played.show(board, game="scouts")
+    played.table.pause("host")
     moment = played.table.view().moment
     board[Square.parse("c2")] = board.pop(Square.parse("c1"))
-    played.clock.advance(0.1)
     played.show(board, game="scouts")
     assert played.table.view().moment == moment
     played.table.resume("host")
