@@ -79,7 +79,7 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
             "Robot, c4 to c3",
             "Purple: robot, a1 to a2",
         )
-        played.table.confirm("south", played.table.view().moment, 0)
+        played.confirm("south")
         assert signs(played) == ("Both wait",) * 3
         assert smalls(played) == ("", "", "")
 
@@ -140,7 +140,7 @@ def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) 
         both_seats(played)
         played.begin()
         played.turn("UII", "III")
-        target = dict(played.table.view().board.target or {})
+        target = dict(played.view.board.target or {})
         target[Square.parse("c2")] = target.pop(Square.parse("a2"))
         played.show(target)
         sign = played.table.view(SOUTH).sign
@@ -154,24 +154,24 @@ def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
         played.turn("UII", "III")
         played.finish_stages()
         played.table.resign(NORTH)
-        assert played.table.view().turn.number == 2
+        assert played.view.turn.number == 2
 
 
 def test_lines_are_numbered_by_the_turns_of_the_game(played: Played) -> None:
     played.table.new_game("scouts", {}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
+    played.confirm()
     for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
-        assert played.table.view().turn.number == 0, "scouts are placed before the first turn"
+        assert played.view.turn.number == 0, "scouts are placed before the first turn"
         play(played, f"@{place}")
-    assert not any(line[0].isdigit() for line in played.table.view().match.log)
+    assert not any(line[0].isdigit() for line in played.view.match.log)
     play(played, "a1-a2")
-    view = played.table.view()
+    view = played.view
     assert (view.turn.number, view.match.log[-1][:3]) == (1, "1. ")
 
 
 def play(played: Played, action: str) -> None:
     """The seat on turn acts, and hands follow."""
-    view = played.table.view()
+    view = played.view
     (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
@@ -183,7 +183,7 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
 ) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
+    played.confirm()
     if session_of(played.table).paused:
         played.table.resume("host")
     called = []
@@ -199,7 +199,7 @@ def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
 ) -> None:
     for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         played.table.new_game(game, {}, seed=1)
-        played.table.confirm("host", played.table.view().moment, 0)
+        played.confirm()
         lamps = lamps_of(live_of(played.table))
         due = session_of(played.table).awaited
         assert {seat: lamps[seat].turn for seat in SEATS} == {
@@ -234,11 +234,11 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
     played.show(before)
     played.turn("UUU", "DDD")
     played.show(before)
-    view = played.table.view()
+    view = played.view
     for by, words in ((SOUTH, "Robot, a1 to a2"), (NORTH, "Purple: robot, a1 to a2")):
         with pytest.raises(Illegal, match=f"^Not seen yet: {words}"):
-            played.table.confirm(by, view.moment, view.turn.stage)
-    assert played.table.view() == view
+            played.confirm(by)
+    assert played.view == view
 
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
@@ -254,7 +254,7 @@ def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never
     played: Played,
 ) -> None:
     played.begin()
-    right = played.table.view().board.layout
+    right = played.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
     heard = []
     for layout in (right, right, wrong, wrong, right, right):
