@@ -91,6 +91,11 @@ class PairService:
         command = [sys.executable, "-m", "companion", "hub", *words, *settings, *port]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
+    def resign(self) -> None:
+        """Give up, which ends the game at both tables."""
+        with contextlib.suppress(Stuck, *LOST):
+            self._phone.post("resign", {})
+
     def play(self) -> None:
         """Have the phone play until `stop`, whatever becomes of the service."""
         self._end.clear()
@@ -184,7 +189,7 @@ def _agree(tables: list[PairService], game: str) -> None:
 
 
 def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> Counter[str]:
-    """Play one game to its end, with at most so many kills. Return what was killed how often."""
+    """Play one game to its end, or until so many kills. Return what was killed how often."""
     killed, end_s = Counter[str](), time.monotonic() + _GAME_S
     for table in tables:
         table.play()
@@ -196,6 +201,8 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             if killed.total() < most:
                 killed += _break(rng, hub, tables)
                 end_s = time.monotonic() + _GAME_S
+            else:
+                tables[0].resign()
             if time.monotonic() > end_s:
                 raise RuntimeError("the game does not end")
     finally:
