@@ -311,7 +311,7 @@ def test_who_does_not_read_holds_no_thread_beyond_the_end(
         )
         assert queued < 8 * serving.UNSENT_BYTES, "the kernel keeps little of it"
         server.close()
-    assert streams.open == 0
+        until("its thread is free", lambda: streams.open == 0)
 
 
 def test_an_address_has_so_many_connections_and_gives_them_back(
