@@ -98,16 +98,6 @@ def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
     assert room.past.line(2) is None
 
 
-def test_options_that_differ_are_told_in_words(room: Room) -> None:
-    row = GAMES["outbuffered"].option_rows[1]
-    label, value = row.choices[1]
-    room.table.new_game("outbuffered", {row.name: value}, 1)
-    room.table.abandon()
-    (line,) = room.past.lines()
-    assert line.options == ((row.title, label),)
-    assert line.ending is Ending.ABANDONED
-
-
 def test_a_game_that_is_on_has_a_line_and_no_replay(room: Room) -> None:
     room.play(end="on")
     (line,) = room.past.lines()
@@ -126,14 +116,6 @@ def test_what_is_hidden_stays_so_while_a_game_can_be_taken_back(room: Room) -> N
     room.play(turns=1)
     assert room.past.replay(1).scene(3).hands
     assert room.past.replay(2).places > 1  # nothing is hidden in this one
-
-
-def test_the_newest_come_first_and_by_pages(room: Room) -> None:
-    for seed in range(3):
-        room.play(turns=1, seed=seed)
-    assert [line.number for line in room.past.lines()] == [3, 2, 1]
-    assert [line.number for line in room.past.lines(1, 1)] == [2]
-    assert room.past.count() == 3
 
 
 def test_a_game_is_folded_once_and_kept_as_a_small_file(
@@ -250,11 +232,6 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
-def test_a_replay_is_made_once(room: Room) -> None:
-    room.play()
-    assert room.past.replay(1) is room.past.replay(1)
-
-
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -354,14 +331,6 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
         room.past.remove(3)
 
 
-def test_the_table_is_restored_as_before_beside_games_from_elsewhere(room: Room) -> None:
-    room.play(turns=1, end="on")
-    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
-    restored = room.journal.restore()
-    assert (restored.number, len(restored.turns)) == (1, 1)
-    assert set(restored.seats) == set(SEATS)
-
-
 def test_a_player_can_be_forgotten(room: Room) -> None:
     room.play(turns=1)
     room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2, {Seat.NORTH: "ANN"})))
@@ -378,22 +347,6 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
     assert b"ann" not in repr(kept).lower().encode()
     with pytest.raises(Malformed, match="Nobody by that name"):
         room.past.forget("Zoe")
-
-
-def test_a_damaged_journal_keeps_what_was_brought_in(tmp_path: Path) -> None:
-    with a_room(tmp_path) as room:
-        number = room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2)))
-        for _ in range(40):
-            room.play(turns=0, end="abandon")
-    path = tmp_path / "journal.sqlite"
-    whole = path.read_bytes()
-    good = len(whole) * 2 // 3
-    path.write_bytes(whole[:good] + bytes(len(whole) - good))
-    with a_room(tmp_path) as room:
-        assert "damaged" in room.journal.notice
-        line = room.past.line(number)
-        assert line is not None
-        assert line.title == "Robot Arena"
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------

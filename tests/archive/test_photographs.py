@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,18 +105,6 @@ def test_a_photograph_waits_for_a_board_that_lies_still_but_not_for_ever(
     assert folder.moments(1) == ("1.1",), "by now hands may be at the next turn"
 
 
-def test_a_resigned_game_has_no_photograph_of_a_turn_that_never_was(
-    played: Played, tmp_path: Path
-) -> None:
-    folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
-    photographer = photographer_of(played, folder, lens, [])
-    played.begin()
-    photographer.step()
-    played.table.abandon()
-    photographer.step()
-    assert folder.games() == ()
-
-
 def test_titles_follow_the_turns_not_the_moments() -> None:
     assert turn_title("2.0", {}) == "Set-up"
     assert turn_title("2.5", {"2.1": 1, "2.5": 2}) == "Turn 2"
@@ -189,22 +176,6 @@ def test_old_games_make_room_first_every_second_photograph(tmp_path: Path) -> No
     assert "2.20" in folder.moments(2), "what was just taken stays"
 
 
-def test_a_limit_that_is_reached_after_a_restart_counts_what_lies_there(tmp_path: Path) -> None:
-    first = PhotographFolder(tmp_path, limit_mb=1)
-    for tick in range(19):
-        first.keep(1, f"1.{tick}", bytes(50_000))
-    again = PhotographFolder(tmp_path, limit_mb=1)
-    for tick in range(19, 24):
-        again.keep(1, f"1.{tick}", bytes(50_000))
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*.jpg")) <= 1_000_000
-
-
-def test_without_room_none_is_kept(tmp_path: Path) -> None:
-    folder = PhotographFolder(tmp_path / "photographs", limit_mb=0)
-    folder.keep(1, "1.0", JPEG)
-    assert not (tmp_path / "photographs").exists()
-
-
 @pytest.mark.parametrize("moment", ["../../journal", "1.0/../../x", "1", "1.x", "", "１.0"])
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(JPEG)
@@ -212,28 +183,6 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     folder.keep(1, moment, JPEG)
     assert folder.photograph(1, moment) is None
     assert not (tmp_path / "photographs").exists()
-
-
-def test_a_photographer_in_its_thread(played: Played, tmp_path: Path) -> None:
-    kept = threading.Event()
-
-    class Seen(PhotographFolder):
-        def keep(self, game: int, moment: str, picture: bytes) -> None:
-            super().keep(game, moment, picture)
-            kept.set()
-
-    folder = Seen(tmp_path / "photographs")
-    played.table.new_game("outbuffered", {}, 1)
-    with Photographer(
-        played.table, folder, Lens().take, played.clock, lambda _: None
-    ) as photographer:
-        photographer.step()
-        photographer.start()
-        photographer.start()
-        played.table.confirm("host", "1.0", 0)
-        assert kept.wait(5)
-    photographer.close()
-    assert folder.moments(1) == ("1.0",)
 
 
 # ---- the whole companion -----------------------------------------------------------------------------------------------
@@ -287,18 +236,3 @@ def test_a_game_leaves_its_photographs_for_replay(
         "001-turn-1.jpg",
     ]
     assert (tmp_path / "out" / "001-turn-1.jpg").read_bytes() == after
-
-
-def test_they_can_be_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    clock = FakeClock()
-    with Companion(settings(tmp_path, 0), simulate=True, clock=clock, threads=False) as companion:
-        companion.table.new_game("outbuffered", {}, 1)
-        rounds(companion, clock)
-        assert companion.table.view().phase == "orders"
-        companion.table.abandon()
-    assert not (tmp_path / "photographs").exists()
-    assert (
-        main(["replay", "1", "--state-dir", str(tmp_path), "--photographs", str(tmp_path / "out")])
-        == 1
-    )
-    assert "There are no photographs of game 1" in capsys.readouterr().err

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 
 import msgspec
 import pytest
-from bench.kills import KilledTable
 from damage_tools import changed, made_journal
 from history_tools import made_game
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from inside import database_of, fill_disk, journal_of
 from table_tools import Played, both_seats, playing
 
@@ -27,7 +22,6 @@ from companion.core.kit import Seat
 from companion.maintenance.housekeeping import QUIET_S, Housekeeping
 from companion.storage.disk_space import RESERVE_BYTES, DiskLevel, DiskSpace
 from companion.storage.journal import Journal
-from companion.table.session import Phase
 
 # ---- a full disk -----------------------------------------------------------------------------------------------------
 
@@ -318,68 +312,7 @@ def test_other_damaged_games_are_found_beside_the_table(tmp_path: Path) -> None:
         assert "cannot be read" in history.line(2).reason  # type: ignore[union-attr] # it is listed
 
 
-def test_the_bench_that_kills_notices_what_is_lost_or_doubled(tmp_path: Path) -> None:
-    table = KilledTable(tmp_path, Random(1))
-    south, north = (person.tapped for person in table.people)
-    south.acknowledged["hand-in", "salt"] += 1
-    north.unknown["take-back", "north", "1.1"] += 1
-    for kept, lost, twice in (
-        ({("hand-in", "salt"): 1, ("take-back", "north", "1.1"): 1}, 0, 0),
-        ({}, 1, 0),
-        ({("hand-in", "salt"): 2}, 0, 1),
-        ({("hand-in", "salt"): 1, ("take-back", "north", "1.1"): 2}, 0, 1),
-        ({("hand-in", "salt"): 1, ("pause", "south", "1"): 1}, 0, 1),
-    ):
-        table.hold_against(Counter(kept))
-        assert (table.tally.lost, table.tally.twice) == (lost, twice), kept
-
-
 # ---- a clock that is wrong ---------------------------------------------------------------------------------------------
-
-STEPS = st.one_of(st.floats(-1e9, 1e9), st.sampled_from(["turn", "turn", "restart", "unplugged"]))
-
-
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(STEPS, max_size=6), end_right=st.booleans())
-def test_a_clock_that_jumps_disturbs_neither_order_nor_clocks_nor_lengths(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[float | str], end_right: bool
-) -> None:
-    true_s, jumping = 1_750_000_000.0, tmp_path_factory.mktemp("jumping")
-    lefts: list[list[float]] = [[], []]
-    lengths = []
-    for number, folder in enumerate((jumping, tmp_path_factory.mktemp("steady"))):
-        clock, wall_s = FakeClock(50.0, true_s), 0.0
-        for step in ["restart", *steps]:
-            if isinstance(step, float):
-                wall_s = step if number == 0 else 0.0
-                clock.set_wall(max(0.0, clock.monotonic_s() - 50.0 + true_s + wall_s))
-            elif step == "unplugged":  # without a battery the clock begins at the same time again
-                clock = FakeClock(3.0, 1_500_000_000.0 if number == 0 else clock.wall_s())
-            else:
-                lefts[number].append(play_a_turn(folder, clock))
-        if end_right:
-            clock.set_wall(true_s + 9e6)
-        with Journal(folder / "journal.sqlite") as journal:
-            journal.clock_was_set(clock.wall_s(), clock.monotonic_s())
-            ids = [entry.id for entry in journal.entries()]
-            assert ids == sorted(ids)
-            assert all(journal.check(game) for game in (0, *journal.games()))
-            lengths.append(len(ids))
-    assert lefts[0] == pytest.approx(lefts[1])
-    assert lengths[0] == lengths[1]
-
-
-def play_a_turn(folder: Path, clock: FakeClock) -> float:
-    """Go on after a restart and let some time run; answers what is left on the clock."""
-    with playing(folder, clock) as played:
-        if played.table.view().phase is Phase.LOBBY:
-            played.table.new_game("binmat", {"way": "referee", "seconds": 30}, 1)
-        played.table.resume("host")
-        played.wait(1.5)
-        played.table.pause("host")
-        clock_now = played.table.view().time.clock
-        assert clock_now is not None
-        return clock_now.left_s
 
 
 def test_the_date_of_a_game_is_mended_when_the_clock_gets_set(tmp_path: Path) -> None:

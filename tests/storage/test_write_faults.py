@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from inside import database_of, fill_disk, journal_of
+from inside import journal_of
 from table_tools import both_seats, playing
 
 from companion.core.errors import JournalError
@@ -85,28 +85,6 @@ def test_only_a_full_disk_gives_its_reserve_up(
         assert len(given_up) == (fault is WriteFault.FULL)
         journal.append(0, SEAT, 1.0)
         assert journal.database.fault is None
-
-
-def test_a_connection_that_may_only_read_is_tried_again(path: Path) -> None:
-    with Journal(path) as journal:
-        database_of(journal).execute("PRAGMA query_only=ON")
-        with pytest.raises(JournalError, match="readonly database"):
-            journal.append(0, SEAT, 1.0)
-        with pytest.raises(JournalError):
-            journal.database.try_to_write()
-        assert journal.database.fault is WriteFault.FORBIDDEN
-        database_of(journal).execute("PRAGMA query_only=OFF")
-        journal.database.try_to_write()
-        assert journal.database.fault is None
-
-
-def test_a_full_file_is_full(path: Path) -> None:
-    with Journal(path) as journal:
-        journal.append(0, SEAT, 1.0)
-        fill_disk(journal)
-        with pytest.raises(JournalError, match="Free some space"):
-            journal.renew_key("much", 50_000)
-        assert journal.database.fault is WriteFault.FULL
 
 
 def remove(path: Path) -> None:

@@ -27,13 +27,6 @@ def acted(place: Place) -> Seat:
     return next(seat for seat, shown in place.table.view().seats.items() if not shown.awaited)
 
 
-def test_own_turn_comes_back_at_once(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        moment = to_second_turn(place)
-        place.table.ask_back(acted(place), moment)
-        assert place.table.view().match.can_undo is False
-
-
 @pytest.mark.parametrize("answer", ["yes", "no", "withdrawn", "none"])
 def test_other_is_asked_for_his_turn(tmp_path: Path, answer: str) -> None:
     with open_place(tmp_path) as place:
@@ -51,13 +44,6 @@ def test_other_is_asked_for_his_turn(tmp_path: Path, answer: str) -> None:
             place.table.decline(wanting if answer == "withdrawn" else wanting.other)
         assert place.table.view().match.back_wanted is None
         assert place.table.view().match.can_undo is (answer != "yes")
-
-
-def test_nothing_asked_is_nothing_declined(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        to_second_turn(place)
-        with pytest.raises(CompanionError, match="Nobody has asked"):
-            place.table.decline(Seat.SOUTH)
 
 
 @pytest.mark.parametrize("by", list(Seat))
@@ -137,14 +123,6 @@ def test_a_piece_that_is_back_lets_the_clock_go_on(tmp_path: Path) -> None:
         clock = place.table.view().time.clock
         assert clock is not None
         assert (clock.paused, clock.due_s is None) == ("", False)
-
-
-def test_nothing_is_put_back_where_nothing_was_moved(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        to_second_move(place)
-        play(place, Seat.SOUTH, ".")
-        place.table.ask_back(Seat.SOUTH, place.table.view().moment)
-        assert place.table.view().phase is Phase.ORDERS
 
 
 def test_the_table_screen_asks_whose_turn_it_was(tmp_path: Path) -> None:

@@ -95,15 +95,6 @@ def test_a_play_is_said_when_the_board_is_quiet_and_not_before(played: Played) -
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
 
-def test_a_lifted_piece_and_a_resting_hand_are_no_play(played: Played) -> None:
-    begin(played)
-    moment = played.table.view().moment
-    see(played, now(played), quiet=False, hidden="c1 d1")
-    see(played, now(played), hidden="c1 d1")
-    assert played.table.view().moment == moment
-    assert played.table.view().board.problems == ()
-
-
 def machine_moves(played: Played, action: str) -> None:
     """The machine at South says what it does, as its program would."""
     played.table.hand_in(SOUTH, played.table.view().moment, action)
@@ -129,22 +120,6 @@ def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played)
     ]
     assert (view.board.problems, view.board.why_not) == ((), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
-
-
-def test_the_machines_move_and_no_play_behind_it_are_put_back(played: Played) -> None:
-    begin(played)
-    played.table.free_seat(SOUTH)
-    played.table.machines.seat(SOUTH, "Pip")
-    board = now(played)
-    machine_moves(played, "c1-c2")
-    moment = played.table.view().moment
-    for wrong in (
-        lay(board, c10=None, c9=BLACK),
-        lay(board, c1=None, c2=WHITE, c10=None, c7=BLACK),
-    ):
-        see(played, wrong)
-        assert (played.table.view().moment, played.table.view().phase) == (moment, Phase.STAGES)
-        assert played.table.view().board.problems
 
 
 def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played) -> None:
@@ -280,17 +255,6 @@ def test_a_scout_that_is_put_straight_beside_a_stack_is_no_play(played: Played) 
     assert (now(played), view.board.problems) == (board, ())
 
 
-def test_a_scout_laid_on_another_is_recognised_though_the_hand_hid_both(played: Played) -> None:
-    begin(played)
-    tap(played, "c1-c2", ".", "c10-c9", "d10-d9", ".")
-    board = now(played)
-    marked(played, board, {"d1": 22, "e1": 23})
-    marked(played, board, {}, unknown="d1 e1")
-    marked(played, board, {"d1": 23}, unknown="e1")
-    marked(played, lay(board, e1=None), {"d1": 23})
-    assert now(played)[sq("d1")] == ("white scout", "white scout")
-
-
 def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
     """A scout comes to lie on one of its side, or under it: the marker on top is the same as before."""
     begin(played)
@@ -304,23 +268,6 @@ def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
     assert view.sign.small.startswith("Check that the pieces are where they should be. Then ")
     played.table.confirm(SOUTH, view.moment, view.turn.stage)
     assert played.table.view().phase is Phase.ORDERS
-
-
-def test_turning_over_in_the_same_go_is_fine(played: Played) -> None:
-    begin(played)
-    tap(played, "c1-c2", ".", "d10-d9", "e10-e9", ".")
-    for rank in range(2, 9):
-        white = (f"c{rank}-c{rank + 1}", "e1-e2" if rank % 2 == 0 else "e2-e1", ".")
-        black = ("d9-d8", "e9-e8", ".") if rank % 2 == 0 else ("d8-d9", "e8-e9", ".")
-        tap(played, *white, *black)
-    see(played, now(played))
-    turned = lay(now(played), c9=None, b10=("white scout with intel",))
-    see(played, turned)
-    assert played.table.view().sign.text == "White gathers intel"
-    see(played, turned, after_s=10)
-    see(played, turned)
-    assert played.table.view().phase is Phase.ORDERS
-    assert now(played)[sq("b10")] == ("white scout with intel",)
 
 
 def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
@@ -393,23 +340,6 @@ def test_pressing_too_early_says_what_is_due(played: Played) -> None:
     with pytest.raises(Illegal, match="scout is still to move"):
         press(played, SOUTH)
     assert played.table.view().sign.seats == {SOUTH}
-
-
-@pytest.mark.parametrize("key", ["pad", "table", "phone", "screen"])
-def test_the_clock_is_pressed_by_pad_table_button_phone_or_screen(played: Played, key: str) -> None:
-    begin(played)
-    see(played, lay(now(played), c1=None, c2=WHITE))
-    see(played, now(played))
-    match key:
-        case "pad":
-            played.press(SOUTH, "ready")
-        case "table":
-            played.press(None, "table")
-        case "phone":
-            press(played, SOUTH)
-        case "screen":
-            played.table.act(played.table.view().moment, ".")
-    assert played.table.view().sign.seats == {NORTH}
 
 
 def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(
@@ -543,18 +473,3 @@ def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
     see(played, lay(now(played), c2=None, c1=WHITE), after_s=30)
     assert played.table.view().phase is Phase.ORDERS
     assert left_s(played, SOUTH) == 580, "putting it back is not charged"
-
-
-def test_a_hands_game_by_taps_alone_waits_for_nobody(played: Played) -> None:
-    table = played.table
-    table.new_game("scouts", {"seconds": 0}, seed=1)
-    table.confirm("host", table.view().moment, 0)
-    for square in PLACES:
-        seat = SOUTH if square.endswith("1") else NORTH
-        table.hand_in(seat, table.view().moment, f"@{square}")
-        view = table.view()
-        table.confirm(seat, view.moment, view.turn.stage)
-    assert table.view().phase is Phase.ORDERS
-    assert table.view().time.clocks == {}
-    assert any(play.text == "c1-c2" for play in table.coaching.plays(SOUTH, table.view().moment))
-    assert table.coaching.plays(NORTH, table.view().moment) == ()

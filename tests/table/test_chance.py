@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -24,23 +23,19 @@ from chance_tools import (
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_of, session_of
-from web_fixtures import HOST_KEY, Place, open_place, page_of, view_of
+from web_fixtures import HOST_KEY, Place, open_place, view_of
 
 from companion.archive.replay import GameFile, game_file, retell
 from companion.archive.scoresheet import read_sheet, write_sheet
-from companion.core.clock import FakeClock
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
-from companion.maintenance.backup import apply_staged, make_backup, stage_restore
+from companion.maintenance.backup import make_backup
 from companion.mqtt.topics import state_of
 from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
 from companion.table.records import Commit, Contribute, NewGame
-from companion.table.seats.machine_seats import state_before
-from companion.table.session import Phase, chance
-from companion.table.table import Table
 
 SECURITY = Path(__file__).parents[2] / "docs/security.md"
 HOST = {"X-Host-Key": HOST_KEY}
@@ -81,29 +76,6 @@ def test_the_seed_is_what_outsiders_compute(
     )
     assert (fair.commitment, f"{fair.seed:064x}") == (commitment, seed)
     assert list(fair.faults(fair.seed)) == []
-
-
-@given(HEX, HEX, HEX, st.integers(0, 2))
-def test_each_part_changes_the_seed_and_every_forgery_is_named(
-    one: str, other: str, third: str, part: int
-) -> None:
-    texts = [one, other, third]
-    changed = [
-        ("0" if text[0] != "0" else "1") + text[1:] if at == part else text
-        for at, text in enumerate(texts)
-    ]
-    true, forged = (
-        FairChance(
-            commitment_of(one),
-            s,
-            {Seat.SOUTH: Contribution(a, "phone"), Seat.NORTH: Contribution(b, "phone")},
-        )
-        for s, a, b in (texts, changed)
-    )
-    assert true.seed != forged.seed
-    words = " ".join(forged.faults(true.seed))
-    assert "The seed does not come from the secret." in words
-    assert ("The secret does not match the commitment" in words) is (part == 0)
 
 
 # ---- in what order ---------------------------------------------------------------------------------------------------
@@ -221,42 +193,6 @@ def test_secret_and_seed_are_nowhere_before_the_end(
         assert not [text[:40] for text in seen if hidden in text]
 
 
-def test_games_that_differ_only_in_the_secret_look_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def played(number: int) -> list[str]:
-        monkeypatch.setattr(Journal, "renew_key", _with_key(bytes([number]) * 32))
-        monkeypatch.setattr("secrets.token_urlsafe", lambda _: "nonce")
-        monkeypatch.setattr("secrets.token_hex", lambda _: "5a17")
-        with open_place(tmp_path / str(number)) as place:
-            south, north, commitment = both_sit(place)
-            seen = everything(place, (south, north, place.browser()))
-            begin(place, "kahmate")
-            to_placing(place)
-            seen += everything(place, (south, north, place.browser()))
-            shown = " ".join(commitment[at : at + 4] for at in range(0, 16, 4))
-            groups = "".join(f"<span>{commitment[at : at + 4]}</span>" for at in range(0, 64, 4))
-            return [
-                text.replace(commitment, "C").replace(shown, "C").replace(groups, "C")
-                for text in seen
-            ]
-
-    (tmp_path / "1").mkdir()
-    (tmp_path / "2").mkdir()
-    for one, other in zip(played(1), played(2), strict=True):
-        assert one == other
-
-
-def _with_key(value: bytes) -> Any:
-    def renew(journal: Journal, name: str, length: int = 32) -> bytes:
-        journal.database.write(
-            lambda db: db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", (name, value))
-        )
-        return value
-
-    return renew
-
-
 # ---- taking back -----------------------------------------------------------------------------------------------------
 
 
@@ -274,23 +210,6 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
     place_pieces(place)
     assert session_of(place.table).state == first.state
     assert journal_of(place.table).restore().state == first.state
-
-
-def test_a_chosen_chance_is_drawn_by_turns_however_often_one_is_taken_back(place: Place) -> None:
-    for seat in SEATS:
-        place.sit(seat)
-    begin(place, "binmat", seed=7, options=FULL)
-    session = session_of(place.table)
-    assert session.state == session.playing.setup(session.options, chance(7, 0))
-    place.table.abandon()
-    begin(place, "kahmate", seed=8)
-    to_placing(place)
-    place_pieces(place)
-    place.table.undo()
-    to_placing(place)
-    place_pieces(place)
-    session = session_of(place.table)
-    assert state_before(session, 1) == session.state
 
 
 # ---- chosen ----------------------------------------------------------------------------------------------------------
@@ -327,101 +246,7 @@ def test_a_chosen_chance_is_announced(
     assert read_sheet(write_sheet(played)) == played
 
 
-def test_every_page_announces_a_chosen_chance(place: Place) -> None:
-    south, north, _ = both_sit(place)
-    begin(place, "kahmate", seed=7)
-    to_placing(place)
-    words = "The chance of this game was chosen by the owner."
-    places = [
-        (place.browser(), path)
-        for path in ("/", "/watch", "/api/view", "/host", "/history", "/api/history")
-    ]
-    places += [
-        (south, "/seat/south"),
-        (north, "/seat/north"),
-        (north, "/api/seat/north/view"),
-        (south, "/history/1"),
-    ]
-    for browser, path in places:
-        page = browser.get(path, headers=HOST).get_data(as_text=True)
-        if path.startswith("/api"):
-            page = json.dumps(json.loads(page), ensure_ascii=False)
-        assert words in page, path
-    place.table.resign(Seat.SOUTH)
-    begin(place, "outbuffered")
-    for path in ("/history", "/history/1"):
-        assert words in page_of(south, path), path
-    assert words in south.get("/api/history").get_json()["games"][1]["chosen"]
-
-
-def test_it_is_announced_on_covers_pads_and_the_workbench(place: Place) -> None:
-    phone = place.browser()
-    phone.post("/pass", data={"south": "Ann", "north": "Bob"})
-    begin(place, "binmat", options=FULL, seed=3)
-    words = "The chance of this game was chosen by the owner."
-    assert words in page_of(phone, "/pass")
-    place.table.play_by(Seat.SOUTH, "pad")
-    app = place.app
-    house = app.extensions.get("house", None)
-    view = place.table.view()
-    with app.test_request_context():
-        for name in ("_at_pad.html", "_workbench.html"):
-            pads = dict.fromkeys(SEATS)
-            shown = app.jinja_env.get_template(name).render(
-                view=view, viewer=Seat.SOUTH, pads=pads, tip="", house=house
-            )
-            assert words in shown, name
-
-
-def test_where_nothing_is_drawn_no_page_speaks_of_chance(place: Place) -> None:
-    south, north, _ = both_sit(place)
-    begin(place, "scouts", seed=5)
-    for browser, path in (
-        (place.browser(), "/"),
-        (south, "/seat/south"),
-        (north, "/watch"),
-        (north, "/history"),
-    ):
-        assert not _speaks(page_of(browser, path)), path
-    assert view_of(place)["chance"] is None
-    assert state_of(place.table.view(), "en")["chance"] is None
-    place.table.resign(Seat.SOUTH)
-    assert not _speaks(page_of(south, "/history/1"))
-    assert not _speaks(page_of(south, "/seat/south"))
-
-
-def _speaks(page: str) -> bool:
-    return "Chance" in page or 'class="chance' in page or "data-chance" in page
-
-
-def test_a_rematch_of_a_chosen_game_is_drawn(place: Place) -> None:
-    both_sit(place)
-    begin(place, "kahmate", seed=5)
-    place.table.resign(Seat.SOUTH)
-    place.table.rematch()
-    told = view_of(place)["chance"]
-    assert told["commitment"]
-    assert not told["chosen"]
-
-
 # ---- files and older versions ----------------------------------------------------------------------------------------
-
-
-def test_an_older_game_goes_on_and_says_so(tmp_path: Path) -> None:
-    with Journal(tmp_path / "journal.sqlite") as journal:
-        journal.append(1, NewGame("kahmate", 1, 4711), 5.0)
-    with open_place(tmp_path) as place:
-        south = place.sit("south")
-        assert view_of(place)["chance"]["words"] == "Chance: no commitment (older version)."
-        to_placing(place)
-        assert "Chance: no commitment (older version)." in page_of(south, "/seat/south")
-        place_pieces(place)
-        place.table.resign(Seat.SOUTH)
-        assert "Chance: no commitment (older version)." in page_of(south, "/history/1")
-        played = msgspec.json.decode(south.get("/history/1.json").data, type=GameFile)
-        assert played.seed == 4711
-        assert played.chance is None
-        assert next(iter(retell(played))) == "Chance: no commitment (older version)."
 
 
 def finished(place: Place) -> GameFile:
@@ -464,41 +289,6 @@ def test_the_check_for_outsiders_is_all_it_takes(
     assert "The seed does not come from" in answer.get_data(as_text=True)
 
 
-def test_every_end_opens_it(place: Place) -> None:
-    both_sit(place)
-    for end in ("resign", "draw"):
-        begin(place, "kahmate")
-        to_placing(place)
-        if end == "resign":
-            place.table.resign(Seat.NORTH)
-        else:
-            for seat in SEATS:
-                place.table.offer_draw(seat)
-        opened = view_of(place)["chance"]["opened"]
-        assert recomputed(opened)[1] == opened["seed"], end
-        assert place.table.view().phase is Phase.OVER
-
-
-def test_a_table_that_cannot_write_still_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from companion.core.errors import JournalError  # noqa: PLC0415 - named where it is raised
-
-    def full(*_: object, **__: object) -> bytes:
-        raise JournalError("full")
-
-    with Journal(tmp_path / "journal.sqlite") as journal:
-        monkeypatch.setattr(Journal, "renew_key", full)
-        monkeypatch.setattr(Journal, "key", full)
-        with Table(journal, FakeClock()) as table:
-            assert table.view().fairness.next_commitment == ""
-            with pytest.raises(JournalError):
-                table.new_game("kahmate")
-            monkeypatch.undo()
-            table.new_game("kahmate")
-            assert table.view().fairness.chance is not None
-
-
 def test_no_backup_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path))
     with open_place(tmp_path) as place:
@@ -520,21 +310,3 @@ def test_no_backup_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None
         fair = session_of(place.table).chance
         assert fair is not None
         assert fair.secret == secret
-
-
-def test_a_restored_table_commits_to_a_secret_of_its_own(tmp_path: Path) -> None:
-    """A backup of a lobby holds a commitment whose secret it does not hold."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir()
-    second.mkdir()
-    with open_place(first) as place:
-        _, _, commitment = both_sit(place)
-    settings = Settings(state_dir=str(first))
-    target = io.BytesIO()
-    make_backup(settings, first / "settings.toml", FakeClock(), False, target)
-    elsewhere = Settings(state_dir=str(second))
-    target.seek(0)
-    stage_restore(target, elsewhere, second / "settings.toml")
-    apply_staged(elsewhere, second / "settings.toml")
-    with open_place(second) as place:
-        assert next_commitment(place) not in ("", commitment)

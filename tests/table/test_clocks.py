@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
-from inside import live_of, session_of, store_of
+from inside import live_of
 from table_tools import Played, both_seats, playing
 
-from companion.core.clock import RealClock
-from companion.core.config import PanelSettings
 from companion.core.errors import Illegal, Stale
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
-from companion.storage.journal import Journal
-from companion.table.clocks.deadlines import AFTER_S
 from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
-from companion.table.table import Table
-from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
@@ -120,16 +113,6 @@ def test_casual_play_has_no_clock_and_begins_at_once(played: Played) -> None:
     assert left(played) == 109
 
 
-def test_what_follows_from_the_end_comes_after_its_tone(played: Played) -> None:
-    begin(played)
-    session = session_of(played.table)
-    assert session.countdown is not None
-    assert session.countdown.due_s is not None
-    keeper, due_s = played.table._store.timekeeper, session.countdown.due_s
-    assert keeper.pause_s(session, due_s - 1) == pytest.approx(1 + AFTER_S)
-    assert keeper.pause_s(session, due_s + 2) == 0
-
-
 # ---- whose press counts, and when ---------------------------------------------------------------------------------
 
 
@@ -149,18 +132,6 @@ def test_the_pad_of_the_other_side_does_not(played: Played) -> None:
     played.press(NORTH, "ready")
     assert left(played) == 110
     assert played.cues == ["key_refused"]
-
-
-def test_a_press_counts_by_its_own_time_however_late_the_table_hears_of_it(played: Played) -> None:
-    begin(played)
-    pressed_s = played.clock.monotonic_s() + 4.99
-    played.clock.advance(5.4)  # the table was busy: press and time-out wait together
-    played.table.press(Press(SOUTH, PadKey.READY, pressed_s))
-    played.table.step()
-    assert left(played) == 109
-    clock = played.table.view().time.clock
-    assert clock is not None
-    assert clock.due_s == pytest.approx(pressed_s + 5)
 
 
 @pytest.mark.parametrize("in_time_s", [4.99, 5.0])
@@ -192,18 +163,6 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
     played.table.press(Press(SOUTH, PadKey.READY, due_s + 0.02))
     played.table.step()
     assert left(played) == 109, "it is the attacker's turn"
-
-
-@pytest.mark.parametrize("in_time_s", [4.9, 5.0])
-def test_a_phone_that_was_in_time_counts_although_the_service_was_busy(
-    played: Played, in_time_s: float
-) -> None:
-    begin(played)
-    moment, began_s = played.table.view().moment, played.clock.monotonic_s()
-    played.wait(5.5)
-    played.table.hand_in(SOUTH, moment, ".", at_s=began_s + in_time_s)
-    assert left(played) == 109
-    assert left_s(played) == pytest.approx(in_time_s - 0.5)
 
 
 def test_a_late_word_is_too_late_once_the_other_side_has_acted(played: Played) -> None:
@@ -250,15 +209,6 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     assert played.table.view().sign.text == "Both: fan your cards face up"
 
 
-def test_holding_ready_does_nothing_to_an_older_turn(played: Played) -> None:
-    begin(played)
-    played.press(SOUTH, "ready")
-    played.wait(1)
-    played.press(SOUTH, "ready", held=True)
-    assert left(played) == 109
-    assert left_s(played) == 4
-
-
 def test_back_undoes_a_mistaken_press_with_turn_and_time(played: Played) -> None:
     begin(played)
     played.wait(2)
@@ -268,14 +218,6 @@ def test_back_undoes_a_mistaken_press_with_turn_and_time(played: Played) -> None
     assert (left(played), left_s(played)) == (110, 3)
     played.wait(1)
     assert left_s(played) == 2, "the clock runs on"
-
-
-def test_a_turn_is_given_back_once(played: Played) -> None:
-    begin(played)
-    played.press(SOUTH, "ready", "back", "ready")
-    played.signals.clear()
-    played.press(SOUTH, "back")
-    assert (left(played), played.cues) == (109, ["key_refused"])
 
 
 def test_nobody_takes_back_what_the_clock_did(played: Played) -> None:
@@ -401,66 +343,4 @@ def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Pa
         assert again.table.view().time.clock.paused == ""  # type: ignore[union-attr] # it has one
 
 
-def test_replaying_the_journal_gives_the_live_session(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        begin(played)
-        early_s = played.clock.monotonic_s() + 4.9
-        played.wait(5.2)
-        played.table.press(Press(SOUTH, PadKey.READY, early_s))
-        played.press(NORTH, "a", "ready")
-        played.press(SOUTH, "ready", "back")
-        played.table.pause("host")
-        played.table.resume("host")
-        played.table.undo()
-        live = session_of(played.table)
-    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
-        assert journal.fold(live.number).state == live.state
-        folded = journal.fold(live.number)
-        assert (folded.moment, folded.countdown, folded.paused) == (
-            live.moment,
-            live.countdown,
-            live.paused,
-        )
-
-
 # ---- a service that is kept busy, on the real clock --------------------------------------------------------------------
-
-
-def test_a_key_pressed_in_time_counts_although_the_service_sleeps_over_the_end_of_the_turn(
-    tmp_path: Path,
-) -> None:
-    clock, gate, asleep = RealClock(), threading.Event(), threading.Event()
-
-    def busy() -> None:
-        with store_of(table).hold():
-            asleep.set()
-            gate.wait(10)
-
-    with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
-        panel, hands = simulated_panel(PanelSettings(), clock, table.press)
-        with panel:
-            table.take_seat(SOUTH, "Mara")
-            table.start()
-            table.new_game("binmat", {"way": "referee", "seconds": 1.0}, seed=1)
-            table.resume("host")
-            due_s = table.view().time.clock.due_s  # type: ignore[union-attr] # it has one
-            assert due_s is not None
-            threading.Thread(target=busy).start()
-            assert asleep.wait(5)
-            before_s = clock.monotonic_s()
-            hands.press("south_ready")
-            after_s = clock.monotonic_s()
-            assert after_s < due_s
-            threading.Event().wait(0.1)
-            hands.release("south_ready")  # a key that is held long means something else
-            threading.Event().wait(due_s + 0.2 - clock.monotonic_s())
-            gate.set()
-            while len(session_of(table).turns) < 2:
-                table.wait(table.version, 5)
-            pressed, timed_out = session_of(table).turns[:2]
-            assert (pressed.by_time, timed_out.by_time) == (False, True)
-            assert before_s <= pressed.acted_s <= after_s, "it ended at the press"
-            assert timed_out.acted_s == pytest.approx(pressed.acted_s + 1.0), (
-                "the new turn began at the press"
-            )

@@ -134,38 +134,3 @@ def test_anything_else_offers_nothing(pads: Pads, first: str, gap_s: float, seco
     pads.let_pass(HOLD_S * 2)
     assert pads.table.view().match.draw_offer is None
     pads.up(first, second)
-
-
-def test_a_key_that_is_let_go_in_between_offers_nothing(pads: Pads) -> None:
-    pads.down("south_left", "south_right")
-    pads.let_pass(HOLD_S / 2)
-    pads.up("south_left")
-    pads.let_pass(HOLD_S)
-    assert pads.table.view().match.draw_offer is None
-    pads.up("south_right")
-
-
-@pytest.mark.parametrize("game", ["scouts", "arena", "kahmate", "binmat"])
-def test_every_game_ends_by_two_pads(pads: Pads, game: str) -> None:
-    pads.table.abandon()
-    begin(pads.place, game)
-    pads.reach(NORTH)
-    words = pads.table.view().match.offer
-    assert "accepts by holding left and right on the pad" in words
-    assert words in pads.place.browser().get("/").get_data(as_text=True)
-    pads.reach(SOUTH)
-    assert pads.table.view().phase is Phase.OVER
-
-
-def test_it_can_be_offered_while_hands_move_pieces(pads: Pads) -> None:
-    moment = pads.table.view().moment
-    pads.table.hand_in(SOUTH, moment, "UII")
-    pads.table.hand_in(NORTH, moment, "III")
-    assert pads.table.view().phase is Phase.STAGES
-    pads.reach(NORTH)
-    assert pads.table.view().match.offer in pads.place.browser().get("/").get_data(as_text=True)
-    assert pads.lamps == {SOUTH: TurnLamp.HANDS, NORTH: TurnLamp.OFFERED}, (
-        "whose hands are wanted still sees that"
-    )
-    pads.reach(SOUTH)
-    assert pads.table.view().phase is Phase.OVER

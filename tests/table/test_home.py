@@ -37,28 +37,12 @@ def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> No
     assert played.table.view().phase is Phase.LOBBY
 
 
-def test_two_who_change_places_stay_at_the_end(played: Played) -> None:
-    _end(played)
-    played.table.swap_seats()
-    assert played.table.view().phase is Phase.OVER
-
-
 def test_an_abandoned_game_leads_straight_home(played: Played) -> None:
     played.begin()
     played.table.abandon()
     assert played.table.view().phase is Phase.LOBBY
     played.begin()
     assert played.table.view().phase is Phase.ORDERS
-
-
-def test_a_start_leads_home_and_the_seats_stay(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        _end(played)
-    with playing(tmp_path) as again:
-        view = again.table.view()
-        assert (view.phase, view.game) == (Phase.LOBBY, None)
-        assert all(view.seats[seat].name is not None for seat in SEATS)
 
 
 def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
@@ -103,12 +87,6 @@ def test_other_games_forgets_the_choice(played: Played) -> None:
     assert played.table.view().chosen is None
 
 
-def test_no_way_home_leads_out_of_a_game(played: Played) -> None:
-    played.begin()
-    with pytest.raises(Illegal):
-        played.table.go_home()
-
-
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ann")
@@ -147,11 +125,6 @@ def test_a_board_that_is_brought_chooses_its_game(played: Played) -> None:
     _looks(played, None)
     _looks(played, "scouts")
     assert played.table.view().chosen is None
-
-
-def test_a_board_that_lay_there_chooses_nothing(played: Played) -> None:
-    _looks(played, "scouts")
-    assert (played.table.view().chosen, played.table.view().board.suggested) == (None, "scouts")
 
 
 @pytest.mark.parametrize(

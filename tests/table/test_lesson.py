@@ -68,26 +68,6 @@ def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
 
 
 @EACH
-def test_nobody_is_told_that_the_start_of_a_lesson_was_chosen(played: Played, name: str) -> None:
-    begin(played, name)
-    played.table.skip_lesson("host")
-    chance = played.table.view().fairness.chance
-    assert not (chance and chance.chosen)
-
-
-@EACH
-def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: str) -> None:
-    begin(played, name)
-    for viewer in (None, *SEATS):
-        view = played.table.view(viewer)
-        assert view.time.clock is None
-        assert view.guide is not None
-        assert view.sign.text
-    played.wait(700)
-    assert played.table.view().guide is not None, "no time runs out"
-
-
-@EACH
 def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
     played: Played, name: str
 ) -> None:
@@ -162,15 +142,6 @@ def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_gui
     assert not played.table.view(NORTH).own.examples
 
 
-@pytest.mark.parametrize("name", ["scouts", "binmat"])
-def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(
-    played: Played, name: str
-) -> None:
-    begin(played, name)
-    follow(played)
-    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
-
-
 def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
     begin(played, "outbuffered")
     follow(played)
@@ -199,43 +170,7 @@ def test_a_game_without_a_lesson_is_refused(
         played.table.begin_lesson("arena")
 
 
-def test_the_clock_of_a_skipped_lesson_waits_for_somebody(played: Played) -> None:
-    begin(played, "scouts")
-    played.table.skip_lesson("table")
-    clock = played.table.view().time.clock
-    assert clock is not None
-    assert clock.paused == "start"
-
-
 # ---- pads ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["outbuffered", "arena"])
-def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(NORTH, "up")
-        begin(played, name)
-        while guide := played.table.view().guide:
-            for seat in SEATS:
-                grammar = played.table.view(seat).own.pad
-                assert grammar is not None
-                keys = grammar.spell(guide.step.orders[seat])
-                wrong = next(key.pad for key in grammar.keys if key.pad != keys[0])
-                played.press(seat, wrong)
-                assert played.table.view().seats[seat].entered == 0, (
-                    "another key is not taken, whosever it is"
-                )
-                assert played.cues[-1] == "key_refused"
-                played.press(seat, *keys, "ready")
-            played.wait(1)
-            while (view := played.table.view()).phase is Phase.STAGES:
-                played.press(SOUTH, "ready")
-                assert (played.table.view().moment, played.table.view().turn) != (
-                    view.moment,
-                    view.turn,
-                )
-        assert played.table.view().phase is Phase.ORDERS
 
 
 def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(tmp_path: Path) -> None:
@@ -318,15 +253,6 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
     assert not played.table.view().help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
         played.table.help(True)
-
-
-@EACH
-def test_whoever_is_asked_alone_is_told_whose_turn_it_is(played: Played, name: str) -> None:
-    begin(played, name)
-    guide = played.table.view().guide
-    assert guide is not None
-    told = {played.table.view(seat).sign.text for seat in guide.step.orders}
-    assert told == {guide.step.head if len(guide.step.orders) > 1 else "Your turn"}
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(

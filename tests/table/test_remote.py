@@ -239,15 +239,6 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         assert table.coaching.about(Seat.SOUTH) == ()
 
 
-def test_the_pads_of_the_other_seat_do_nothing_here(tmp_path: Path) -> None:
-    with paired(tmp_path, "outbuffered") as line:
-        _open_moment(line)
-        line.south.played.press(Seat.NORTH, "U", "U", "U", "ready")
-        assert line.south.played.cues[-1] == "key_refused"
-        line.south.played.press(Seat.SOUTH, "U", "U", "U", "ready")
-        assert set(line.south.session.sealed) == {Seat.SOUTH}
-
-
 def test_a_host_who_waits_in_vain_ends_the_game_alone_and_the_other_table_hears_of_it(
     tmp_path: Path,
 ) -> None:

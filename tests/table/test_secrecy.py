@@ -23,8 +23,6 @@ from companion.service.app import Companion
 from companion.table import reducer
 from companion.table.session import Phase
 
-MOMENT = "1.1"
-
 
 @pytest.fixture(scope="module")
 def port() -> int:
@@ -321,22 +319,3 @@ def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
             assert seen[0][1].startswith(b"(409")
     for (path, first), (_, second) in zip(*told, strict=True):
         assert first == second, f"{path} tells what the machine has sealed"
-
-
-def test_the_steps_open_one_by_one_for_every_viewer(tmp_path: Path, port: int) -> None:
-    """While step 1 is shown, neither the later orders nor the salts are anywhere."""
-    clock = FakeClock()
-    with house(tmp_path, port, clock) as companion:
-        viewer = Viewer(companion)
-        companion.table.new_game("outbuffered", seed=1)
-        companion.table.confirm("host", companion.table.view().moment, 0, force=True)
-        viewer.south.post(
-            "/api/seat/south/hand-in", moment=MOMENT, action="UUS", salt="5a175a175a17"
-        )
-        viewer.north.post(
-            "/api/seat/north/hand-in", moment=MOMENT, action="IRS", salt="beefbeefbeef"
-        )
-        assert companion.table.view().phase is Phase.STAGES
-        for path, sent in viewer.everything():
-            for secret in (b"UUS", b"IRS", b"5a175a17", b"beefbeef"):
-                assert secret not in sent, f"{path} tells {secret!r}"

@@ -19,7 +19,6 @@ from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
-from web.routes.host import chosen_options
 
 
 def chosen(page: str) -> dict[str, str]:
@@ -51,29 +50,6 @@ def test_the_last_choice_of_each_game_is_remembered_over_a_restart(tmp_path: Pat
         assert place.table.remembered_game == "scouts"
 
 
-def test_an_own_map_is_remembered_and_shown(tmp_path: Path) -> None:
-    own = "n.N\n...\nS.s"
-    with kept(tmp_path) as place:
-        start(place, "outbuffered", board=own)
-        page = host_page(place, "outbuffered")
-        assert chosen(page)["board"] == "own"
-        assert own in page
-        assert re.search(r'value="own"\s+data-own-text\s+checked', page)
-
-
-def test_the_default_is_marked_also_when_another_choice_stands(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        start(place, "outbuffered", turn_limit=20)
-        for game in GAMES.values():
-            page = host_page(place, game.name)
-            assert (
-                page.count('class="df"')
-                == len(game.option_rows)
-                == page.count(", the default</span>")
-            )
-            assert all(row.sentence in page for row in game.option_rows)
-
-
 def test_without_scripts_the_form_starts_a_game_and_a_refusal_keeps_what_was_chosen(
     tmp_path: Path,
 ) -> None:
@@ -96,12 +72,6 @@ def test_without_scripts_the_form_starts_a_game_and_a_refusal_keeps_what_was_cho
         assert answer.location == "/host?game=outbuffered"
         assert place.table.view().phase is Phase.SETUP
         assert place.table.choices.options("outbuffered") == {"turn_limit": 20}
-
-
-def test_a_form_is_read_strictly() -> None:
-    game = GAMES["outbuffered"]
-    assert chosen_options(game, {"turn_limit": "-1", "board": "²", "nothing": "1"}) == {}
-    assert chosen_options(game, {"board": "own", "board-text": "a\r\nb\n"}) == {"board": "a\nb"}
 
 
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])
@@ -188,23 +158,6 @@ def test_nobody_sees_a_seat_free_while_sides_change_places(
         assert [names for names, _ in groupby(seen)] == [["Mara", "Jonas"], ["Jonas", "Mara"]]
 
 
-def test_one_alone_changes_to_the_other_side_and_one_phone_keeps_both(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        mara = place.sit(Seat.SOUTH, "Mara")
-        place.post("/api/host/swap-seats")
-        assert place.table.view().seats[Seat.SOUTH].name is None
-        assert mara.get("/seat/south").location == "/seat/north"
-        mara.post("/api/seat/south/take", json={"name": "Ola"})
-        place.post("/api/host/swap-seats")
-        assert mara.get("/seat/north").location in ("/seat/north", "/seat/south")
-        assert {seat: view.name for seat, view in place.table.view().seats.items()} == {
-            "south": "Mara",
-            "north": "Ola",
-        }
-        for seat in SEATS:
-            assert mara.get(f"/seat/{seat}").status_code == 200
-
-
 def test_a_stranger_with_an_old_token_gets_no_seat_by_a_change_of_places(tmp_path: Path) -> None:
     with kept(tmp_path) as place:
         gone = place.sit(Seat.SOUTH, "Gone")
@@ -214,13 +167,3 @@ def test_a_stranger_with_an_old_token_gets_no_seat_by_a_change_of_places(tmp_pat
         place.post("/api/host/swap-seats")
         assert gone.get("/seat/north").status_code == 403
         assert gone.get("/seat/south").status_code == 403
-
-
-def test_doors_are_told_in_words(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        page = host_page(place)
-        assert "None: confirm by hand, or plug one in." in page
-        assert "Join at http://192.0.2.7:8080<wbr>/join" in page
-        place.table.panel_is("south_up on GPIO 5 cannot be used: another button has this pin.")
-        place.table.step()
-        assert "south_up on GPIO 5 cannot be used" in host_page(place)

@@ -152,17 +152,6 @@ def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) 
         assert sign.small == "Purple robot expected on a2, seen on c2."
 
 
-def test_a_game_that_ended_in_turn_3_says_turn_3(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        for south, north in (("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")):
-            played.turn(south, north)
-            played.finish_stages()
-        view = played.table.view()
-        assert (view.phase, view.turn.number) == (Phase.OVER, 3)
-        assert {line.partition(". ")[0] for line in view.match.log} <= {"1", "2", "3"}
-
-
 def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.begin()
@@ -265,31 +254,6 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
 
 
-def test_all_turn_lamps_pulse_while_it_is_paused(played: Played) -> None:
-    played.begin()
-    played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUU")
-    live = live_of(played.table)
-    lamps = lamps_of(replace(live, session=replace(live.session, paused="host")))
-    assert [lamps[seat] for seat in SEATS] == [
-        SeatLamps(frozenset(lit), TurnLamp.PULSE) for lit in ({1, 2, 3}, ())
-    ]
-
-
-def test_a_lamp_counts_every_step_of_a_reveal(played: Played) -> None:
-    played.table.new_game("arena", {}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
-    for seat, orders in ((Seat.SOUTH, "1:N 2:D 3:X"), (Seat.NORTH, "1:S 2:aN")):
-        played.table.hand_in(seat, played.table.view().moment, orders)
-    lit = []
-    while (view := played.table.view()).phase is Phase.STAGES:
-        lit.append(
-            [sorted(lamps.order_lamps) for lamps in lamps_of(live_of(played.table)).values()]
-        )
-        played.table.confirm("south", view.moment, view.turn.stage)
-    assert lit == [[[1 + step % 3]] * 2 for step in range(len(lit))]
-    assert len(lit) > 3
-
-
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(
     played: Played,
 ) -> None:
@@ -314,20 +278,6 @@ def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) ->
     assert [kit and kit.game for kit in kits] == [None, "outbuffered"]
 
 
-def test_while_a_turn_is_shown_nobody_is_asked_for_orders(played: Played) -> None:
-    played.begin()
-    sign = played.table.view(SOUTH).sign
-    assert (sign.text, sign.small) == ("Three orders to go", "Nobody sees yours before the reveal.")
-    played.table.abandon()
-    played.table.new_game("arena", {}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
-    assert (standing := played.table.view(SOUTH).board.standing) is not None
-    assert standing.sheet is not None
-    played.turn("1:N", "1:S")
-    assert (standing := played.table.view(SOUTH).board.standing) is not None
-    assert (standing.sheet, standing.keys) == (None, ())
-
-
 def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(
     played: Played,
 ) -> None:
@@ -342,13 +292,6 @@ def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never
             played.wait(1.0)
         heard.append([cue for cue in played.cues if cue.startswith("board")])
     assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
-
-
-def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
-    played.begin()
-    played.turn("UUS", "UUS")
-    with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
-        played.table.take_back(SOUTH, played.table.view().moment)
 
 
 def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:

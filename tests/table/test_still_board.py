@@ -27,15 +27,6 @@ def begin(played: Played, game: str) -> Layout:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_new_game_begins_on_the_same_board(played: Played, game: str) -> None:
-    layout = begin(played, game)
-    played.table.abandon()
-    played.table.new_game(game, {}, seed=1)
-    played.show(layout, game=game)
-    assert played.table.view().phase is Phase.ORDERS
-
-
-@pytest.mark.parametrize("game", GAMES)
 def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str) -> None:
     layout = dict(begin(played, game))
     stray = (
@@ -49,29 +40,6 @@ def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str
     played.table.rematch()
     played.wait(0.2)
     assert played.table.view().phase is Phase.ORDERS
-
-
-def test_a_turn_put_back_before_it_is_taken_back_goes_on(played: Played) -> None:
-    layout = begin(played, "outbuffered")
-    for seat in Seat:
-        played.table.hand_in(seat, played.table.view().moment, "UII")
-    assert played.table.view().phase is Phase.STAGES
-    played.table.undo()
-    played.wait(0.2)
-    assert played.table.view().phase is Phase.ORDERS
-    assert played.table.view().board.layout == layout
-
-
-def test_a_stage_that_hands_have_done_before_is_over(played: Played) -> None:
-    begin(played, "outbuffered")
-    for seat in Seat:
-        played.table.hand_in(seat, played.table.view().moment, "UIS")
-    stages = session_of(played.table).stages
-    played.show(next(stage.expected for stage in stages if stage.expected is not None))
-    for _ in range(20):
-        played.wait(3.0)
-    session = session_of(played.table)
-    assert (session.phase, len(session.turns)) == (Phase.ORDERS, 1)
 
 
 def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import threading
 from pathlib import Path
 from random import Random
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,8 +15,6 @@ from service import until
 from table_tools import Played, both_seats, playing
 from toy import Toy
 
-from companion.archive.game_files import read_game
-from companion.archive.replay import game_file, retell
 from companion.core.clock import FakeClock
 from companion.core.errors import (
     Ambiguous,
@@ -31,24 +27,16 @@ from companion.core.errors import (
 )
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
-from companion.core.ports import CameraState, CameraStatus, PadKey, Press, TurnLamp
+from companion.core.ports import CameraState, CameraStatus, PadKey, Press
 from companion.games import GAMES, game_named
 from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import Follower
-from companion.table.listeners import TableListener, lamps_of
 from companion.table.records import HandIn, TakeSeat
 from companion.table.seats.pad_draft import press_order
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 from companion.table.turns import ANSWER_S
-
-
-@pytest.fixture
-def played(tmp_path: Path) -> object:
-    with playing(tmp_path) as on:
-        both_seats(on)
-        yield on
 
 
 def watched(played: Played) -> Layout:
@@ -206,34 +194,6 @@ def test_ready_is_held_against_what_the_camera_sees_of_this_game(played: Played)
     assert played.table.view().turn.stage == 1
 
 
-def test_what_hands_have_to_do_is_waited_for(played: Played) -> None:
-    played.begin()
-    played.turn("UII", "III")
-    played.wait(600)
-    assert played.table.view().turn.stage == 0
-
-
-def test_an_input_for_a_turn_that_is_over_is_told_so_after_the_end_too(played: Played) -> None:
-    played.begin()
-    moment = played.table.view().moment
-    played.turn("UII", "III")
-    played.table.resign(Seat.SOUTH)
-    with pytest.raises(Stale):
-        played.table.act(moment, "UII")
-
-
-def test_the_log_on_the_disk_is_emptied_when_a_game_ends(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.table.resign(Seat.SOUTH)
-        played.table.step()
-        assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
-        played.table.free_seat(Seat.NORTH)
-        played.table.step()
-        assert (tmp_path / "journal.sqlite-wal").stat().st_size == 0
-
-
 def test_sides_are_changed_between_games_by_people_with_phones(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         can_swap = [played.table.view().match.can_swap]
@@ -261,15 +221,6 @@ def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
     assert played.table.view().turn.number == 2
 
 
-def test_the_board_of_a_game_offers_it(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.show({})
-        assert played.table.view().board.suggested == "outbuffered"
-        played.press(None, "table")
-        assert played.table.view().phase is Phase.SETUP
-
-
 # ---- refusals --------------------------------------------------------------------------------------------------------------
 
 
@@ -291,30 +242,6 @@ def test_stale_and_double_inputs(played: Played) -> None:
         played.table.hand_in(Seat.SOUTH, moment, "DDD", "later")
     with pytest.raises(Stale):
         played.table.confirm("south", moment, 2)
-
-
-def test_an_order_that_was_given_before_is_taken_again_in_a_later_turn(played: Played) -> None:
-    """Only the same order for the same turn is the same order."""
-    played.begin()
-    moment = played.table.view().moment
-    first = played.table.hand_in(Seat.SOUTH, moment, "SSS", "abc123")
-    played.table.hand_in(Seat.NORTH, moment, "III")
-    played.finish_stages()
-    later = played.table.view(Seat.SOUTH).moment
-    second = played.table.hand_in(Seat.SOUTH, later, "SSS", "abc123")
-    assert second
-    assert second != first
-    assert session_of(played.table).awaited == {Seat.NORTH}
-    played.table.hand_in(Seat.NORTH, later, "III")
-    assert played.table.hand_in(Seat.SOUTH, later, "SSS", "abc123") == second
-    assert played.table.hand_in(Seat.SOUTH, moment, "SSS", "abc123") == first
-
-
-@pytest.mark.parametrize("salt", ["a b", "x" * 65, "é", "-"])
-def test_a_bad_salt_is_refused(played: Played, salt: str) -> None:
-    played.begin()
-    with pytest.raises(Malformed, match="salt"):
-        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS", salt)
 
 
 def test_seats_are_taken_once_and_freed(played: Played) -> None:
@@ -477,18 +404,6 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
     assert played.table.view().seats[Seat.SOUTH].entered == 1
 
 
-def test_lamps_count_and_never_tell_which(played: Played) -> None:
-    played.begin()
-    lamps = []
-    played.table.connect(TableListener(on_lamps=lambda shown, trouble: lamps.append(shown)))
-    assert lamps[-1][Seat.SOUTH].turn is TurnLamp.PULSE
-    played.press(Seat.SOUTH, "U", "S")
-    assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2}
-    played.press(Seat.SOUTH, "I", "ready")
-    assert lamps[-1][Seat.SOUTH].order_lamps == {1, 2, 3}
-    assert lamps[-1][Seat.SOUTH].turn is TurnLamp.OFF
-
-
 def test_the_reveal_is_heard_before_the_first_step(played: Played) -> None:
     played.begin()
     played.turn("UII", "III")
@@ -596,26 +511,6 @@ def bare(session: Session) -> tuple[object, ...]:
 # ---- journal troubles --------------------------------------------------------------------------------------------------------
 
 
-def test_a_damaged_journal_is_set_aside_and_what_can_be_read_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "journal.sqlite"
-    with playing(tmp_path) as played:
-        both_seats(played)
-        for _ in range(40):
-            played.table.new_game("outbuffered", seed=1)
-            played.table.abandon()
-        key = None
-    with Journal(path) as journal:
-        key = journal.key("host")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) * 2 // 3])
-    with playing(tmp_path) as again:
-        assert "damaged" in again.table.view().devices.notices[0]
-        assert (tmp_path / "journal.damaged.sqlite").exists()
-        again.table.new_game("outbuffered")
-    with Journal(path) as journal:
-        assert len(journal.key("host")) == len(key)
-
-
 def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
@@ -638,49 +533,6 @@ def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
 
 
 # ---- secrecy ------------------------------------------------------------------------------------------------------------------
-
-
-def what_others_get(
-    folder: Path, text: str, viewer: Seat | None
-) -> tuple[list[object], list[object]]:
-    """Views, lamps and cues while South gives this order by pad, takes it back, and gives it by phone."""
-    with playing(folder) as played:
-        both_seats(played)
-        played.begin()
-        seen: list[object] = []
-
-        def look() -> None:
-            view = played.table.view(viewer)
-            seats = {
-                seat: dataclasses.replace(shown, receipt=None, sitting="")
-                for seat, shown in view.seats.items()
-            }
-            seen.append(dataclasses.replace(view, seats=seats))
-            seen.append(lamps_of(live_of(played.table)))
-
-        played.press(Seat.SOUTH, *text, "L", "back")
-        look()
-        played.press(Seat.SOUTH, text[2], "ready")
-        look()
-        moment = played.table.view().moment
-        played.table.take_back(Seat.SOUTH, moment)
-        look()
-        played.table.hand_in(Seat.SOUTH, moment, text, "fixedsalt")
-        look()
-        return seen, list(played.signals)
-
-
-@pytest.mark.parametrize("viewer", [None, Seat.NORTH])
-def test_views_signals_and_logs_do_not_depend_on_the_others_order(
-    tmp_path: Path, viewer: Seat | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Two games that differ only in South's sealed order, entered by phone or pad, with refusals on the way."""
-    caplog.set_level(logging.DEBUG)
-    told = []
-    for text in ("UUS", "DRI"):
-        caplog.clear()
-        told.append((*what_others_get(tmp_path / text, text, viewer), caplog.text))
-    assert told[0] == told[1]
 
 
 def test_no_step_is_told_before_its_turn(played: Played) -> None:
@@ -719,33 +571,6 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
         table.close()
         with pytest.raises(Stale, match="shutting down"):
             table.undo()
-
-
-def test_a_finished_game_is_told_again_from_its_file(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin(**SHORT)
-        played.turn("URI", "III")
-        with pytest.raises(Illegal, match="still on"):
-            game_file(session_of(played.table))
-        played.finish_stages()
-        played.table.undo()
-        played.table.confirm("host", played.table.view().moment, 0)
-        for south in ("URI", "LDD"):
-            played.turn(south, "III")
-            played.finish_stages()
-    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
-        kept = game_file(journal.fold(1))
-        with pytest.raises(JournalError, match="no game 7"):
-            journal.fold(7)
-    file = tmp_path / "game.json"
-    file.write_bytes(msgspec.json.encode(kept))
-    told = list(retell(read_game(file.read_bytes())))
-    assert told[0] == "Turn 1: south URI  north III"
-    assert told[-1] == "Purple brings lime’s flag home to a1."
-    forged = file.read_text().replace("LDD", "LDU")
-    file.write_text(forged)
-    with pytest.raises(Malformed, match="the receipt of south does not match"):
-        list(retell(read_game(file.read_bytes())))
 
 
 def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:
@@ -790,17 +615,6 @@ def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played:
     assert played.table.view().board.tiles_ready == set(SEATS)
     played.wait(0.2)
     assert set(live_of(played.table).tiles.faults) == set(SEATS)
-
-
-def test_ready_is_a_key_of_an_order_where_the_game_says_so(played: Played) -> None:
-    played.table.new_game("arena", seed=1)
-    while (view := played.table.view()).phase is Phase.SETUP:
-        played.table.confirm("host", view.moment, view.turn.stage)
-    session = session_of(played.table)
-    grammar = session.playing.pad(session.state, Seat.SOUTH)
-    assert grammar is not None
-    step = press_order(session, Seat.SOUTH, (), Press(Seat.SOUTH, PadKey.READY, 0.0))
-    assert (step.draft, step.count) == (("ready",), grammar.count(("ready",)))
 
 
 def test_a_placing_that_lies_on_the_board_is_said_to_its_seat_and_handed_in_by_ready(

@@ -269,7 +269,7 @@ def test_who_does_not_read_holds_no_thread_beyond_the_end(
         line.sendall(b"GET /live/table HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         until("somebody who does not read", lambda: streams.open == 1)
         server.close()
-    assert streams.open == 0
+        until("its thread is free", lambda: streams.open == 0)
 
 
 def test_an_address_has_so_many_connections_and_gives_them_back(
