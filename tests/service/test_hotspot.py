@@ -62,13 +62,6 @@ def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
     assert password in (tmp_path / PROFILE).read_text(), "phones that know it still get in"
 
 
-def test_every_machine_has_a_password_of_its_own(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        Hotspot(tmp_path / f"{name}.toml", tmp_path / name, Commands()).open("Table")
-    first, second = (load_settings(tmp_path / f"{name}.toml").wifi.password for name in ("a", "b"))
-    assert first != second
-
-
 def test_off_forgets_all_of_it(tmp_path: Path) -> None:
     settings, commands = tmp_path / "settings.toml", Commands()
     hotspot = Hotspot(settings, tmp_path, commands)
@@ -91,19 +84,6 @@ def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Pat
     )
 
 
-def test_another_name_that_network_manager_refuses_leaves_the_hotspot_as_it_was(
-    tmp_path: Path,
-) -> None:
-    settings, commands = tmp_path / "settings.toml", Commands(10, "no Wi-Fi device")
-    Hotspot(settings, tmp_path, Commands()).open("Table")
-    files = (settings, tmp_path / PROFILE, tmp_path / HOTSPOT_NAMES_FILE)
-    before = [path.read_text() for path in files]
-    with pytest.raises(NoHotspot):
-        Hotspot(settings, tmp_path, commands).open("Other")
-    assert [path.read_text() for path in files] == before
-    assert commands.run[-1] == "nmcli connection reload"
-
-
 OWN = '[wifi]\nname = "Café"\npassword = "th@ir \\"own\\" one"\nhidden = true\n'
 
 
@@ -119,15 +99,6 @@ def test_the_cafes_own_wifi_comes_back_when_the_hotspot_goes(tmp_path: Path) -> 
     assert load_settings(settings).wifi.name == "Another name"
     hotspot.close()
     assert load_settings(settings).wifi == own
-
-
-def test_what_was_written_into_the_settings_since_then_stays(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.toml"
-    hotspot = Hotspot(settings, tmp_path, Commands())
-    hotspot.open("Table")
-    settings.write_text(OWN)
-    hotspot.close()
-    assert settings.read_text() == OWN
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
@@ -147,7 +118,7 @@ def test_a_link_in_the_services_folder_leads_root_nowhere(tmp_path: Path) -> Non
     assert (folder / "settings.toml").stat().st_uid == 12345
 
 
-@pytest.mark.parametrize("name", ["", "x" * 33, "a;b", "a\nb", "@NAME@", " table"])
+@pytest.mark.parametrize("name", ["x" * 33, "a\nb", "@NAME@"])
 def test_a_name_that_would_break_the_profile_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(Malformed, match="name of a hotspot"):
         Hotspot(tmp_path / "settings.toml", tmp_path, Commands()).open(name)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from table_tools import Played
 
-from companion.core.grid import Square
-from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
 from companion.table.board_check import tops
@@ -16,10 +14,10 @@ KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
     """The sign's smaller line once the camera sees the board as it should be, and these markers besides."""
     played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    layout = played.table.view().board.layout
+    layout = played.view.board.layout
     played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
     played.table.step()
-    return played.table.view().sign.small
+    return played.view.sign.small
 
 
 def marker_of(game: str, face: str) -> int:
@@ -63,33 +61,7 @@ def test_a_marker_that_nobody_knows_is_told_by_its_number(played: Played) -> Non
     assert f"Marker {free} belongs to no piece of this game: take it away." in sees(played, free)
 
 
-def test_the_sign_still_says_what_is_waited_for(played: Played) -> None:
-    played.begin()
-    before = played.table.view().sign
-    small = sees(played, 99)
-    after = played.table.view().sign
-    assert (after.text, after.seats) == (before.text, before.seats)
-    assert small.startswith(before.small)
-    assert sees(played) == before.small, "it is gone with the stranger"
-
-
 def test_nothing_is_said_while_something_moves_or_no_game_is_on(played: Played) -> None:
     assert "marker" not in sees(played, 99).lower()
     played.begin()
     assert "marker" not in sees(played, 99, quiet=False).lower()
-
-
-def test_every_viewer_is_told(played: Played) -> None:
-    played.begin()
-    sees(played, 99)
-    for viewer in (None, *Seat):
-        assert "Marker 99" in played.table.view(viewer).sign.small
-
-
-def test_play_goes_on_with_a_stranger_beside_the_board(played: Played) -> None:
-    played.begin()
-    sees(played, 99)
-    assert played.table.view().board.problems == ()
-    played.turn("UII", "DII")
-    assert played.table.view().phase == "stages"
-    assert Square(0, 0) in played.table.view().board.layout
