@@ -1,6 +1,5 @@
 """The simulated table: what hands do to it, and that its pictures show the truth, measured with OpenCV alone."""
 
-
 import cv2
 import numpy as np
 import pytest

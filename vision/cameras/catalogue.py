@@ -116,7 +116,8 @@ class CameraOpener:
         if kind == "usb":
             return self._usb(usb_number(which, usb_devices()))
         try:
-            return PictureCamera(expanded(source), self._clock)
+            path = expanded(source)
+            path.is_dir()  # what can be no path is told here
         except OSError as error:
             raise CameraError(
                 say(
@@ -125,6 +126,7 @@ class CameraOpener:
                     error=error.strerror,
                 )
             ) from None
+        return PictureCamera(path, self._clock)
 
     def _first(self) -> Camera:
         """Return a Raspberry Pi camera if there is one, else the first USB camera."""
