@@ -229,16 +229,18 @@ def test_too_much_is_refused(server: Server, request_head: bytes, status: bytes)
         assert line.recv(64)[9:12] == status
 
 
-def test_uploads_share_one_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "MAX_UPLOADS_BYTES", 300_000)
+def test_no_more_than_two_uploads_at_once(server: Server) -> None:
     head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
-    with connect(server, BAD) as first, connect(server, BAD) as second:
-        first.sendall(head + b"x" * 200_000)
-        until("the first", lambda: server.listener.uploads_bytes > 50_000)
-        with contextlib.suppress(OSError):
-            second.sendall(head + b"x" * 400_000)
-        assert is_cut(second)
-    until("both to be forgotten", lambda: server.listener.uploads_bytes == 0)
+    lines = [connect(server, BAD) for _ in range(3)]
+    for count, line in enumerate(lines[:2], start=1):
+        line.sendall(head + b"x" * 200_000)
+        until("an upload", lambda count=count: len(server.listener.uploads) == count)
+    with contextlib.suppress(OSError):
+        lines[2].sendall(head + b"x" * 200_000)
+    assert is_cut(lines[2])
+    for line in lines:
+        line.close()
+    until("all to be forgotten", lambda: not server.listener.uploads)
 
 
 def test_the_host_may_bring_files(server: Server) -> None:
@@ -286,21 +288,3 @@ def test_an_address_has_so_many_connections_and_gives_them_back(
     for line in lines:
         line.close()
     until("their end", lambda: server.listener.count_of(LOCAL[BAD]) == 0)
-
-
-def test_room_is_made_by_the_longest_silent_of_whoever_has_most(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listening, "CROWDED_AFTER_S", 0.0)
-    monkeypatch.setattr(server.listener, "max_connections", 4)
-    own = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-    seat = connect(server, SEATED)
-    crowd = [connect(server, BAD) for _ in range(2)]
-    until("all four", lambda: len(server.listener.connections) == 4)
-    with connect(server, SEATED) as late:
-        late.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert late.recv(12) == b"HTTP/1.1 200"
-    assert is_cut(crowd[0])
-    assert server.listener.count_of(LOCAL[BAD]) == 1
-    for line in (own, seat, *crowd):
-        line.close()
