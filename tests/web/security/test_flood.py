@@ -65,10 +65,10 @@ class Asking:
 
 def test_a_flood_is_refused_and_a_seat_is_not(place: Place) -> None:
     south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
-    assert asking.served(10_000, BAD) == STRANGER.burst
+    assert asking.served(2_000, BAD) == STRANGER.burst
     assert asking.served(20, BAD, south) == 20, "behind the same router"
     assert asking.served(20, OTHER) == 20
-    assert asking.served(10_000, "127.0.0.1") == 10_000, "the machine's own screen"
+    assert asking.served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
     assert asking.served(1000, SEATED, south) == OWNER.burst - 20
     assert asking.served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
     asking.clock.advance(1)
@@ -165,27 +165,6 @@ def is_cut(line: socket.socket) -> bool:
         return line.recv(16) == b""
     except ConnectionResetError:
         return True
-
-
-def test_slow_and_idle_connections_leave_a_seat_and_the_host_served(
-    place: Place, server: Server
-) -> None:
-    ((name, value),) = token(place, "south").items()
-    lines = [connect(server, BAD) for _ in range(264)]
-    for line in lines[:64]:
-        line.sendall(b"GET / HTTP/1.1\r\n")
-    for path, headers in (
-        ("/live/seat/south", {"Cookie": f"{name}={value}"}),
-        ("/live/host", {"X-Host-Key": HOST_KEY}),
-    ):
-        seat = http.client.HTTPConnection(
-            "127.0.0.1", server.port, timeout=5, source_address=(LOCAL[SEATED], 0)
-        )
-        seat.request("GET", path, headers=headers)
-        assert seat.getresponse().status == 200
-        seat.close()
-    for line in lines:
-        line.close()
 
 
 def test_who_says_a_letter_a_second_is_cut_off(
