@@ -43,26 +43,6 @@ def test_the_lean_rules_are_those_of_the_game(options: dict[str, object]) -> Non
             assert round(field.value(lean) / 10_000) == sign
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seat", SEATS)
-def test_it_strikes_down_a_robot_that_cannot_get_away(level: int, seat: Seat) -> None:
-    """In its corner, with 6 hit points, the last robot of the other side falls even behind its shield."""
-    board = "n..\n...\ns.."
-    options = GAME.options({"board": board})
-    state = GAME.setup(options, Random(0))
-    side = SEATS.index(seat)
-    corner, beside, right = 2, 1, 5
-    mine, theirs = (Robot(1, beside, 30), Robot(2, right, 30)), (Robot(1, corner, 6),)
-    pair = (mine, theirs) if side == 0 else (theirs, mine)
-    state = State(options, state.terrain, pair, 4)
-    choice = bot_of("arena", seat, level, board=board).choose(GAME.view(state, seat))
-    for code in CODES:
-        orders = {seat: GAME.parse(choice.action), seat.other: GAME.parse(f"1:{code}")}
-        outcome = GAME.apply(state, orders, Random(0)).state.outcome
-        assert outcome is not None
-        assert seat in outcome.winners or code == "X"
-
-
 def wins_surely(state: State, seat: Seat, action: str) -> bool:
     """Does this win whatever the other side orders?"""
     theirs = state.robots[1 - SEATS.index(seat)]

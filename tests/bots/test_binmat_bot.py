@@ -11,11 +11,10 @@ from bot_tools import bot_of, is_legal, states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import text_of
-from companion.bots.binmat_rules import Table, cards_unseen, dealt, power, table_of
+from companion.bots.binmat_rules import Table, cards_unseen, dealt, table_of
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
 from companion.games.binmat.cards import DECK
-from companion.games.binmat.combat import sum_of
 from companion.games.binmat.orders import legal
 from companion.games.binmat.state import State, deal
 
@@ -56,13 +55,6 @@ def test_the_lean_rules_are_those_of_the_game(edition: str) -> None:
                 assert SEATS[table.winner or 0] in state.outcome.winners
 
 
-def test_powers_are_those_of_the_game() -> None:
-    rng = Random(1)
-    for _ in range(3000):
-        stack = tuple(rng.sample(DECK, rng.randrange(6)))
-        assert power(stack) == sum_of(stack).power
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_deal_puts_every_card_somewhere(edition: str) -> None:
     for number, state in enumerate(states("binmat", 60, 100, edition=edition)):
@@ -78,17 +70,6 @@ def test_a_deal_puts_every_card_somewhere(edition: str) -> None:
         ]
         assert sorted(cards) == sorted(DECK)
         assert full.hands[seat] == list(state.hands[seat])
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_the_attacker_strikes_an_empty_lane_that_nobody_holds(level: int) -> None:
-    state = deal(GAME.options({}), Random(3))
-    moved = state.decks[2]
-    decks = (*state.decks[:2], (), *state.decks[3:])
-    attack = (*state.attack[:2], moved[:1], *state.attack[3:])
-    state = replace(state, decks=decks, attack=attack, attacker_discard=moved[1:], turns_left=41)
-    choice = bot_of("binmat", Seat.NORTH, level).choose(GAME.view(state, Seat.NORTH))
-    assert choice.action == "c2"
 
 
 def ends(seat: Seat) -> Iterator[State]:

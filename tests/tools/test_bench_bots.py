@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -25,12 +24,3 @@ def test_a_run_that_was_broken_off_goes_on(
     assert "2-0-0 (won, lost, tied), 100.0% [34.2%, 100.0%], bar 80%" in capsys.readouterr().out
     bench_bots(Plan(["scouts 3 v greedy"], 2, file, jobs=1))
     assert file.read_bytes().split() == b"\n".join(lines).split(), "nothing is left to be played"
-
-
-def test_what_is_known_to_be_below_its_bar_fails_also_a_part(tmp_path: Path) -> None:
-    file = tmp_path / "games.jsonl"
-    bench_bots(Plan(["outbuffered 3 v greedy"], 1, file, jobs=1))
-    game = json.loads(file.read_bytes())
-    lost = [json.dumps({**game, "number": number, "won": -1}) for number in range(4)]
-    file.write_text("\n".join(lost))
-    assert not bench_bots(Plan(["outbuffered 3 v greedy"], 4, file, jobs=1))

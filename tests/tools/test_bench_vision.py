@@ -1,12 +1,9 @@
 """The bench of the reader: its scenes are what they say, its counts count, and its judgement can be lost."""
 
-import json
 from dataclasses import replace
 
-import cv2
 import pytest
-from bench.__main__ import main
-from bench.reading.costs import Costs, Photograph, bench_photographs, photographs_folder
+from bench.reading.costs import bench_photographs, photographs_folder
 from bench.reading.ground_truth import Print, prints_of
 from bench.reading.pictures import (
     Score,
@@ -14,7 +11,6 @@ from bench.reading.pictures import (
     wrong_entries,
 )
 from bench.reading.scenes import Scene, scene
-from bench.reading.sequences import GameTally
 
 from companion.core.kit import Kit
 from companion.core.ports import Reading
@@ -71,33 +67,7 @@ def test_everything_that_is_told_wrongly_counts() -> None:
 # ---- judgements --------------------------------------------------------------------------------------------------
 
 
-def test_the_judgement_of_games_and_costs() -> None:
-    good = GameTally(games=1, pieces=1000, right=996, boards=100, settled=99)
-    assert all(v.holds for v in good.verdicts())
-    for change in ({"right": 994}, {"settled": 98}, {"wrong": 1}):
-        assert sum(v.holds for v in replace(good, **change).verdicts()) == 2  # type: ignore[arg-type]  # replace() checks the names itself
-    costs_ = Costs(
-        "kahmate", full_ms=20, changed_ms=4, settling_ms=3, still_ms=1.3, peer_ms=24, memory_mb=3
-    )
-    assert [v.holds for v in costs_.verdicts()] == [False, True, True]
-    assert costs_.verdicts()[0].sentence().endswith("ArUco's 24.0 ms (at most 0.050)  SHORT")
-    photograph = Photograph("a.jpg", 5, {"reader": 4, "ArUco": 5}, {"reader": 0, "ArUco": 0})
-    assert not photograph.verdict().holds
-
-
 # ---- the whole bench ---------------------------------------------------------------------------------------------
-
-
-def test_the_command_answers_in_json_and_with_its_exit_status(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    status = main(["reading", "--quick", "--only", "clean", "--json"])
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["opencv"] == cv2.__version__
-    assert answer["pictures"]["clean"]["readable"] > 0
-    assert answer["pictures"]["clean"]["ms"] > 0
-    assert status == (0 if all(v["holds"] for v in answer["verdicts"]) else 1)
-    assert status == 0, answer["verdicts"]
 
 
 # ---- still tables --------------------------------------------------------------------------------------------------
