@@ -83,19 +83,10 @@ def weak_ends(count: int) -> Iterator[State]:
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_takes_every_win_in_one(level: int) -> None:
     """Whatever the other side orders; also where robots have to strike at all squares to which it may go."""
-    for number, state in enumerate(weak_ends(25)):
+    for number, state in enumerate(weak_ends(8)):
         bot = bot_of("arena", Seat.SOUTH, level, number, board=state.options.board, spawn_every=0)
         action = bot.choose(GAME.view(state, Seat.SOUTH)).action
         assert wins_surely(state, Seat.SOUTH, action), (state.robots, action)
-
-
-def test_it_acts_alike_whatever_was_sealed_before() -> None:
-    """The view holds nothing of the other's orders, so the same view gives the same orders."""
-    for number, state in enumerate(states("arena", 10, 20)):
-        view = GAME.view(state, Seat.SOUTH)
-        assert view == GAME.view(state, Seat.NORTH)
-        first, second = (bot_of("arena", Seat.SOUTH, 2, number).choose(view) for _ in range(2))
-        assert first == second
 
 
 def test_mixed_strategies_of_scissors_paper_stone() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any
 
 import pytest
 from bot_tools import states_in_a_row
@@ -13,8 +12,6 @@ from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
 from companion.bots.kahmate.moves import (
     END_ROUND,
-    FULL,
-    RUN,
     Play,
     Position,
     lost,
@@ -22,10 +19,9 @@ from companion.bots.kahmate.moves import (
     position_of,
     won,
 )
-from companion.bots.kahmate.worth import odds, try_chance, worth
+from companion.bots.kahmate.worth import odds, try_chance
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.kahmate import Kahmate
 from companion.games.kahmate.actions import Card
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
 from companion.games.kahmate.state import State
@@ -91,29 +87,6 @@ def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
     assert min(checked.values()) > 40, checked
 
 
-def test_every_reachable_square_is_found() -> None:
-    """Its runs end where the game's runs end, whatever the way."""
-    game = Kahmate()
-    for state in rounds(40, 8):
-        seat = SEATS[state.seat]
-        free = {
-            (action.path[0], action.path[-1])
-            for action in game.legal_actions(state, seat)
-            if hasattr(action, "into_goal")
-            and not action.into_goal
-            and action.path[0] != action.path[-1]
-        }
-        position = position_of(game.view(state, None))
-        found = {
-            (play.paths[0][0], play.paths[0][-1])
-            for play in plays(position, all_meetings=True)
-            if play.kind == RUN and play.end != IN_GOAL
-        }
-        assert {pair for pair in found if pair[0] != pair[1]} <= free
-        missed = free - found
-        assert len(missed) <= 0.2 * len(free)  # by two face-offs in one run
-
-
 PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
@@ -173,34 +146,3 @@ def test_what_cards_of_a_face_off_promise() -> None:
     assert (
         sum(odds(full, full, 2)[:2]) > sum(odds(full, full, 0)[:2]) > sum(odds(full, full, -2)[:2])
     )
-
-
-def placed(start: str, cards: tuple[list[int], list[int]], down: str = "") -> dict[str, Any]:
-    """North's view of a position, with cards and pieces turned over as no option gives them."""
-    state = GAME.setup(GAME.options({"start": start, "starter": "north"}), Random(0))
-    view = dict(GAME.view(state, Seat.NORTH))
-    view["cards"] = dict(zip(SEATS, cards, strict=True))
-    view["pieces"] = [
-        {**each, "rounds_down": int(each["square"] in down.split())} for each in view["pieces"]
-    ]
-    return view
-
-
-NEAR_GOAL = "b8 a4 b5 e5 d8 e6 / a10 d9 d10 e10 c9 c8 / b8"
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_tackle_that_cannot_succeed_is_not_all_that_it_does(seed: int) -> None:
-    """South stands before the goal with a 6 against a 2: North gets in the way of who could score next."""
-    view = placed(NEAR_GOAL, ([6], [2]), "c8")
-    choice = KahmateBot(Seat.NORTH, {}, 3, seed).choose(view)
-    assert "x" not in choice.action, choice
-
-
-def test_a_carrier_on_the_line_is_feared_unless_somebody_can_tackle_it() -> None:
-    alone = position_of(placed("b11 a4 b5 e5 d8 e6 / h1 g1 f1 e1 d1 c1 / b11", ([*FULL], [*FULL])))
-    guarded = position_of(
-        placed("b11 a4 b5 e5 d8 e6 / h1 g1 b10 a11 d1 c1 / b11", ([*FULL], [*FULL]))
-    )
-    assert worth(alone) < -900
-    assert worth(guarded) > -500

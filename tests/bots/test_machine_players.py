@@ -271,26 +271,6 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
         assert len(told) == 7
 
 
-def test_foreign_words_are_nobodys_sentence(tmp_path: Path) -> None:
-    """An engine's reasons stay in its own language, also where they are words of ours; after a restart they are gone."""
-    programs = Programs(lambda _: "UUS", why=("This gathers intel.", "{side!c} {0}"))
-    with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat(Seat.NORTH, "Eve")
-        with MachinePlayers(
-            played.table, played.clock, KEY, ["Eve=/opt/eve"], open_process=programs
-        ) as machines:
-            against = Set(played, programs, machines)
-            played.begin()
-            against.round()
-            against.round(3.1)
-        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "III")
-        played.finish_stages()
-        assert [translate(line, "es") for line in explained(played)[-2:]] == list(programs.why)
-    with playing(tmp_path) as played:
-        assert explained(played) == ()
-
-
 def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
