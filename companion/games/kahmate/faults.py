@@ -112,7 +112,8 @@ def _judge_flips(state: State, change: _Change) -> None:
 
 def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     """Judge one piece that has left its square: it has run or tackled."""
-    start, carrier = state.places[mover], state.carrier
+    start = state.places[mover]
+    carrier = state.carrier
     has_ball = change.was[start] == BALL
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
     has_fetched = not has_ball and carrier == EMPTY and not ends
@@ -164,7 +165,8 @@ def _judge_left_ball(state: State, change: _Change) -> None:
 
 def _judge_ball(state: State, change: _Change) -> None:
     """Judge a ball that alone is on another square: a pass or a kick."""
-    start, ends = state.ball, change.came(BALL)
+    start = state.ball
+    ends = change.came(BALL)
     if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
         return
     end = ends[0]
@@ -179,7 +181,8 @@ def _judge_ball(state: State, change: _Change) -> None:
     action: Kick | Pass = Pass(start, end)
     text = say("{square} to {to} is not a pass.", **both)
     if is_ahead and not mate:
-        action, text = Kick(start, end), say("{square} to {to} is not a kick.", **both)
+        action = Kick(start, end)
+        text = say("{square} to {to} is not a kick.", **both)
     _explain(state, state.seat, action, text)
 
 
@@ -206,7 +209,8 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
 
     Else a shortest at all, to say what bars it.
     """
-    shortest, around = _shortest(start, end, frozenset()), _shortest(start, end, avoided)
+    shortest = _shortest(start, end, frozenset())
+    around = _shortest(start, end, avoided)
     return around if len(around) == len(shortest) else shortest
 
 

@@ -218,7 +218,9 @@ def _check_way(piece: int, path: Path, more: int) -> None:
 
 
 def _check_run(state: State, run: Run) -> None:
-    path, seat, carrier = run.path, state.seat, state.carrier
+    path = run.path
+    seat = state.seat
+    carrier = state.carrier
     piece = _check_runner(state, path[0], "run")
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece

@@ -109,7 +109,8 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
 
 
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
-    position, index = state.position, ROCK_FACES.index(face)
+    position = state.position
+    index = ROCK_FACES.index(face)
     if any(face not in pair for pair in changes.values()):
         return None
     if home := position.rocks[index]:
@@ -141,7 +142,8 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
 
 def _wrong_side(square: int, now: str) -> Illegal:
     """Return the fault of a scout that shows the wrong side although it may be where it is."""
-    name, owner = NAMES[square], _OWNERS[now]
+    name = NAMES[square]
+    owner = _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
         text = say(
             "The scout on {square} shows its plain side. It has intel, so the eye stays up.",
@@ -158,9 +160,11 @@ def _wrong_side(square: int, now: str) -> Illegal:
 
 
 def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
-    position, name = state.position, NAMES[square]
+    position = state.position
+    name = NAMES[square]
     if _OWNERS[now] != position.seat:
-        foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
+        foe = SEAT_NAMES[1 - position.seat]
+        side = SEAT_NAMES[position.seat]
         parts = {"square": name, "colour": foe, "side": side}
         text = say(
             "{square} is not a placement. The scout is {colour}, and {side} places now.", **parts
@@ -203,7 +207,8 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     """Return why no play leads from a square to another one. None when one does."""
-    position, both = state.position, (origin, target)
+    position = state.position
+    both = (origin, target)
     if AROUND[origin] & 1 << target:
         return _refusal(state, Kind.DASH, both)
     jump = _refusal(state, Kind.JUMP, both)
@@ -230,7 +235,8 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
 
 def _is_straight(origin: int, target: int) -> bool:
     """Return whether two squares are two files or two ranks apart."""
-    one, other = SQUARES[origin], SQUARES[target]
+    one = SQUARES[origin]
+    other = SQUARES[target]
     return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}
 
 
