@@ -73,7 +73,6 @@ class Reason(StrEnum):
     WAY_BLOCKED = "way_blocked"
     SAME_TACKLER = "same_tackler"
     FLIPPED_BY_HAND = "flipped_by_hand"
-    BALL_LEFT_BEHIND = "ball_left_behind"
 
 
 def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:

@@ -58,7 +58,6 @@ class Reason(StrEnum):
     ROCK_ON_ROCK = "rock_on_rock"
     ROCK_TOUCHES = "rock_touches"
     # What only hands can do; see `hands`.
-    DASH_AND_JUMP = "dash_and_jump"
     NOT_YOUR_ROCK = "not_your_rock"
     ROCK_MOVED = "rock_moved"
     TURNED_TOO_SOON = "turned_too_soon"
