@@ -416,8 +416,6 @@ def test_the_command_line_lists_exports_imports_and_tells(
     assert "here already: number 1" in capsys.readouterr().err
     assert main(["history", *there]) == 0
     assert "Ann – north (from elsewhere): 2 decisions. Purple resigns." in capsys.readouterr().out
-    assert main(["history", "--players", *here]) == 0
-    assert "Ann: against people 1 game, 0 won, 0 drawn, 1 lost" in capsys.readouterr().out
     assert main(["history", "--json", *here]) == 0
     assert json.loads(capsys.readouterr().out)["players"]["south"] == [
         {"name": "Ann", "door": "phone"}

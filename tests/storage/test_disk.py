@@ -222,46 +222,6 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         assert journal_of(played.table).next_number() == 8
 
 
-def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, fails = PhotographFolder.remove, {1}
-
-    def remove(album: PhotographFolder, game: int) -> None:
-        if game in fails:
-            raise PermissionError(13, "Permission denied")
-        real(album, game)
-
-    monkeypatch.setattr(PhotographFolder, "remove", remove)
-    with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
-        play_games(played, album, 4)
-        journal = journal_of(played.table)
-        house.step()
-        played.wait(QUIET_S + 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(History, "remove", lambda *_: (_ for _ in ()).throw(KeyError("a bug")))
-            house.step()
-        house.step()
-        played.table.step()
-        assert journal.games() == [1, 2, 3, 4]
-        sentence = "Old games that could not be removed: 1, 2 and 3. The next attempt is after the next game."
-        assert played.table.view().devices.notices == (sentence,)
-        assert house.unchecked == [], "checks are done all the same"
-        for left in ([1, 5], [6]):
-            played.begin()
-            house.step()
-            played.table.abandon()
-            house.step()
-            played.wait(QUIET_S + 1)
-            house.step()
-            house.step()
-            played.table.step()
-            assert journal.games() == left
-            fails.clear()
-        assert album.games() == ()
-        assert played.table.view().devices.notices == ()
-
-
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
     day_s = 86_400.0
     with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):
