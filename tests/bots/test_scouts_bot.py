@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from bench.bots.matches import play_game
-from bench.bots.results import Pairing
+from bench.bots.matches import Pairing, play_game
 from bot_tools import bot_of, is_legal, states
 from scouts_tools import GAME, after, at
 
@@ -86,4 +85,4 @@ def test_it_plays_a_turn_that_somebody_else_has_begun() -> None:
 @pytest.mark.parametrize("number", [2, 27, 34])
 def test_two_beginners_that_hold_each_other_down_come_to_an_end(number: int) -> None:
     """A thousand decisions were not enough while only whole positions were known again."""
-    assert play_game(Pairing("scouts", 1, 1, None, 0.0, 40), 1, number, "").won != 0
+    assert play_game(Pairing("scouts", 1, 1, None, 0.0), number) != 0

@@ -43,11 +43,6 @@ def test_who_enters_the_host_key_first_is_asked(tmp_path: Path) -> None:
         assert owner.post("/host", data={"key": HOST_KEY}).location == "/host"
 
 
-def test_a_table_with_games_has_no_first_evening(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        assert place.browser().get("/?kiosk").status_code == 200
-
-
 @pytest.mark.parametrize("door", ["language", "seats", "done"])
 def test_only_the_host_answers(tmp_path: Path, door: str) -> None:
     with fresh(tmp_path) as place:

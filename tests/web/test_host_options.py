@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from web_fixtures import HOST_KEY, Place, open_place, page_of
+from web_fixtures import HOST_KEY, Place, page_of
 
 from companion.core.grid import Square
 from companion.core.ports import CameraState, CameraStatus, Reading
@@ -25,15 +24,12 @@ def fields(place: Place) -> tuple[int, int, bool]:
     )
 
 
-def test_options_rest_while_a_game_is_played(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        number, resting, is_said = fields(place)
-        assert number > 2
-        assert (resting, is_said) == (0, False)
-        place.to_orders()
-        assert fields(place) == (number, number, True)
-        place.table.abandon()
-        assert fields(place) == (number, 0, False)
+def test_options_rest_while_a_game_is_played(place: Place) -> None:
+    number, resting, is_said = fields(place)
+    assert number > 2
+    assert (resting, is_said) == (0, False)
+    place.to_orders()
+    assert fields(place) == (number, number, True)
 
 
 def test_the_owner_overrules_the_camera_by_a_second_key_that_names_what(place: Place) -> None:

@@ -40,11 +40,6 @@ def wrong(names: list[str], kind: Any = TableView) -> str:
     return ""
 
 
-def test_a_wrong_name_is_found() -> None:
-    found = Environment(autoescape=True).parse("{{ view.board.layuot }}").find_all(nodes.Getattr)
-    assert [wrong(chain(each)[1:]) for each in found if chain(each)] == ["layuot", ""]
-
-
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_templates_name_what_a_view_has(path: Path) -> None:
     tree = Environment(autoescape=True).parse(path.read_text(encoding="utf-8"))

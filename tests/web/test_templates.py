@@ -14,7 +14,6 @@ from web.templating.icons import qr_code
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
-MOST_LETTERS = 160
 
 
 def named(call: str) -> set[str]:
@@ -27,12 +26,6 @@ def named(call: str) -> set[str]:
 
 def all_templates() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES)
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_lines_of_templates_can_be_read(path: Path) -> None:
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-    assert not [f"line {number}: {len(line)}" for number, line in lines if len(line) > MOST_LETTERS]
 
 
 def test_four_stylesheets_are_served_and_every_one_is_named() -> None:
