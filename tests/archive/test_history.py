@@ -387,7 +387,6 @@ def test_the_command_line_lists_exports_imports_and_tells(
         (["import", file, *there], 0, "is game 1 now"),
         (["import", file, *there], 1, "here already: number 1"),
         (["history", *there], 0, "Ann – Bob (from elsewhere): 2 decisions. Purple resigns."),
-        (["history", "--players", *here], 0, "Ann: against people 1 game, 0 won, 0 drawn, 1 lost"),
         (["history", "--json", *here], 0, '{"name":"Ann","door":"phone"}'),
         (["replay", file], 0, "Purple resigns."),
         (["replay", "1", *there], 0, "Purple resigns."),
