@@ -45,9 +45,13 @@ class Room:
             self.now_s += 0.1
 
 
-def test_good_light_asks_for_nothing() -> None:
+def test_good_light_and_a_moment_in_the_dark_ask_for_nothing() -> None:
     room = Room()
-    room.watch(60)
+    room.watch(10)
+    room.webcam.light = 0.1
+    room.watch(1.9)
+    room.webcam.light = 1.0
+    room.watch(20)
     assert room.device.asked == []
     assert room.keeper.sentence == ""
 
@@ -74,16 +78,6 @@ def test_in_the_dark_the_camera_exposes_longer_and_then_somebody_is_asked() -> N
     assert room.keeper.sentence == ""
 
 
-def test_a_moment_in_the_dark_is_no_reason() -> None:
-    room = Room()
-    room.watch(10)
-    room.webcam.light = 0.1
-    room.watch(1.9)
-    room.webcam.light = 1.0
-    room.watch(20)
-    assert room.device.asked == []
-
-
 def test_a_camera_without_controls_leaves_it_to_people() -> None:
     room = Room()
     room.device.can = False
@@ -105,34 +99,9 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     assert room.keeper.sentence == f"{words}: unlock the exposure on the camera page"
 
 
-def test_a_picture_that_stays_burnt_out_is_not_measured_again_and_again() -> None:
+def test_flickering_lamps_make_the_camera_expose_in_whole_periods() -> None:
     room = Room()
-    room.webcam.light = 9.0
-    room.watch(60)
-    assert room.device.asked == [(False, None)], "every measurement changes the picture"
-    assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
-
-
-def test_what_is_said_does_not_flap() -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = 0.05, 0.37
-    told = []
-    for _ in range(900):
-        room.watch(0.1)
-        if not told or told[-1] != room.keeper.sentence:
-            told.append(room.keeper.sentence)
-    assert told == [
-        "",
-        "The lamps flicker: the camera exposes in whole periods of 50 Hz",
-        "The lamps flicker: the camera exposes in whole periods of 60 Hz",
-        "The lamps flicker: use another lamp, or daylight",
-    ]
-
-
-@pytest.mark.parametrize("bands", [0.03, 0.1])
-def test_flickering_lamps_make_the_camera_expose_in_whole_periods(bands: float) -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = bands, 0.37
+    room.webcam.bands, room.webcam.phase = 0.03, 0.37
     room.watch(15)
     assert room.device.asked == [(False, 50)]
     assert room.keeper.sentence == "The lamps flicker: the camera exposes in whole periods of 50 Hz"
@@ -176,25 +145,7 @@ def test_noise_in_the_picture_is_life() -> None:
         assert not sight.wants_reopening(second / 2)
 
 
-def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() -> None:
-    sight, told = BlankDetector(), []
-    picture = shown(SIZE)
-    sight.begin(0.0)
-    for tenth in range(2000):
-        words = sight.trouble("usb:0", picture.copy(), tenth / 10)
-        if not told or told[-1] != words:
-            told.append(words)
-    times = ["5 s", "15 s", "30 s", "45 s", "1 min", "2 min", "3 min"]
-    rest = "unplug it and plug it in again"
-    assert told == [
-        "",
-        *(f"The camera usb:0 has sent the same picture for {time}: {rest}" for time in times),
-    ]
-
-
-def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> (
-    None
-):
+def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute() -> None:
     sight = BlankDetector()
     picture = shown(SIZE)
     sight.begin(0.0)
@@ -202,18 +153,14 @@ def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called
     for second in range(60):
         words = sight.trouble("usb:0", picture.copy(), float(second))
         assert bool(words) == (second >= 6)
+        if second == 7:
+            assert words.endswith("the same picture for 5 s: unplug it and plug it in again")
         if sight.wants_reopening(float(second)):
             reopened.append(second)
             sight.begin(float(second))
     assert reopened == [16, 31, 46]
     picture[3, 3] += 1
     assert sight.trouble("usb:0", picture, 61.0) == ""
-
-
-def test_a_picture_that_is_burnt_out_all_over_is_not_called_frozen() -> None:
-    sight = BlankDetector()
-    white = np.full((720, 1280), 255, np.uint8)
-    assert {sight.trouble("usb:0", white.copy(), float(second)) for second in range(20)} == {""}
 
 
 def test_a_covered_lens_is_not_called_frozen() -> None:

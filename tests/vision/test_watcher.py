@@ -105,11 +105,6 @@ def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> No
     watched.clock.advance(10.0)
     assert watched.watcher.step() is not None
     assert watched.states[-1] is CameraState.SEES_BOARD
-    watched.camera.mood = "gone"
-    watched.watcher.step()
-    watched.clock.advance(0.51)
-    watched.watcher.step()
-    assert watched.camera.opened == 9, "after a success the pauses begin anew"
 
 
 def test_a_camera_that_falls_silent_for_three_seconds_is_in_trouble() -> None:
@@ -182,27 +177,6 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
         CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")
     ]
     assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
-
-
-def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> None:
-    watched, opened = Watched(), threading.Event()
-    watched.camera.mood = "gone"
-
-    def open_source(source: str) -> Camera:
-        assert source == "usb:1"
-        opened.set()
-        return watched.camera.inner
-
-    cameras = Cameras(watched.camera.open, open_source)
-    watcher = board_watcher(cameras, watched.reader, watched.clock, WatchListeners())
-    for _ in range(5):
-        watcher.step()
-        watched.clock.advance(5.0)
-    watcher.step()  # the next try is due in ten seconds of a clock that stands still
-    with watcher:
-        watcher.start()
-        watcher.link.choose("usb:1")
-        assert opened.wait(5)
 
 
 def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:

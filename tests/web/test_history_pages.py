@@ -150,7 +150,7 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     ("content", "status", "words"),
     [
         (b"x" * (MOST_BYTES + 5000), 413, "at most 1000000 bytes"),
-        (b"[" + b" " * 900_000, 400, "Line 1: "),
+        (b"[" + b" " * 900_000, 400, "JSON file"),
     ],
     ids=["huge", "broken"],
 )
