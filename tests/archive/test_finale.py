@@ -98,45 +98,29 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     seat_both(room)
     assert win(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}
     room.table.rematch(swap=True)
-    assert [room.table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
     assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
-    confirm_all(room)
     room.table.resign(Seat.SOUTH)
     assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 2}
     room.clock.advance(20 * _HOUR)
-    room.table.rematch(swap=True)
-    confirm_all(room)
-    room.table.resign(Seat.SOUTH)
-    assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 1}, "another day"
-    room.table.free_seat(Seat.SOUTH)
-    room.table.take_seat(Seat.SOUTH, "Ada")
-    room.table.new_game("outbuffered")
-    confirm_all(room)
-    room.table.resign(Seat.NORTH)
-    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, (
-        "Mara’s game against Jonas is none of Ada’s"
-    )
-
-
-def test_a_draw_is_half_a_game_for_each(room: Room) -> None:
-    seat_both(room)
-    room.table.new_game("outbuffered")
+    room.table.rematch()
     confirm_all(room)
     room.table.offer_draw(Seat.SOUTH)
     room.table.offer_draw(Seat.NORTH)
-    assert finale(room).evening == {Seat.SOUTH: 0.5, Seat.NORTH: 0.5}
+    assert finale(room).evening == {Seat.SOUTH: 0.5, Seat.NORTH: 0.5}, "another day"
+    room.table.free_seat(Seat.SOUTH)
+    room.table.take_seat(Seat.SOUTH, "Ada")
+    room.table.new_game("outbuffered")
+    room.table.resign(Seat.NORTH)
+    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, "the other games are not Ada’s"
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_says_who_leads(name: str) -> None:
-    """The lead changes its sign nowhere but between two states, and the same state gives the same lead."""
     game, rng = GAMES[name], Random(5)
     state = game.setup(game.options(SHORT[name]), Random(1))
     leads = [game.lead(state)]
     while game.to_act(state) and len(leads) < 60:
-        actions = {
-            seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))
-        }
+        actions = {seat: game.random_action(state, seat, rng) for seat in game.to_act(state)}
         state = game.apply(state, actions, Random(1)).state
         leads.append(game.lead(state))
     assert None not in leads

@@ -115,7 +115,7 @@ def test_a_file_that_is_gone_takes_no_input_and_all_games_are_saved(
         journal = journal_of(played.table)
         before = [entry.record for entry in journal.entries()]
         change(journal.path)  # type: ignore[operator] # one of those above
-        moment = played.table.view().moment
+        moment = played.view.moment
         for _ in range(2):
             with pytest.raises(
                 JournalError,
@@ -123,7 +123,7 @@ def test_a_file_that_is_gone_takes_no_input_and_all_games_are_saved(
             ):
                 played.table.hand_in(Seat.SOUTH, moment, "UUS", "x" * 64)
         assert played.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
-        assert "removed or replaced" in played.table.view().devices.notices[0]
+        assert "removed or replaced" in played.view.devices.notices[0]
         saved = journal.path.with_name("journal-saved.sqlite")
         assert saved.stat().st_mode & 0o777 == 0o600
     saved.replace(journal.path)  # as people are told, with the companion stopped

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 from inside import journal_of, session_of
 from web_fixtures import HOST_KEY, Place, open_place, view_of
 
-from companion.archive.replay import GameFile, game_file, retell
-from companion.archive.scoresheet import read_sheet, write_sheet
+from companion.archive.replay import game_file, retell
 from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
@@ -37,7 +36,6 @@ from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
 from companion.table.records import Commit, Contribute, NewGame
 
-SECURITY = Path(__file__).parents[2] / "docs/security.md"
 HOST = {"X-Host-Key": HOST_KEY}
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
 FULL = {"way": "full", "seconds": 0}
@@ -68,14 +66,15 @@ def test_the_seed_is_what_outsiders_compute(
     secret: str, south: str | None, north: str | None
 ) -> None:
     parts = {seat: value for seat, value in zip(SEATS, (south, north), strict=True) if value}
-    fair = FairChance(
-        commitment_of(secret), secret, {seat: Contribution(v, "phone") for seat, v in parts.items()}
-    )
-    commitment, seed = recomputed(
-        {"secret": secret, "contributions": {str(s): v for s, v in parts.items()}}
-    )
-    assert (fair.commitment, f"{fair.seed:064x}") == (commitment, seed)
+    given = {seat: Contribution(value, "phone") for seat, value in parts.items()}
+    fair = FairChance(commitment_of(secret), secret, given)
+    opened = {"secret": secret, "contributions": parts}
+    assert (fair.commitment, f"{fair.seed:064x}") == recomputed(opened)
     assert list(fair.faults(fair.seed)) == []
+    forged = FairChance(commitment_of("00" + secret), secret, given)
+    words = " ".join(forged.faults(fair.seed + 1))
+    assert "The seed does not come from the secret." in words
+    assert "The secret does not match the commitment" in words
 
 
 # ---- in what order ---------------------------------------------------------------------------------------------------
@@ -131,14 +130,6 @@ def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
         assert session_of(place.table).chance == live.chance
 
 
-def test_without_its_secret_the_table_commits_anew(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        _, _, commitment = both_sit(place)
-        journal_of(place.table).renew_key("chance")
-    with open_place(tmp_path) as place:
-        assert next_commitment(place) not in ("", commitment)
-
-
 def test_a_game_with_contributions_of_an_older_version_goes_on(tmp_path: Path) -> None:
     secret = "ab" * 32
     fair = FairChance(commitment_of(secret), secret, {Seat.SOUTH: Contribution(SOUTHS, "phone")})
@@ -148,13 +139,10 @@ def test_a_game_with_contributions_of_an_older_version_goes_on(tmp_path: Path) -
         journal.append(1, NewGame("kahmate", 1, chance=fair), 5.0)
         journal.append(1, Contribute(Seat.NORTH, fair.commitment, NORTHS, "phone"), 6.0)
     with open_place(tmp_path) as place:
-        to_placing(place)
-        place_pieces(place)
         place.table.resign(Seat.SOUTH)
         opened = view_of(place)["chance"]["opened"]
         assert opened["contributions"] == {"south": SOUTHS, "north": NORTHS}
         assert recomputed(opened) == (fair.commitment, opened["seed"])
-        assert "commitment and seed match" in "\n".join(retell(game_file(session_of(place.table))))
 
 
 # ---- what is secret --------------------------------------------------------------------------------------------------
@@ -217,8 +205,6 @@ def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
 CHOSEN = [
     ("binmat", {"options": FULL, "seed": 7}, "The chance of this game was chosen by the owner."),
     ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The deal of this game was chosen by the owner."),
-    ("binmat", {"options": {**FULL, "deck": list(DECK)}, "seed": 7}, "The deal of this game was chosen by the owner."),
-    ("kahmate", {"seed": 7}, "The chance of this game was chosen by the owner."),
     ("kahmate", {"options": {"starter": "south"}}, "Who begins this game was chosen by the owner."),
     ("kahmate", {"options": {"ball_card": 3}}, "The ball’s card of this game was chosen by the owner."),
     ("kahmate", {"options": {"ball_card": 3, "starter": "north"}},
@@ -230,42 +216,34 @@ CHOSEN = [
 def test_a_chosen_chance_is_announced(
     place: Place, game: str, body: dict[str, Any], words: str
 ) -> None:
-    south, _, _ = both_sit(place)
     begin(place, game, **body)
     to_placing(place)
     told = state_of(place.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
-    assert "both sealed orders" not in told["words"], "there are two tables only where a hub is"
     assert told["is_chosen"]
     place.table.resign(Seat.SOUTH)
-    begin(place, "outbuffered")
-    played = msgspec.json.decode(south.get("/history/1.json").data, type=GameFile)
+    place.table.disclose("south")
+    played = game_file(session_of(place.table))
     assert played.is_chosen is ("seed" in body)
     assert words in "\n".join(retell(played))
-    assert read_sheet(write_sheet(played)) == played
 
 
 # ---- files and older versions ----------------------------------------------------------------------------------------
 
 
-def finished(place: Place) -> GameFile:
-    """A game of Kahmate, as a file."""
-    both_sit(place)
+def test_the_check_for_outsiders_is_all_it_takes(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begin(place, "kahmate")
     to_placing(place)
     place_pieces(place)
     place.table.resign(Seat.SOUTH)
-    return game_file(session_of(place.table))
-
-
-def test_the_check_for_outsiders_is_all_it_takes(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    played = finished(place)
+    played = game_file(session_of(place.table))
     assert played.chance is not None
+    security = Path(__file__).parents[2] / "docs/security.md"
     block = re.search(
-        r"## Fair chance.*?```python\n(.*?)```", SECURITY.read_text(encoding="utf-8"), re.DOTALL
+        r"## Fair chance.*?```python\n(.*?)```", security.read_text(encoding="utf-8"), re.DOTALL
     )
     assert block is not None
     monkeypatch.chdir(tmp_path)
@@ -276,37 +254,30 @@ def test_the_check_for_outsiders_is_all_it_takes(
     given = {**played.chance.contributions, Seat.SOUTH: Contribution("11" * 32, "phone")}
     fair = msgspec.structs.replace(played.chance, contributions=given)
     forged = msgspec.structs.replace(played, chance=fair)
-    content = msgspec.json.encode(forged)
-    Path("game-1.json").write_bytes(content)
+    Path("game-1.json").write_bytes(msgspec.json.encode(forged))
     with pytest.raises(AssertionError):
         exec(block[1], known)
     with pytest.raises(Malformed, match=r"does not (fit|come from)"):
         list(retell(forged))
-    answer = place.browser().post(
-        "/history", headers=HOST, data={"file": (io.BytesIO(content), "game.json")}
-    )
-    assert answer.status_code == 400
-    assert "The seed does not come from" in answer.get_data(as_text=True)
 
 
-def test_no_backup_holds_the_secret_of_a_game_that_is_on(tmp_path: Path) -> None:
+def test_no_backup_holds_the_secret_of_a_game_that_is_on(place: Place, tmp_path: Path) -> None:
+    begin(place, "kahmate")
+    target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))
+    make_backup(settings, tmp_path / "settings.toml", place.clock, False, target)
+    with zipfile.ZipFile(target) as archive:
+        kept = b"".join(archive.read(name) for name in archive.namelist())
+    fair = session_of(place.table).chance
+    assert fair is not None
+    assert b"commit" in kept
+    assert fair.secret.encode() not in kept
+    assert bytes.fromhex(fair.secret) not in kept
+
+
+def test_without_its_secret_the_table_commits_anew(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
-        both_sit(place)
-        journal = journal_of(place.table)
-        for is_on in (False, True):
-            if is_on:
-                begin(place, "kahmate")
-                to_placing(place)
-                place_pieces(place)
-            secret = journal.key("chance").hex()
-            target = io.BytesIO()
-            make_backup(settings, tmp_path / "settings.toml", place.clock, False, target)
-            with zipfile.ZipFile(target) as archive:
-                kept = b"".join(archive.read(name) for name in archive.namelist())
-            assert b"commit" in kept
-            assert secret.encode() not in kept
-            assert bytes.fromhex(secret) not in kept
-        fair = session_of(place.table).chance
-        assert fair is not None
-        assert fair.secret == secret
+        commitment = next_commitment(place)
+        journal_of(place.table).renew_key("chance")
+    with open_place(tmp_path) as place:
+        assert next_commitment(place) not in ("", commitment)

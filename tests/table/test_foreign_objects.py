@@ -14,10 +14,10 @@ KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
     """The sign's smaller line once the camera sees the board as it should be, and these markers besides."""
     played.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    layout = played.table.view().board.layout
+    layout = played.view.board.layout
     played.table.saw(Reading(tops(layout), strangers=strangers, quiet=quiet, game="outbuffered"))
     played.table.step()
-    return played.table.view().sign.small
+    return played.view.sign.small
 
 
 def marker_of(game: str, face: str) -> int:

@@ -15,7 +15,6 @@ from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translat
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import TableListener, lamps_of
-from companion.table.session import Phase
 from companion.table.state import Draft
 
 SOUTH, NORTH = SEATS
@@ -80,7 +79,7 @@ def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
             "Robot, c4 to c3",
             "Purple: robot, a1 to a2",
         )
-        played.table.confirm("south", played.table.view().moment, 0)
+        played.confirm("south")
         assert signs(played) == ("Both wait",) * 3
         assert smalls(played) == ("", "", "")
 
@@ -123,17 +122,14 @@ def test_who_wins_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
-    mine = translate(to_owner(say("{side!c}: end the turn", side=say("white")), "white"), language)
-    whole = translate(say("{side!c}: end the turn", side=say("white")), language)
+    told = say("{side!c}: end the turn", side=say("white"))
+    mine, whole = translate(to_owner(told, "white"), language), translate(told, language)
     assert whole.lower().endswith(mine.lower())
     assert ":" not in mine
     assert mine[0].isupper()
     parts = {"piece": say("purple robot"), "square": Square(0, 0), "home": Square(0, 1)}
-    why = before_colon(
-        say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
-    )
-    assert ":" not in translate(why, language)
-    assert translate(why, language).endswith("a1.")
+    wrong = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    assert translate(before_colon(wrong), language).endswith("a1.")
 
 
 # ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
@@ -144,7 +140,7 @@ def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) 
         both_seats(played)
         played.begin()
         played.turn("UII", "III")
-        target = dict(played.table.view().board.target or {})
+        target = dict(played.view.board.target or {})
         target[Square.parse("c2")] = target.pop(Square.parse("a2"))
         played.show(target)
         sign = played.table.view(SOUTH).sign
@@ -158,54 +154,42 @@ def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
         played.turn("UII", "III")
         played.finish_stages()
         played.table.resign(NORTH)
-        assert played.table.view().turn.number == 2
+        assert played.view.turn.number == 2
 
 
-def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.new_game("scouts", {}, seed=1)
-        played.table.confirm("host", played.table.view().moment, 0)
-        for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
-            view = played.table.view()
-            assert view.turn.number == 0, "scouts are placed before the first turn"
-            play(played, f"@{place}")
-        assert not any(line[0].isdigit() for line in played.table.view().match.log)
-        assert played.table.view().turn.number == 1
-        play(played, "a1-a2")
-        view = played.table.view()
-        assert view.match.log[-1].startswith("1. ")
-        assert view.turn.number == 1
+def test_lines_are_numbered_by_the_turns_of_the_game(played: Played) -> None:
+    played.table.new_game("scouts", {}, seed=1)
+    played.confirm()
+    for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
+        assert played.view.turn.number == 0, "scouts are placed before the first turn"
+        play(played, f"@{place}")
+    assert not any(line[0].isdigit() for line in played.view.match.log)
+    play(played, "a1-a2")
+    view = played.view
+    assert (view.turn.number, view.match.log[-1][:3]) == (1, "1. ")
 
 
 def play(played: Played, action: str) -> None:
     """The seat on turn acts, and hands follow."""
-    view = played.table.view()
+    view = played.view
     (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
 
 
-@pytest.mark.parametrize(
-    "clock", [{"seconds": 300}, {}], ids=["by a chess clock", "without a clock"]
-)
+@pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["a chess clock", "no clock"])
 def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     clock: dict[str, int], played: Played
 ) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
+    played.confirm()
+    if session_of(played.table).paused:
+        played.table.resume("host")
     called = []
-    for seat, text in (
-        (Seat.SOUTH, "a1-a2"),
-        (Seat.SOUTH, "."),
-        (Seat.NORTH, "a10-a9"),
-        (Seat.NORTH, "b10-b9"),
-    ):
-        if session_of(played.table).paused:
-            played.table.resume("host")
+    for text in ("a1-a2", ".", "a10-a9", "b10-b9"):
         played.signals.clear()
-        played.table.hand_in(seat, played.table.view().moment, text)
-        played.finish_stages()
+        play(played, text)
         called.append([signal.seats for signal in played.signals if signal.cue is Cue.TURN_PASSES])
     assert called == [[], [{Seat.NORTH}], [], []]
 
@@ -213,14 +197,9 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
 def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
     played: Played,
 ) -> None:
-    both, one = TurnLamp.PULSE, TurnLamp.ON
-    games = {"outbuffered": both, "arena": both, "scouts": one, "kahmate": both, "binmat": one}
-    for game, awaited in games.items():
+    for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         played.table.new_game(game, {}, seed=1)
-        if (view := played.table.view()).phase is Phase.SETUP:
-            played.table.confirm("host", view.moment, view.turn.stage)
-        if session_of(played.table).paused:
-            played.table.resume("host")
+        played.confirm()
         lamps = lamps_of(live_of(played.table))
         due = session_of(played.table).awaited
         assert {seat: lamps[seat].turn for seat in SEATS} == {
@@ -232,26 +211,19 @@ def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
 def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None:
     played.begin()
     live = live_of(played.table)
-    counted = [
-        lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps
-        for count in range(8)
-    ]
-    assert [sorted(lit) for lit in counted] == [
-        [],
-        [1],
-        [1, 2],
-        [1, 2, 3],
-        [1],
-        [1, 2],
-        [1, 2, 3],
-        [1],
-    ]
-    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[Seat.SOUTH]
-    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), (
-        "several readings, answer on the phone"
-    )
-    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({Seat.SOUTH})))
-    assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
+    counted = []
+    for count in range(6):
+        lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}))
+        counted.append(sorted(lamps[SOUTH].order_lamps))
+    assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
+    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[SOUTH]
+    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
+    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
+    assert lamps_of(by_tiles)[SOUTH].order_lamps == {1, 2, 3}
+    paused = lamps_of(replace(live, session=replace(live.session, paused="host")))
+    assert [lamps.turn for lamps in paused.values()] == [TurnLamp.PULSE] * 2
+    played.turn("III", "III")
+    assert lamps_of(live_of(played.table))[NORTH].order_lamps == {1}
 
 
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(
@@ -262,11 +234,11 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
     played.show(before)
     played.turn("UUU", "DDD")
     played.show(before)
-    view = played.table.view()
+    view = played.view
     for by, words in ((SOUTH, "Robot, a1 to a2"), (NORTH, "Purple: robot, a1 to a2")):
         with pytest.raises(Illegal, match=f"^Not seen yet: {words}"):
-            played.table.confirm(by, view.moment, view.turn.stage)
-    assert played.table.view() == view
+            played.confirm(by)
+    assert played.view == view
 
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
@@ -282,7 +254,7 @@ def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never
     played: Played,
 ) -> None:
     played.begin()
-    right = played.table.view().board.layout
+    right = played.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
     heard = []
     for layout in (right, right, wrong, wrong, right, right):

@@ -18,10 +18,10 @@ GAMES = ("outbuffered", "arena", "scouts", "kahmate")
 def begin(played: Played, game: str) -> Layout:
     """A game whose set-up the camera has seen; answers what lies there."""
     played.table.new_game(game, {}, seed=1)
-    target = played.table.view().board.target or {}
+    target = played.view.board.target or {}
     played.show(target, game=game)
-    assert played.table.view().phase is Phase.ORDERS
-    if (clock := played.table.view().time.clock) and clock.paused:
+    assert played.view.phase is Phase.ORDERS
+    if (clock := played.view.time.clock) and clock.paused:
         played.table.resume("table")
     return target
 
@@ -39,25 +39,22 @@ def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str
     played.show(layout, game=game)
     played.table.rematch()
     played.wait(0.2)
-    assert played.table.view().phase is Phase.ORDERS
+    assert played.view.phase is Phase.ORDERS
 
 
 def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -> None:
-    begin(played, "scouts")
-    white, black = ("white scout",), ("black scout",)
-    board: dict[Square, tuple[str, ...]] = {}
-    for name in ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10"):
-        board[Square.parse(name)] = white if name.endswith("1") else black
-        played.clock.advance(0.1)
-        played.show(board, game="scouts")
-    moment = played.table.view().moment
-    board[Square.parse("c2")] = board.pop(Square.parse("c1"))
-    played.clock.advance(0.1)
+    start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
+    played.table.new_game("scouts", {"start": start}, seed=1)
+    board = dict(played.view.board.target or {})
     played.show(board, game="scouts")
-    assert played.table.view().moment == moment
+    played.table.pause("host")
+    moment = played.view.moment
+    board[Square.parse("c2")] = board.pop(Square.parse("c1"))
+    played.show(board, game="scouts")
+    assert played.view.moment == moment
     played.table.resume("host")
     played.wait(0.2)
-    assert played.table.view().match.log[-1] == "1. White dashes c1 to c2."
+    assert played.view.match.log[-1] == "1. White dashes c1 to c2."
 
 
 @pytest.mark.parametrize("game", GAMES)
