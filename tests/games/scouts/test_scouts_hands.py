@@ -136,19 +136,6 @@ def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() 
     assert GAME.why_not(won, Seat.SOUTH, by_hand(won, gone("f4", "f8"))) is None
 
 
-def test_a_scout_that_leaves_one_of_its_own_face_is_not_missed() -> None:
-    """Nothing seems to have left c4, but a white scout has come to f4."""
-    state = at("c4 h1", "h9", white_low="c4")
-    refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, {"f4": "white scout"}))
-    assert refusal is not None
-    assert refusal.message == "A scout on a stack can only dash."
-    assert GAME.why_not(state, Seat.SOUTH, by_hand(state, {"c5": "white scout"})) is None
-    two = at("c4 h1", "h9", white_low="c4 h1")
-    assert GAME.why_not(two, Seat.SOUTH, by_hand(two, {"c5": "white scout"})) is None, (
-        "one of them may go there"
-    )
-
-
 @pytest.mark.parametrize(
     ("state", "changes", "message"),
     [
