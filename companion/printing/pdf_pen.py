@@ -344,9 +344,21 @@ class Pen:
         self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
         self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
 
-    def outline(self, x: float, y: float, width: float, height: float) -> None:
+    def outline(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        line_mm: float = HAIR_MM,
+        dash: tuple[float, ...] = (),
+    ) -> None:
         """Draw a rectangle to cut out."""
-        self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
+        right = x + width
+        top = y + height
+        corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
+        self.line(*corners, width=line_mm, dash=dash)
 
     def shutter(self, width: float, height: float, clip: Extent) -> None:
         """Draw the black diagonal shutter in `clip`.

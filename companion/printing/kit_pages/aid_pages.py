@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.deck_pages import has_side_places
-from companion.printing.kit_pages.tag_faces import print_picture
+from companion.printing.kit_pages.tag_faces import print_picture, side_of
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
@@ -142,7 +142,7 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     if row.face:
         face = kit.face(row.face)
         with pen.at(4.2, y):
-            print_picture(pen, face, 8.0, kit.sides[face.seat] if face.seat else None)
+            print_picture(pen, face, 8.0, side_of(kit, face))
     elif row.drawing:
         pen.drawing(row.drawing, 1, y - 3.2, 6.4, None, fill=INK)
     elif row.notation:

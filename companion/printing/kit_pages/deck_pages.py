@@ -309,7 +309,7 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -
     if nearest:
         pen.rectangle(0, 0, wide, high, stroke_mm=1.2)
     else:
-        pen.line((0, 0), (wide, 0), (wide, high), (0, high), (0, 0), width=0.5, dash=(2.0, 1.4))
+        pen.outline(0, 0, wide, high, line_mm=0.5, dash=(2.0, 1.4))
     x = deck.width_mm / 2
     y = deck.height_mm / 2
     if place.lane:

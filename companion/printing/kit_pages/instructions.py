@@ -9,9 +9,10 @@ from itertools import groupby, product
 from typing import NamedTuple
 
 from companion.core.drawings import SIGN
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
+from companion.printing.kit_pages.tag_faces import side_of
 from companion.printing.pdf_pen import (
     BAR_MM,
     HATCH,
@@ -58,7 +59,6 @@ _CUT = say(
     "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
     "two faces go round the piece."
 )
-_SPARES = say("Keep the spare tags: they are duplicates.")
 _CAMERA = (
     say(
         "Anywhere around the table, high enough that its picture shows all four corner squares "
@@ -132,7 +132,7 @@ class _Step:
 
 
 def print_instructions(
-    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, kinds: tuple[str, ...]
+    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: tuple[str, ...]
 ) -> None:
     """Fill the room of the current page.
 
@@ -150,7 +150,7 @@ def print_instructions(
     room_beside = width - title_width - 6
     pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=room_beside)
     pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
-    steps = tuple(_steps(kit, tiling, spares, kinds))
+    steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
     gap = min(6.0, spare / len(steps))
@@ -188,7 +188,7 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> Iterator[_Step]:
+def _steps(kit: Kit, tiling: Tiling, kinds: tuple[str, ...]) -> Iterator[_Step]:
     yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
     joining: tuple[str, ...] = _WHOLE if tiling.pages == 1 else _JOIN
     if tiling.pages == 1:
@@ -205,8 +205,7 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> It
         yield from _card_steps(kit.deck, notes, first, last)
         notes = ()
     if kit.pieces:
-        cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
-        yield _Step(say("Make the pieces"), (cutting, *notes), partial(_piece_picture, kit=kit))
+        yield _Step(say("Make the pieces"), (_CUT, *notes), partial(_piece_picture, kit=kit))
     yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
     setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
     yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
@@ -338,7 +337,7 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
 def _piece_picture(pen: Pen, kit: Kit) -> None:
     """Draw a tag glued on its block, seen from in front."""
     face = kit.face(kit.pieces[0][0])
-    side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
+    side = side_of(kit, face) or kit.sides[SEATS[0]]
     size, x, low = 30.0, 12.0, 1.0
     # as high as the block is beside a tag with its white
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))

@@ -42,7 +42,6 @@ MARGIN_MM = 7.0
 """Kept free all round: most printers leave 4 to 6.4 mm white."""
 FOOT_MM = 10.0
 """Height of the band with the ruler above the lower margin."""
-MAX_SPARES = 9
 BACK = "back"
 """Name of a card's back."""
 
@@ -56,27 +55,14 @@ _LIGHT = 0.18
 class KitStyle:
     """How a kit is printed.
 
-    `spares` is the number of extra sets of tags. `low_ink` prints the sides' colours lightly and the backs of cards as
-    lines. Markers and board stay as they are. `board_only` leaves out everything else.
+    `low_ink` prints the sides' colours lightly and the backs of cards as lines. Markers and board
+    stay as they are. `board_only` leaves out everything else.
     """
 
     paper: Paper = "a4"
-    spares: int = 0
     language: str = "en"
     low_ink: bool = False
     board_only: bool = False
-
-    def require_possible(self) -> None:
-        """Raise `Malformed` for an unknown paper, language or number of spares."""
-        require_known(self.paper, self.language)
-        if not 0 <= self.spares <= MAX_SPARES:
-            raise Malformed(
-                say(
-                    "{spares} spare sets are not possible: use 0 to {most}",
-                    spares=self.spares,
-                    most=MAX_SPARES,
-                )
-            )
 
 
 @dataclass(frozen=True)
@@ -98,7 +84,7 @@ class Sheets:
 def kit_pdf(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> bytes:
     """Return the printable kit as a PDF.
 
-    Raises `Malformed` for an unknown paper, language or number of spares.
+    Raises `Malformed` for an unknown paper or language.
     """
     return kit_sheets(kit, style, extras)[0]
 
@@ -111,7 +97,7 @@ def kit_sheets(
     Raises `Malformed` as `kit_pdf` does.
     """
     style = style or KitStyle()
-    style.require_possible()
+    require_known(style.paper, style.language)
     with speaking(style.language):
         return _print(kit, style, extras or Extras())
 
@@ -172,13 +158,8 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
     board = list(_board_pages(kit, tiling, style.paper))
     if style.board_only:
         return tiling, board
-    # spares come behind the whole first set
-    tags = [
-        *tags_in(kit, spare=False),
-        *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True)),
-    ]
     room = _room(style.paper, landscape=False)
-    pages = tag_pages(kit, tags, blocks_of(kit, extras, room), room)
+    pages = tag_pages(kit, tags_in(kit), blocks_of(kit, extras, room), room)
     return tiling, [*board, *_tag_pages(kit, pages), *_deck_pages(kit, style.paper, extras)]
 
 
@@ -199,7 +180,7 @@ def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
     if not style.board_only:
         pen.page()
         room = _room(style.paper, landscape=False)
-        print_instructions(pen, kit, tiling, room, spares=style.spares > 0, kinds=sheets.kinds[1:])
+        print_instructions(pen, kit, tiling, room, kinds=sheets.kinds[1:])
         _foot(pen, say("{game}: instructions", game=kit.title), 1, sheets.pages)
     for number, page in enumerate(body, start=1 if style.board_only else 2):
         pen.page(page.landscape)
@@ -244,9 +225,9 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
     """Yield places for piles, beside a seat's own the score sheet, then cards and their backs in
     turn.
 
-    A deck is printed once whatever the spares: a card that is on the table twice is not read.
     """
-    if not (deck := kit.deck):
+    deck = kit.deck
+    if deck is None:
         return
     room = _room(paper, landscape=True)
     for part in pile_parts(kit, deck, (room.width, room.height)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companion.core.kit import Face, Kit, Seat, Side
-from companion.printing.pdf_pen import DIGIT, INK, STONE, WHITE, Pen, printed_on, text_width
+from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
 _MIN_RIM_MM = 2.4
@@ -16,6 +16,11 @@ _LETTER = 0.7
 _STONE_SIGN_MM = 10.0
 
 
+def side_of(kit: Kit, face: Face) -> Side | None:
+    """Return whose face it is. None: nobody's."""
+    return kit.sides.get(face.seat) if face.seat else None
+
+
 def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
     """Draw the rim of a tag at the origin, `outer` mm wide.
 
@@ -24,7 +29,7 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
     are turned by a right angle.
     """
-    side = kit.sides.get(face.seat) if face.seat else None
+    side = side_of(kit, face)
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
@@ -111,4 +116,4 @@ def print_big_face(
                 half = _STONE_SIGN_MM / 2
                 pen.drawing(side.drawing, -half, -half, _STONE_SIGN_MM, side)
     pen.square(width / 2, depth / 2, tag_mm + 2 * quiet_mm(tag_mm), fill=WHITE)
-    pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)
+    pen.outline(0, 0, width, depth, line_mm=0.3)

@@ -12,9 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Face, Kit, Side
+from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages.board_pages import seat_words
-from companion.printing.kit_pages.tag_faces import print_big_face, print_face, print_picture
+from companion.printing.kit_pages.tag_faces import (
+    print_big_face,
+    print_face,
+    print_picture,
+    side_of,
+)
 from companion.printing.pdf_pen import DIGIT, INK, Pen, broken
 from companion.printing.tiling import Extent, quiet_mm
 
@@ -90,14 +95,13 @@ class TagPage:
             self.free_mm = 0.0
 
 
-def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
+def tags_in(kit: Kit) -> Iterator[Tag]:
     """Yield all pieces, South's first. Equal pieces take their face's markers in turn."""
     _check_markers(kit)
     tags = [(faces[0][0].seat, faces) for faces in kit.tags] if kit.pieces else []
     for seat in (*SEATS, None):
-        owner = seat_words(kit, seat) if seat else say("For both")
-        section = say("Spares: the same tags again") if spare else owner
-        yield from (Tag(faces, section) for owner_seat, faces in tags if owner_seat is seat)
+        section = seat_words(kit, seat) if seat else say("For both")
+        yield from (Tag(faces, section) for owner, faces in tags if owner is seat)
 
 
 def _check_markers(kit: Kit) -> None:
@@ -269,16 +273,12 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
         _leaves(pen, tag, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):
-            print_picture(pen, face, size.picture - 1.2, _side_of(kit, face))
+            print_picture(pen, face, size.picture - 1.2, side_of(kit, face))
     wide = max(size.width, _LEAST_MM)
     y = _caption(pen, wide, face.name, -size.picture)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
     pen.text(0, y - 2.6, words, 2.6, room=wide)
-
-
-def _side_of(kit: Kit, face: Face) -> Side | None:
-    return kit.sides.get(face.seat) if face.seat else None
 
 
 def _leaves(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
@@ -305,7 +305,7 @@ def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
     face, marker = one
     if size.is_big:
         top = (size.outer, size.deep)
-        print_big_face(pen, face, top, kit.tag_mm, _side_of(kit, face))
+        print_big_face(pen, face, top, kit.tag_mm, side_of(kit, face))
     else:
         print_face(pen, kit, face, size.outer, size.rim)
     pen.marker(marker, size.outer / 2, size.deep / 2, kit.tag_mm)
@@ -340,7 +340,7 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
         return
     for share in (-0.3, 0.0, 0.3) if high < 6 else (0.0,):
         with pen.at(share * wide, 0):
-            print_picture(pen, face, size, _side_of(kit, face))
+            print_picture(pen, face, size, side_of(kit, face))
 
 
 def _caption(pen: Pen, width: float, name: str, below: float) -> float:
