@@ -180,7 +180,13 @@ def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
     if not style.board_only:
         pen.page()
         room = _room(style.paper, landscape=False)
-        print_instructions(pen, kit, tiling, room, kinds=sheets.kinds[1:])
+        print_instructions(
+            pen,
+            kit,
+            tiling,
+            room,
+            kinds=sheets.kinds[1:],
+        )
         _foot(pen, say("{game}: instructions", game=kit.title), 1, sheets.pages)
     for number, page in enumerate(body, start=1 if style.board_only else 2):
         pen.page(page.landscape)
@@ -204,8 +210,20 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[_Page]:
     room = _room(paper, tiling.landscape)
     for window in tiling.windows:
         name = f"board {window.label}" if tiling.pages > 1 else "board"
-        draw = partial(print_board, kit=kit, tiling=tiling, window=window, room=room)
-        yield _Page("board", (name,), _board_label(tiling, window), draw, tiling.landscape)
+        draw = partial(
+            print_board,
+            kit=kit,
+            tiling=tiling,
+            window=window,
+            room=room,
+        )
+        yield _Page(
+            "board",
+            (name,),
+            _board_label(tiling, window),
+            draw,
+            tiling.landscape,
+        )
 
 
 def _tag_pages(kit: Kit, pages: Sequence[TagPage]) -> Iterator[_Page]:
@@ -236,19 +254,50 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
         if extras.aids and not part[0][0].lane:
             names = (*names, "score sheet")
             score = partial(print_score_sheet, kit=kit)
-        draw = partial(print_part, kit=kit, deck=deck, part=part, room=room, beside=score)
-        yield _Page("places", names, part_title(part), draw, landscape=True)
+        draw = partial(
+            print_part,
+            kit=kit,
+            deck=deck,
+            part=part,
+            room=room,
+            beside=score,
+        )
+        yield _Page(
+            "places",
+            names,
+            part_title(part),
+            draw,
+            landscape=True,
+        )
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, LOW_FOOT_MM)
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)
         notes = extras.shared_points if number == len(fronts) else ()
-        draw = partial(print_fronts, deck=deck, grid=grid, cards=cards, notes=notes)
+        draw = partial(
+            print_fronts,
+            deck=deck,
+            grid=grid,
+            cards=cards,
+            notes=notes,
+        )
         title = say("cards, {number} of {pages}", number=number, pages=len(fronts))
-        yield _Page("cards", names, title, draw, grid.landscape)
+        yield _Page(
+            "cards",
+            names,
+            title,
+            draw,
+            grid.landscape,
+        )
         draw = partial(print_backs, grid=grid)
         title = say("backs, {number} of {pages}", number=number, pages=len(fronts))
-        yield _Page("backs", (BACK,) * grid.size, title, draw, grid.landscape)
+        yield _Page(
+            "backs",
+            (BACK,) * grid.size,
+            title,
+            draw,
+            grid.landscape,
+        )
 
 
 def _room(paper: Paper, landscape: bool) -> Extent:
@@ -270,8 +319,26 @@ def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     x = MARGIN_MM + 104
     right = pen.width_mm - MARGIN_MM
     counted = say("{page} of {pages}", page=page, pages=pages)
-    room = right - x - pen.text(right, MARGIN_MM + 3.3, counted, 3.2, anchor="right") - 3
-    pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True, room=room)
+    room = (
+        right
+        - x
+        - pen.text(
+            right,
+            MARGIN_MM + 3.3,
+            counted,
+            3.2,
+            anchor="right",
+        )
+        - 3
+    )
+    pen.text(
+        x,
+        MARGIN_MM + 3.3,
+        words,
+        3.2,
+        bold=True,
+        room=room,
+    )
     pen.text(
         x,
         MARGIN_MM + 0.6,
