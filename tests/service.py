@@ -156,7 +156,7 @@ class Running(Served):
         return self._end()
 
     def _end(self) -> int:
-        status = self._process.wait(timeout=20)
+        status = self._process.wait(timeout=PATIENCE_S)
         if self._process.stdout:
             self._process.stdout.close()
         return status
@@ -184,7 +184,7 @@ def wait(seconds: float) -> None:
 class Client:
     """HTTP without a browser; keeps cookies."""
 
-    timeout_s = 20.0
+    timeout_s = PATIENCE_S
 
     def __init__(self, url: str) -> None:
         self.url = url
