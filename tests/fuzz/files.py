@@ -19,7 +19,6 @@ from inside import session_of
 
 from companion.archive.history import History
 from companion.archive.replay import game_file
-from companion.archive.scoresheet import write_sheet
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings
 from companion.core.errors import CompanionError, JournalError
@@ -133,7 +132,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:
-    """Game files of finished games, as JSON and in notation."""
+    """Game files of finished games."""
     found = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
@@ -144,7 +143,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
             played = game_file(journal.fold(session_of(table).number))
-            found += [msgspec.json.encode(played), write_sheet(played).encode()]
+            found.append(msgspec.json.encode(played))
     return found
 
 
