@@ -71,6 +71,13 @@ def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Imag
     return tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
 
 
+def texts(pdf: bytes) -> list[str]:
+    """What stands on each page, with single spaces."""
+    command = ["pdftotext", "-layout", "-", "-"]
+    run = subprocess.run(command, input=pdf, capture_output=True, check=True)
+    return [" ".join(page.split()) for page in run.stdout.decode().split("\f")[:-1]]
+
+
 @cache
 def _detector() -> cv2.aruco.ArucoDetector:
     parameters = cv2.aruco.DetectorParameters()

@@ -18,7 +18,7 @@ from companion.bots.characters import CHARACTERS
 from companion.cli.backup import add_backup
 from companion.cli.history import add_history
 from companion.cli.hotspot import add_hotspot
-from companion.cli.hub.tables import add_hub
+from companion.cli.hub import add_hub
 from companion.cli.lamp import add_lamp
 from companion.cli.options import (
     Commands,

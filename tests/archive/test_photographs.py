@@ -9,7 +9,6 @@ import pytest
 from table_tools import Played, both_seats, playing
 
 from companion.archive.photographs import Photographer, PhotographFolder
-from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, WebSettings
 from companion.core.kit import SEATS, Seat
@@ -165,9 +164,7 @@ def rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:
         companion.step()
 
 
-def test_a_game_leaves_its_photographs_for_replay(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
     clock = FakeClock()
     web = WebSettings(host="127.0.0.1", port=0)
     settings = Settings(state_dir=str(tmp_path), web=web)
@@ -186,11 +183,3 @@ def test_a_game_leaves_its_photographs_for_replay(
         table.abandon()
     before, after = (companion.album.photograph(1, moment) for moment in ("1.0", "1.1"))
     assert before != after
-    replay, out = ["replay", "1", "--state-dir", str(tmp_path)], tmp_path / "out"
-    assert main(replay) == 0
-    titles = "Photographs, written out by --photographs DIR: Set-up, Turn 1"
-    assert titles in capsys.readouterr().out
-    assert main([*replay, "--photographs", str(out)]) == 0
-    written = [path.name for path in sorted(out.iterdir())]
-    assert written == ["000-set-up.jpg", "001-turn-1.jpg"]
-    assert (out / "001-turn-1.jpg").read_bytes() == after

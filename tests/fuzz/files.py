@@ -17,7 +17,6 @@ from inside import session_of
 
 from companion.archive.history import History
 from companion.archive.replay import game_file
-from companion.archive.scoresheet import write_sheet
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings
 from companion.core.errors import CompanionError, JournalError
@@ -129,7 +128,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:
-    """Game files of finished games, as JSON and in notation."""
+    """Game files of finished games."""
     found = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
@@ -140,7 +139,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
             played = game_file(journal.fold(session_of(table).number))
-            found += [msgspec.json.encode(played), write_sheet(played).encode()]
+            found.append(msgspec.json.encode(played))
     return found
 
 

@@ -119,8 +119,7 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         "nothing is replaced before the next start"
     )
     assert apply(new) == (
-        "The backup is restored. 2 games and 2 photographs. Also restored: the names of the players, the settings, "
-        "the lens data and the last choices. What was here before is in the folder before-restore."
+        "The backup is restored. 2 games and 2 photographs. What was here before is in the folder before-restore."
     )
     assert not is_staged(new)
     assert games_of(new) == [1, 2]
@@ -344,7 +343,7 @@ def test_the_number_of_games_and_inputs_is_limited(
 ) -> None:
     here = fill(tmp_path)
     content = saved(here)
-    for name in ("MAX_ROWS", "MAX_GAME_INPUTS", "MAX_GAME_BYTES", "MAX_LINE_BYTES"):
+    for name in ("MAX_ROWS", "MAX_RECORD_BYTES", "MAX_LINE_BYTES"):
         with monkeypatch.context() as patch:
             patch.setattr(games_file, name, 2)
             with pytest.raises(Malformed, match="too long"):

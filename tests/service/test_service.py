@@ -231,10 +231,7 @@ def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> Non
         )
         client.post("/api/seat/south/resign")
     told = command("replay", "1", "--state-dir", str(tmp_path))
-    said = told.stdout.splitlines()
-    assert said == ["Purple resigns.", "Photographs, written out by --photographs DIR: Set-up"], (
-        told.stderr
-    )
+    assert told.stdout == "Purple resigns.\n", told.stderr
     file = tmp_path / "game.json"
     file.write_text(command("replay", "1", "--state-dir", str(tmp_path), "--json").stdout)
     assert command("replay", str(file)).stdout == "Purple resigns.\n"

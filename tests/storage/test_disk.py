@@ -210,37 +210,6 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         assert pages < before, "the file gives back what they took"
 
 
-def test_a_game_that_cannot_be_removed_keeps_no_other_and_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, fails = PhotographFolder.remove, {1}
-
-    def remove(album: PhotographFolder, game: int) -> None:
-        if game in fails:
-            raise PermissionError(13, "Permission denied")
-        real(album, game)
-
-    monkeypatch.setattr(PhotographFolder, "remove", remove)
-    with a_house(tmp_path, keep="games", games=1) as (played, house, album, _):
-        journal = journal_of(played.table)
-        play_games(played, album, 3)
-        for games, notices in (
-            ([1, 3], ("Old games that could not be removed: 1. The next attempt is after the next game.",)),
-            ([4], ()),
-        ):  # fmt: skip
-            house.step()
-            played.wait(QUIET_S + 1)
-            for _ in range(3):
-                house.step()
-            played.table.step()
-            assert journal.games() == games
-            assert played.view.devices.notices == notices
-            fails.clear()
-            played.begin()
-            house.step()
-            played.table.abandon()
-
-
 def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
     day_s = 86_400.0
     with a_house(tmp_path, keep="days", days=3) as (played, house, album, _):

@@ -78,15 +78,6 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
         played.table.choose("scouts")
 
 
-def test_other_games_forgets_the_choice(played: Played) -> None:
-    played.table.choose("scouts")
-    played.table.go_home()
-    assert played.view.chosen is None
-    played.table.choose("scouts")
-    played.wait(HOME_AFTER_S)
-    assert played.view.chosen is None
-
-
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ann")
