@@ -279,9 +279,9 @@ class History:
     # ---- bringing in, removing, forgetting ---------------------------------------------------------------------------
 
     def bring_in(self, content: bytes) -> int:
-        """Play a file (JSON or notation) again, check its receipts, and keep it under a number of its own.
+        """Play a file again, check its receipts, and keep it under a number of its own.
 
-        Raises `Malformed` that names the line or turn, and `Illegal` for a game that is here already.
+        Raises `Malformed` that names the turn, and `Illegal` for a game that is here already.
         """
         played = read_game(content)
         if not self._bringing.acquire(timeout=5):

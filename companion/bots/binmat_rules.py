@@ -25,7 +25,8 @@ WORTH: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
 }
 """What a card adds to the sum of a stack, for `power_of`."""
-DEFENDS, ATTACKS = 0, 1
+DEFENDS = 0
+ATTACKS = 1
 
 
 def power(stack: Iterable[str]) -> int:
@@ -51,7 +52,9 @@ class Table:
     """A game that goes on. `winner` is a seat once it is over."""
 
     def __init__(self, is_hackmud: bool, left: int, acts: int) -> None:
-        self.is_hackmud, self.left, self.acts = is_hackmud, left, acts
+        self.is_hackmud = is_hackmud
+        self.left = left
+        self.acts = acts
         self.decks: list[list[str]] = [[] for _ in LANES]
         self.are_open = [False] * len(LANES)
         self.discards: list[list[str]] = [[] for _ in LANES]
@@ -252,7 +255,8 @@ class Table:
             self.attacker_discard += rest
             self._bounce_wall(lane)
             return
-        strength, wall = power(mine), power(theirs)
+        strength = power(mine)
+        wall = power(theirs)
         damage = 0
         if strength < wall:
             self.discards[lane] += mine

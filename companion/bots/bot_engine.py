@@ -82,7 +82,9 @@ class BotEngine:
     """
 
     def __init__(self, game: str, level: int, seed: int) -> None:
-        self._game, self._level, self._seed = game, level, seed
+        self._game = game
+        self._level = level
+        self._seed = seed
         self._bot: Bot | None = None
 
     def answer(self, line: bytes) -> bytes:

@@ -27,7 +27,9 @@ from companion.core.names import is_printable
 
 MAX_MEMORY_BYTES = 512 << 20
 """Maximum private memory of any program. Our own ask for less."""
-_MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
+_MAX_ACTION = 10_000
+_MAX_REASONS = 12
+_MAX_REASON = 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
 _CHUNK = 65_536
@@ -116,7 +118,8 @@ class BotProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._calls, self._ends = Lock(), Lock()
+        self._calls = Lock()
+        self._ends = Lock()
         try:
             self.child = subprocess.Popen(
                 list(command),

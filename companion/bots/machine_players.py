@@ -168,7 +168,8 @@ class _MachinePlayer:
 
     def close(self) -> None:
         """End the process. A later step begins another one."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         self._known_turn = self._plan = None
         if process is not None:
             process.close()

@@ -88,7 +88,7 @@ class CameraSettings(_Section, frozen=True):
     """Where pictures of the board come from."""
 
     source: str = "auto"
-    """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture, a folder or a film.
+    """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture or a folder.
 
     `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of JPEGs and `rtsp://…`
     a video in the network.

@@ -39,7 +39,8 @@ def _of_keys(
     def possible(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
-    tableau, standing = game.tableau(state, seat), game.standing(state, seat)
+    tableau = game.tableau(state, seat)
+    standing = game.standing(state, seat)
     if tableau:
         usable = {choice.key for choice in tableau.choices}
         for key in tableau.keys:

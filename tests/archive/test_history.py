@@ -16,8 +16,6 @@ from companion.archive.game_files import MOST_TURNS
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
 from companion.archive.played_games import Ending
-from companion.archive.replay import GameFile
-from companion.archive.scoresheet import read_sheet, write_sheet
 from companion.archive.summary import NAP_S
 from companion.cli.main import main
 from companion.core.clock import FakeClock
@@ -226,11 +224,10 @@ def test_what_is_given_away_can_be_brought_in_elsewhere(
     room.play(name, turns=3)
     room.play(turns=0, end="abandon")
     text, plain = room.past.as_text(1), room.past.as_json(1)
-    assert read_sheet(text) == msgspec.json.decode(plain, type=GameFile)
     mine = room.past.line(1)
     (tmp_path / "other").mkdir()
     with a_room(tmp_path / "other") as other:
-        number = other.past.bring_in(text.encode())
+        number = other.past.bring_in(plain)
         line = other.past.line(number)
         assert line is not None
         assert mine is not None
@@ -273,14 +270,15 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
 def test_files_of_no_sense_are_refused(room: Room) -> None:
     game = made_game("outbuffered", 4, 2)
     endless = msgspec.structs.replace(game, turns=game.turns * MOST_TURNS)
-    changed = write_sheet(game).replace("1. south", "1. south x", 1)
+    action = game.turns[0].orders[Seat.SOUTH].action
+    changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
     for content, words in (
         (b"\xff\xd8\xff", "This is not a game file"),
         (b"{" * 5000, "This is not a game file"),
-        (b"", "is missing"),
+        (b'[Game "outbuffered"]', "choose the game’s JSON file"),
         (msgspec.json.encode(made_game("outbuffered", 4, 0)), "The game has 0 turns"),
         (msgspec.json.encode(endless), "at most 1000000 bytes"),
-        (changed.encode(), "Turn 1 cannot be played"),
+        (changed, "Turn 1 cannot be played"),
     ):
         with pytest.raises(Malformed, match=words):
             room.past.bring_in(content)
@@ -366,7 +364,7 @@ def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room
         machines=(Seat.NORTH,),
         coached=(Seat.SOUTH,),
     )
-    number = room.past.bring_in(write_sheet(played).encode())
+    number = room.past.bring_in(msgspec.json.encode(played))
     line = room.past.line(number)
     assert line is not None
     assert (line.players[Seat.NORTH][0].door, line.coached) == ("machine", (Seat.SOUTH,))
@@ -382,9 +380,10 @@ def test_the_command_line_lists_exports_imports_and_tells(
 ) -> None:
     room.play(turns=2)
     here, there = (["--state-dir", str(tmp_path / name)] for name in ("", "there"))
-    file = str(tmp_path / "game.txt")
+    file = str(tmp_path / "game.json")
     for line, code, words in (
-        (["export", "1", "--text", "-o", file, *here], 0, ""),
+        (["export", "1", "--text", *here], 0, '[Game "outbuffered"]'),
+        (["export", "1", "-o", file, *here], 0, ""),
         (["import", file, *there], 0, "is game 1 now"),
         (["import", file, *there], 1, "here already: number 1"),
         (["history", *there], 0, "Ann – Bob (from elsewhere): 2 decisions. Purple resigns."),

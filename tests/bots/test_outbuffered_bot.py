@@ -8,20 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.bots.solve import Solver, mirrored, reachable
 from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
-from companion.bots.outbuffered import OutbufferedBot, TurnGame, balance
+from companion.bots.outbuffered import OutbufferedBot, balance
 from companion.bots.outbuffered.other_player import MAY_LOSE
 from companion.bots.outbuffered.turns import (
-    BUFFERS,
     LOST,
     TIED,
     WON,
     Turns,
     buffer_number,
-    buffer_text,
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -64,13 +61,6 @@ def test_its_rules_are_those_of_the_game() -> None:
             else:
                 assert end == turns.position(GAME.view(after, None))
             assert stirs == (after.stirred == state.turn)
-
-
-def test_buffers_are_written_as_they_are_read() -> None:
-    for number, is_turned in itertools.product(range(BUFFERS), (False, True)):
-        assert buffer_number(buffer_text(number, is_turned), is_turned) == number
-    assert buffer_text(buffer_number("ULS", True), True) == "ULS"
-    assert buffer_text(buffer_number("ULS", True), False) == "DRS"
 
 
 def carrying(seat: Seat) -> dict[str, Any]:
@@ -117,28 +107,3 @@ def test_a_small_matrix_is_balanced() -> None:
     leaning, _, safe = balance(payoff, always_first, 0.9)
     assert leaning[2] > 0.9
     assert safe < -0.3
-
-
-def test_buffers_that_mean_the_same_are_one() -> None:
-    turns = Turns(STANDARD_MAP, False)
-    ends, table = turns.turn(turns.beginning)
-    game = TurnGame(ends, table, np.zeros(len(ends), np.float32))
-    assert len(game.rows) < 60
-    assert buffer_text(game.rows[0], False) == "III"
-
-
-def test_the_solver_knows_the_standard_board() -> None:
-    turns = Turns(STANDARD_MAP, False)
-    found = reachable(turns)
-    assert len(found) == 10_303
-    assert mirrored(turns.beginning, 12) == turns.beginning
-
-
-def test_the_solver_finds_who_wins_a_tiny_board() -> None:
-    """On a board of six tiles a few sweeps are enough; the worths are those of a fair game."""
-    solver = Solver(Turns(".Nn\nsS.", False))
-    for _ in range(3):
-        solver.sweep(10)
-    assert solver.worth[0] == pytest.approx(0, abs=0.01)
-    assert -1 <= float(solver.worth.min()) < -0.5
-    assert float(solver.worth.max()) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.events import OutbufferedEvent
@@ -23,15 +22,3 @@ def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:
         "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
     ), "two bounces sound as one"
     assert (beats_of(()), tones_of(())) == ((), "")
-
-
-def test_every_game_has_something_to_show() -> None:
-    """What is declared to sound or to be drawn has a beat, whatever the game."""
-    for game in GAMES.values():
-        shown = [
-            kind
-            for kind in (*CommonEvent, *game.events)
-            if beats_of([Event(kind, "…", square="a1")]) == (1,)
-        ]
-        assert {kind for kind in (*CommonEvent, *game.events) if kind.cue} <= set(shown)
-        assert len(shown) >= 4, game.name

@@ -34,20 +34,6 @@ def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None
     ) == (110, 3.0, "undo")
 
 
-def test_a_table_that_is_not_open_refuses_everybody(place: Place) -> None:
-    anybody, moment = place.browser(), place.to_clock("full")
-    for door, body in (
-        ("act", {"moment": moment, "action": "--"}),
-        ("back", {"moment": moment}),
-        ("pause", {}),
-        ("resume", {}),
-    ):
-        answer = anybody.post(f"/api/table/{door}", json=body)
-        assert answer.status_code == 403, door
-        assert error_of(answer)["message"]
-    assert view_of(place)["clock"]["paused"] == ""
-
-
 @pytest.mark.parametrize(
     ("door", "body", "status"),
     [

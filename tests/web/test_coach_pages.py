@@ -109,20 +109,6 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
         assert ada.post("/api/seat/south/coach", json=body).status_code == 400
 
 
-def test_after_a_turn_it_says_what_would_have_been_better(place: Place) -> None:
-    ada = place.sit("south", "Ada")
-    ada.post("/api/seat/north/machine", json={"name": "Bo"})
-    place.to_orders()
-    settle(place, "UII", "UII")
-    for language, order in (("en", "<b>Left</b>"), ("es", "Izquierda")):
-        ada.set_cookie("language", language)
-        told = ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()
-        assert order in told["html"]
-    ada.set_cookie("language", "en")
-    told = ada.post("/api/seat/south/coach", json=question(place, "last")).get_json()
-    assert told["judgement"] == "That was fine; this would have been a little better."
-
-
 def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     """On the phone and on the table screen, in each one's language; a program's words are no markup."""
     ada, stranger = place.sit("south", "Ada"), place.browser()
@@ -163,29 +149,6 @@ def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
     assert "Left, right, shoot" in told
     assert place.browser().get("/history/1/turn/2/better").status_code == 404
     assert not place.table.view().seats[Seat.SOUTH].coached
-
-
-class ArenaProcess(Process):
-    """Orders for two of three robots."""
-
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        return Choice("1:N 3:D", 1, ())
-
-
-def test_each_order_names_its_robot(tmp_path: Path) -> None:
-    """“Move north, defend” would leave open who is to."""
-    with open_place(tmp_path, open_coach=ArenaProcess) as place:
-        ada = place.sit("south", "Ada")
-        ada.post("/api/seat/north/machine", json={"name": "Bo"})
-        place.table.new_game("arena", {}, 1)
-        place.table.confirm("host", place.table.view().moment, 0)
-        html = ada.post("/api/seat/south/coach", json=question(place)).get_json()["html"]
-        assert "<b>1: Move north</b>" in html
-        assert "<b>3: Defend</b>" in html
-        settle(place, "1:X", "1:-")
-        place.table.resign(Seat.NORTH)
-        better = page_of(place.browser(), "/history/1/turn/1/better")
-        assert "1: Move north, 2: no order, 3: Defend" in better
 
 
 def settle(place: Place, *actions: str) -> None:

@@ -16,7 +16,7 @@ from companion.games import GAMES
 def test_the_end_names_the_winner(game: str, place: Place) -> None:
     place.sit("south", "Ann")
     place.sit("north", "Ben")
-    play(place.table, place.clock, game, 3000)
+    play(place.table, place.clock, game, 12)
     page = place.browser().get("/").get_data(as_text=True)
     outcome = place.table.view().match.outcome
     assert outcome

@@ -6,9 +6,6 @@ import re
 
 from web_fixtures import HOST_KEY, Place, page_of
 
-from companion.core.grid import Square
-from companion.core.ports import CameraState, CameraStatus, Reading
-
 
 def fields(place: Place) -> tuple[int, int, bool]:
     """How many options there are, how many of them rest, and whether the page says why."""
@@ -30,17 +27,3 @@ def test_options_rest_while_a_game_is_played(place: Place) -> None:
     assert (resting, is_said) == (0, False)
     place.to_orders()
     assert fields(place) == (number, number, True)
-
-
-def test_the_owner_overrules_the_camera_by_a_second_key_that_names_what(place: Place) -> None:
-    """It is hidden until the camera has disagreed for five seconds, as at a seat."""
-    owner = place.browser()
-    owner.post("/host", data={"key": HOST_KEY})
-    place.table.new_game("outbuffered", {}, 1)
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(Reading({Square.parse("b2"): "purple robot"}, quiet=True, game="outbuffered"))
-    page = page_of(owner, "/host")
-    (key,) = re.findall(r'<button [^>]*id="force".*?</button>', page, re.DOTALL)
-    assert " hidden" in key
-    assert "The camera says: " in key
-    assert '"force":true' in key.replace(" ", "")

@@ -166,17 +166,6 @@ def test_a_picture_that_is_too_large_is_refused(room: Room) -> None:
     assert room.send(room.phone(room.code()), b"x" * 2_000_001).status_code == 413
 
 
-def test_a_phone_is_the_camera_again_after_a_restart(tmp_path: Path, board: bytes) -> None:
-    with room_in(tmp_path) as room:
-        phone = room.phone(room.code())
-        cookies = phone.get_cookie(room.main.extensions["guard"].cookie_name("camera"))
-        assert cookies is not None
-    with room_in(tmp_path) as room:
-        again = room.phone()
-        again.set_cookie(cookies.key, cookies.value)
-        assert room.play(again, board).json["is_well"]
-
-
 @pytest.mark.parametrize(
     ("agent", "said", "unsaid"),
     [

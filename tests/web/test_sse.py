@@ -111,20 +111,6 @@ def read_event(answer: http.client.HTTPResponse) -> str:
     return "".join(lines)
 
 
-def test_pages_and_streams_over_the_network(place: Place, server: Server) -> None:
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    line.request("GET", "/health")
-    assert line.getresponse().read().startswith(b'{"ok":true')
-    line.request("GET", "/live/watch")
-    stream = line.getresponse()
-    assert read_event(stream).startswith("retry:")
-    assert "No game is on yet" in read_event(stream)
-    place.sit("north", "Jo")
-    assert ">Jo<" in read_event(stream)
-    stream.close()
-    line.close()
-
-
 def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> None:
     def ask() -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import web
-from companion.core.i18n import speaking
 from web.static_files import static_files
-from web.templating.icons import qr_code
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
@@ -52,19 +48,3 @@ def test_every_import_names_what_a_script_exports() -> None:
             )
             wanted = {name.strip() for name in names.split(",") if name.strip()}
             assert wanted <= set(exported), f"{path.name} from {script}"
-
-
-@pytest.mark.parametrize("surface", ["phone", "wall"])
-def test_every_movement_that_a_surface_names_is_declared_there(surface: str) -> None:
-    styles = "\n".join(static_files()[f"{name}.css"].decode() for name in ("base", surface))
-    named = set(re.findall(r"animation: ([\w-]+)", styles)) - {"none"}
-    assert named
-    assert named <= set(re.findall(r"@keyframes ([\w-]+)", styles))
-
-
-@pytest.mark.parametrize(("language", "name"), [("en", "Code to scan"), ("fr", "Code à scanner")])
-def test_a_code_to_scan_is_a_picture_with_a_name(language: str, name: str) -> None:
-    with speaking(language):
-        drawn = qr_code("http://192.168.1.9:8460/s")
-    assert drawn.startswith(f'<svg role="img" aria-label="{name}" viewBox="0 0 ')
-    assert 'class="qr"' in drawn

@@ -227,7 +227,8 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
     after = best.ends[0].after
     if after is not None and search.strength.replies:
         answer = expected_reply([_play_words(after, search.answer(after).first)])
-    words, less = [], 0.0
+    words = []
+    less = 0.0
     others = (line for line in search.ranked if str(line.first) != str(best.first))
     if second := next(others, None):
         words = [_play_words(position, second.first)]
@@ -296,7 +297,8 @@ def _card_matrix(
 
 def _likely(position: Position, kind: str, mover: int, defender: int, target: int | None) -> Play:
     """Return a run or a pass past a defender. Where it leads is a guess when nobody has said it."""
-    start, seat = position.places[mover], position.seat
+    start = position.places[mover]
+    seat = position.seat
     opposite = position.places[defender]
     if kind == PASS:
         mates = [position.places[piece] for piece in TEAMS[seat] if piece != mover]

@@ -211,7 +211,10 @@ class OutbufferedBot(Bot):
             mixed = share * leaning + (1 - share) * mine
             hope = float(mixed @ game.payoff @ guess)
             if hope > hoped:
-                best, reason, answer, hoped = mixed, _READS, guess, hope
+                best = mixed
+                reason = _READS
+                answer = guess
+                hoped = hope
         return Plan(best, worth, kinds, reason, answer)
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
@@ -284,7 +287,9 @@ class TurnGame:
     def __init__(
         self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector
     ) -> None:
-        self.ends, self.worth, self._whole = ends, worth, table
+        self.ends = ends
+        self.worth = worth
+        self._whole = table
         self.rows = _distinct(table)
         self.columns = _distinct(np.ascontiguousarray(table.T))
         self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
@@ -420,7 +425,8 @@ class Judge:
     """What positions are worth to South, by a table or, without one, by who is nearer to bringing a flag home."""
 
     def __init__(self, turns: Turns, table: NDArray[np.int16] | None) -> None:
-        self._turns, self._table = turns, table
+        self._turns = turns
+        self._table = table
 
     def worth(self, position: Position) -> float:
         """Return the worth from -1, lost, to 1, won."""

@@ -33,7 +33,8 @@ from companion.games.base import Game, Outcome, Stage, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
-_BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
+_BOTH = frozenset(SEATS)
+_NOBODY = frozenset[Seat]()
 
 
 _COMMANDS = {

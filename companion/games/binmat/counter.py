@@ -37,7 +37,9 @@ from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
-DONE, CALL, WON = ".", "c", "!"
+DONE = "."
+CALL = "c"
+WON = "!"
 OPEN_MARK = "u"
 _CALLS = (CALL, *(f"{CALL}{lane}" for lane in LANES))
 _OPEN = re.compile(r"(?:([0-5]): )?(?:([^\s/]+(?: [^\s/]+)*) )?/ ?(\S+(?: \S+)*)?")
@@ -180,11 +182,13 @@ def check(state: Counter, action: str) -> None:
     """Refuse open cards outside a combat, and what is not legal now."""
     if action in legal_actions(state):
         return
-    rule, why = "clock", _why_not(state, action)
+    rule = "clock"
+    why = _why_not(state, action)
     if "/" in action and state.called:
         if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
             return
-        rule, why = "combat", say("Combat needs at least one card in the attacker stack")
+        rule = "combat"
+        why = say("Combat needs at least one card in the attacker stack")
     raise Illegal(Refusal.WRONG_PHASE, why, rule)
 
 
@@ -255,7 +259,8 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     if lane is None:
         return None
     mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
-    attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
+    attacker = fans.get(mine, ())
+    defender = fans.get(theirs, ())
     if not attacker or "X" in (*attacker, *defender):
         return None
     is_hackmud = state.options.edition is Edition.HACKMUD

@@ -157,7 +157,8 @@ def sign(state: State) -> str:
     """
     if state.outcome:
         return ""
-    seat, role = state.seat, ROLES[state.seat]
+    seat = state.seat
+    role = ROLES[state.seat]
     can_play = bool(state.hands[SEATS.index(seat)])
     can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
         may_fight(state, lane) for lane in LANES

@@ -8,7 +8,8 @@ from __future__ import annotations
 from companion.core.i18n import joined, say, say_n
 from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
 
-ATTACKER, DEFENDER = say("attacker"), say("defender")
+ATTACKER = say("attacker")
+DEFENDER = say("defender")
 """The roles: where a player's name is known it is said instead. Piles keep their names."""
 BOUNCES = say("The combat bounces: no damage.")
 

@@ -257,7 +257,8 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 def _plain_face_off(state: State) -> dict[str, Any] | None:
     """Return the face-off that waits for cards: by what, who attacks and who defends, and how many
     are won already."""
-    course, face_off = state.course, state.face_off
+    course = state.course
+    face_off = state.face_off
     if course is None or face_off is None:
         return None
     return {

@@ -12,7 +12,8 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Board, Face, Kit, Seat, Side
 
-FILES, RANKS = 8, 10
+FILES = 8
+RANKS = 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
 NAMES = tuple(map(str, SQUARES))
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
