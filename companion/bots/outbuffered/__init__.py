@@ -342,7 +342,10 @@ def _matched(regret: Vector, more: Vector) -> Vector:
     """Add to the regrets, in place, none below zero. Play in proportion to them."""
     np.maximum(regret + more, 0, out=regret)
     total = regret.sum()
-    return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
+    shares = np.full_like(regret, 1 / len(regret))
+    if total > 1e-9:
+        shares = regret / total
+    return shares
 
 
 def _without_rare(mix: Vector) -> Vector:
