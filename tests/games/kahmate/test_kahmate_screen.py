@@ -14,7 +14,7 @@ from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
 from companion.games.kahmate.state import State
 from companion.games.pads import PadGrammar
-from companion.games.screen import Duellist, HandCard, Play
+from companion.games.screen import Duellist, Play
 
 NEW = GAME.setup(GAME.options({}), Random(0))
 TACKLED = at("B@e5 T@f6", "S@e6", "e6")
@@ -82,27 +82,18 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     for viewer in (None, *SEATS):
         standing = GAME.standing(state, viewer)
         assert standing.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
-        assert standing.hands[SOUTH] == tuple(
-            HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7)
-        )
         assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
     assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
-    assert GAME.standing(NEW, SOUTH).hands == {}
 
 
-def test_placing_is_for_the_seat_that_places() -> None:
+def test_what_is_proposed_can_be_placed() -> None:
     assert GAME.standing(NEW, None).placing is None
-    for seat, ranks in ((SOUTH, {0, 1}), (NORTH, {9, 10})):
+    for seat in SEATS:
         placing = GAME.standing(NEW, seat).placing
         assert placing is not None
-        assert [letter for letter, _ in placing.pieces] == list("RRBTFS")
         assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
-        assert {square.rank for square in placing.squares} == ranks
-        assert len(set(placing.squares)) == 16
-        text = " ".join(
-            f"{letter}@{square}"
-            for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
-        )
+        pairs = zip(placing.pieces, placing.proposal, strict=True)
+        text = " ".join(f"{letter}@{square}" for (letter, _), square in pairs)
         GAME.check(NEW, seat, GAME.parse(text))
 
 
@@ -346,14 +337,10 @@ def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> No
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
         assert pad is not None
-        assert [(key.pad, key.letter, key.label) for key in pad.keys] == [
-            ("up", "1", "card 1"), ("down", "2", "card 2"), ("left", "3", "card 3"),
-            ("right", "4", "card 4"), ("a", "5", "card 5"), ("b", "6", "card 6"),
-        ]  # fmt: skip
+        assert "".join(key.letter for key in pad.keys) == "123456"
         assert {pad.text((key.pad,)) for key in pad.keys if pad.accepts((), key.pad)} == set(hand)
         assert pad.text(()) is None
         assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
-        assert not pad.accepts((), "nonsense")
 
 
 def test_in_a_round_ready_ends_it() -> None:
