@@ -225,24 +225,6 @@ def test_the_camera_is_measured_live_and_its_lens_kept(
     )
 
 
-def test_ctrl_c_changes_nothing(
-    bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    webcam = bus.plug(0, Webcam("YUYV", SIZE))
-    shown = iter([seen(LENS, *VIEWS[0])] * 4)
-
-    def scene() -> Any:
-        for luma in shown:
-            return luma
-        raise KeyboardInterrupt
-
-    webcam.scene = scene
-    assert main(settings(tmp_path)) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "Ended; nothing is changed."
-    assert not (tmp_path / "state/lenses.json").exists()
-    assert webcam.opened[-1].released == 1
-
-
 def test_a_folder_of_pictures_is_measured_and_not_kept_without_a_camera(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,18 +245,13 @@ def test_a_folder_of_pictures_is_measured_and_not_kept_without_a_camera(
     assert not (tmp_path / "state/lenses.json").exists()
 
 
-def test_pictures_that_do_not_fit_together_are_refused(
+def test_too_few_pictures_are_refused(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     assert main([*settings(tmp_path), "--from", str(folder)]) == 1
     assert "holds no pictures" in capsys.readouterr().err
-    for number, luma in enumerate([*views(LENS)][:2]):
-        cv2.imwrite(str(folder / f"{number}.png"), luma)
+    cv2.imwrite(str(folder / "0.png"), seen(LENS, *VIEWS[0]))
     assert main([*settings(tmp_path), "--from", str(folder)]) == 1
-    assert "Too few views (2): show the page from at least three sides" in capsys.readouterr().err
-    for number, luma in enumerate([*views(Lens(0.5, 0.1))][1:]):
-        cv2.imwrite(str(folder / f"{number + 2}.png"), luma)
-    assert main([*settings(tmp_path), "--from", str(folder)]) == 1
-    assert "The views do not fit together" in capsys.readouterr().err
+    assert "Too few views (1): show the page from at least three sides" in capsys.readouterr().err

@@ -55,22 +55,6 @@ def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(
         opened(tmp_path / "empty")
 
 
-def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
-    path = tmp_path / "film.avi"
-    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10, (64, 48))
-    if not writer.isOpened():
-        pytest.skip("this OpenCV cannot write films")
-    for tone in (50, 120, 200):
-        writer.write(np.full((48, 64, 3), tone, np.uint8))
-    writer.release()
-    camera = opened(path)
-    tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
-    camera.close()
-    assert [
-        abs(tone - want) < 4 for tone, want in zip(tones, (50, 120, 200, 200, 200), strict=True)
-    ] == [True] * 5
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -84,8 +68,6 @@ def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
             b"hello",
             r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again",
         ),
-        ("gone.mp4", None, r"gone\.mp4: there is no such video: check the path"),
-        ("text.mp4", b"hello", r"text\.mp4: is not a video that can be read"),
     ],
 )
 def test_unreadable_sources_say_what_where_and_what_to_do(

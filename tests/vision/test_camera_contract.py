@@ -81,7 +81,7 @@ def test_what_a_camera_cannot_be_told_is_left_undone(rig: Rig) -> None:
         assert camera.locks is None or isinstance(camera.locks, Locks)
         camera.frame()
         camera.lock(True, True)
-        camera.meter(slow=True, steady_hz=None)
+        camera.meter(slow=True)
         camera.frame()
         with pytest.raises(RuntimeError, match="NoSuchControl is not advertised"):
             camera.device.set_controls({"NoSuchControl": 1})

@@ -1,4 +1,4 @@
-"""What pictures say about the camera's eye and the light: black, frozen, dark, burnt out, flickering."""
+"""What pictures say about the camera's eye and the light: black, frozen, dark, burnt out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Willing(Device):
 
     def __init__(self) -> None:
         super().__init__(FakeClock())
-        self.asked: list[tuple[bool, int | None]] = []
+        self.asked: list[bool] = []
 
-    def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        self.asked.append((slow, steady_hz))
+    def meter(self, slow: bool) -> bool:
+        self.asked.append(slow)
         return self.can
 
 
@@ -36,7 +36,7 @@ class Room:
         self.webcam = Webcam()
         self.webcam.scene = SMALL.copy
         self.device = Willing()
-        self.keeper = ExposureControl(self.device, 50)
+        self.keeper = ExposureControl(self.device)
         self.now_s = 100.0
 
     def watch(self, seconds: float) -> None:
@@ -62,17 +62,17 @@ def test_in_the_dark_the_camera_exposes_longer_and_then_somebody_is_asked() -> N
     room.watch(7)
     assert room.device.asked == [], "a camera that was just opened is still measuring"
     room.watch(5)
-    assert room.device.asked == [(True, None)]
+    assert room.device.asked == [True]
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
     room.watch(20)
-    assert room.device.asked == [(True, None)], "asked once"
+    assert room.device.asked == [True], "asked once"
     assert room.keeper.sentence == "It is dark even at the longest exposure: switch on a lamp"
     room.webcam.light = 0.8
     room.watch(5)
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
     room.webcam.light = 9.0
     room.watch(5)
-    assert room.device.asked == [(True, None), (False, None)], "the lamp was switched on"
+    assert room.device.asked == [True, False], "the lamp was switched on"
     room.webcam.light = 1.0
     room.watch(15)
     assert room.keeper.sentence == ""
@@ -97,42 +97,6 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     room.watch(20)
     assert room.device.asked == []
     assert room.keeper.sentence == f"{words}: unlock the exposure on the camera page"
-
-
-def test_flickering_lamps_make_the_camera_expose_in_whole_periods() -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = 0.03, 0.37
-    room.watch(15)
-    assert room.device.asked == [(False, 50)]
-    assert room.keeper.sentence == "The lamps flicker: the camera exposes in whole periods of 50 Hz"
-    room.webcam.bands = 0.0
-    room.watch(30)
-    assert room.keeper.sentence == "The lamps flicker: the camera exposes in whole periods of 50 Hz"
-    room.watch(60)
-    assert room.device.asked == [(False, 50)]
-    assert room.keeper.sentence == "", "what has helped is not said for ever"
-
-
-def test_mains_of_the_other_frequency_are_tried_and_then_people_are_asked() -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = 0.05, 0.37
-    room.watch(60)
-    assert room.device.asked == [(False, 50), (False, 60)]
-    assert room.keeper.sentence == "The lamps flicker: use another lamp, or daylight"
-
-
-def test_hands_and_shadows_are_no_flicker() -> None:
-    room = Room()
-    rng = np.random.default_rng(1)
-    for _ in range(600):
-        picture = shown(SIZE)
-        x, y = rng.integers(0, 700), rng.integers(0, 500)
-        picture[y:, x : x + 500] = 60
-        if rng.random() < 0.5:
-            picture[:, 900:] //= 2
-        room.keeper.see(picture, room.now_s)
-        room.now_s += 0.1
-    assert room.device.asked == []
 
 
 # ---- black and frozen -------------------------------------------------------------------------------------------

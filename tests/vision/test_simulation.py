@@ -1,7 +1,5 @@
 """The simulated table: what hands do to it, and that its pictures show the truth, measured with OpenCV alone."""
 
-import threading
-
 import cv2
 import numpy as np
 import pytest
@@ -15,9 +13,7 @@ from companion.core.ports import WorldPiece
 from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
-from vision.detection.markers import MarkerFinder, dictionary_of
-from vision.pose.pose import corner_points_mm
-from vision.simulation.render import camera_pose
+from vision.detection.markers import dictionary_of
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
 
@@ -106,31 +102,6 @@ def test_dragging_puts_a_piece_where_the_picture_shows_the_table(table: Simulate
     assert piece(table, "purple robot").square is None
 
 
-@pytest.mark.parametrize(
-    "view", [View(noise=0), View(noise=0, tilt_deg=47, turn_deg=25, k1=-0.06), View(turn_deg=180)]
-)
-def test_the_picture_shows_every_marker_where_the_geometry_says(view: View) -> None:
-    table = printed_table(KIT, view)
-    table.set_up({Square(1, 2): ("purple robot",), B2: ("lime flag",)})
-    luma = cv2.cvtColor(table.render_bgr(), cv2.COLOR_BGR2GRAY)
-    found = {
-        s.marker: s.corners_px for s in MarkerFinder().find(np.asarray(luma, np.uint8)).sightings
-    }
-    assert set(found) >= {0, 1, 2, 3, 20, 23}
-    pose = camera_pose(KIT, view)
-    for marker in KIT.board.corners:
-        error = np.abs(found[marker] - pose.to_px(corner_points_mm(KIT.board, marker)))
-        # Corners next to a tile's outline are drawn to it by the refinement, by up to 2 px; the others are exact.
-        assert np.median(error) < 0.6, f"corner marker {marker} is {np.median(error):.2f} px off"
-        assert error.max() < 2.0
-    for face, marker in (("purple robot", 20), ("lime flag", 23)):
-        outline = np.array(piece(table, face).outline_px)
-        top, tag = outline.mean(axis=0), found[marker].mean(axis=0)
-        assert np.abs(top - tag).max() < 1.0, (
-            f"the outline of the {face} is {np.abs(top - tag).max():.2f} px off"
-        )
-
-
 TROUBLE = {
     "steep": View(noise=0, tilt_deg=55, turn_deg=20),
     "in hard trouble": changed_view(
@@ -156,9 +127,10 @@ def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
     assert not missing, f"{trouble}: OpenCV does not find {missing}"
     for print_ in seen:
         error = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)
-        assert np.median(error) < 1.5, (
-            f"{trouble}: marker {print_.marker} is {np.median(error):.1f} px off"
-        )
+        assert np.median(error) < 1.5, f"{trouble}: marker {print_.marker}"
+        if print_.face:
+            outline = np.array(piece(table, print_.face).outline_px)
+            assert np.abs(outline.mean(axis=0) - print_.corners_px.mean(axis=0)).max() < 1.5
 
 
 def test_flipping_shows_the_next_face() -> None:
@@ -190,25 +162,3 @@ def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     assert (frames[0][1] == frames[1][1]).all()
     change = frames[0][0].astype(int) - frames[0][1]
     assert 3.5 < change.std() < 5
-
-
-def test_threads_may_move_and_look_at_the_same_time() -> None:
-    table = printed_table(KIT, View(width=320, height=180))
-    errors: list[Exception] = []
-
-    def stir(number: int) -> None:
-        try:
-            for turn in range(15):
-                table.move_to(number, Square(turn % 3, number))
-                table.jpeg()
-                table.pieces()
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=stir, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert errors == []
-    assert sorted(p.id for p in table.pieces()) == [0, 1, 2, 3]

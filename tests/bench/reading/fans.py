@@ -1,7 +1,8 @@
 """Fans of cards that are hard to read: no fan may be accepted that is not the one there.
 
-Hands push cards together until markers are cut or gone, turn cards and whole fans, lay one card across others, and let fans reach beyond their zones and out of the picture. A zone is *right* when its cards are told in their
-order, *refused* when it is unknown or holds an `X`, *short* when nothing but cards is missing, which its count shows to
+Hands push cards together until markers are cut or gone, turn cards and whole fans, lay one card across others, and let
+fans reach beyond their zones and out of the picture. A zone is *right* when its cards are told in their order,
+*refused* when it is unknown or holds an `X`, *short* when nothing but cards is missing, which its count shows to
 people, and *wrong* when a card is told that is not there, or another order.
 """
 
@@ -10,12 +11,11 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import median
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +28,8 @@ from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
 from companion.printing.printed_kit import printed_table
-from vision.cards.fans import UNREAD, OpenCard, marker_places, on_cards
-from vision.pose.pose import Points, rectangle_corners_mm, square_corners_mm
+from vision.cards.fans import UNREAD
+from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import View, default_view
@@ -40,10 +40,8 @@ EASY = "easy"
 LEAST_RIGHT = 0.97
 """Of the easy fans that can be read, at least so many are accepted."""
 _CORNERS = 2
-"""With fewer corner markers in sight nobody can say where a board lies."""
+"""With fewer corner markers in the picture nobody can say where a board lies."""
 _PICTURES_A_VIEW = 3
-_WHITE_MM = 1.0
-"""A marker shows when so much white round it does, too."""
 _WITHIN_MM = 6.0
 """The middle of a card lies this far within its zone, at least."""
 
@@ -96,14 +94,11 @@ HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
 
 @dataclass(frozen=True, eq=False)
 class HardTable:
-    """A picture and its truth: the `fans` from the bottom to the top, what each one is an example of, and which of them
-    can be read: every card shows a whole marker, the zone lies in the picture, and so do two corner markers of the
-    board at least."""
+    """A picture, its fans from the bottom to the top, and the zones with easy ones that can be read."""
 
     luma: NDArray[np.uint8]
     fans: Layout
-    habits: dict[Square, str]
-    readable: frozenset[Square]
+    easy: frozenset[Square]
 
 
 def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
@@ -116,16 +111,18 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
             table.look(_beyond_the_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways))
         names = [card.name for card in kit.deck.cards]
         rng.shuffle(names)
-        fans, habits = dict[Square, tuple[str, ...]](), dict[Square, str]()
-        places = dict[str, tuple[float, float, float]]()
+        habit = sorted(HABITS)[count % len(HABITS)]
+        fans, places = dict[Square, tuple[str, ...]](), dict[str, Laid]()
         for zone in kit.board.squares:
             if rng.random() < 0.7:
-                habits[zone] = rng.choice(sorted(HABITS))
-                laid = _in_zone(kit, kit.deck, zone, habits[zone], rng)
+                laid = _in_zone(kit, kit.deck, zone, habit, rng)
                 fans[zone] = tuple(names.pop() for _ in laid)
                 places.update(zip(fans[zone], laid, strict=True))
         _lay(table, fans, places)
-        yield _told(table, kit.deck, fans, habits)
+        corners = [print_ for print_ in prints_of(table) if print_.shown == 1]
+        is_easy = habit == EASY and len(corners) >= _CORNERS
+        easy = {zone for zone in fans if is_easy and _is_in_picture(table, zone)}
+        yield HardTable(table.render_luma(), fans, frozenset(easy))
 
 
 def _views(kit: Kit, rng: Random) -> Iterator[View]:
@@ -172,9 +169,7 @@ def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
     )
 
 
-def _in_zone(
-    kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random
-) -> list[tuple[float, float, float]]:
+def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[Laid]:
     """A fan that is laid in one zone: x and y in board mm and the turn of each card."""
     board, (x, middle) = kit.board, kit.board.centre_mm(zone)
     away = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
@@ -204,65 +199,13 @@ def _in_zone(
     return []
 
 
-def _lay(
-    table: SimulatedTable, fans: Layout, places: dict[str, tuple[float, float, float]]
-) -> None:
+def _lay(table: SimulatedTable, fans: Layout, places: dict[str, Laid]) -> None:
     table.set_up(fans)
     for piece in table.pieces():
         if piece.face in places:
             x, y, turn = places[piece.face]
             table.nudge(piece.id, x - piece.x_mm, y - piece.y_mm)
             table.turn(piece.id, turn)
-
-
-def _told(table: SimulatedTable, deck: Deck, fans: Layout, habits: dict[Square, str]) -> HardTable:
-    """The picture, and what of every card it shows."""
-    pieces = [piece for piece in table.pieces() if piece.square is not None]
-    size, grown = (deck.width_mm, deck.height_mm), 1 + 2 * _WHITE_MM / deck.marker_mm
-    outlines = [
-        rectangle_corners_mm(p.x_mm, p.y_mm, *size, math.radians(p.turn_deg)) for p in pieces
-    ]
-    whole = set[str]()
-    for number, piece in enumerate(pieces):
-        above = outlines[number + 1 :]
-        card = OpenCard(
-            piece.face, piece.x_mm, piece.y_mm, math.radians(piece.turn_deg), (), outlines[number]
-        )
-        marks = on_cards([card], marker_places(deck))[0]
-        white = [mark.mean(axis=0) + (mark - mark.mean(axis=0)) * grown for mark in marks]
-        if any(_share_outside(mark, above) == 1 for mark in white):
-            whole.add(piece.face)
-    readable = frozenset[Square]()
-    if _shown_corners(table, outlines) >= _CORNERS:
-        readable = frozenset(
-            z for z, cards in fans.items() if whole.issuperset(cards) and _is_in_picture(table, z)
-        )
-    return HardTable(table.render_luma(), fans, habits, readable)
-
-
-def _share_outside(one: Points, others: Iterable[Points]) -> float:
-    """How much of a convex outline lies in none of the others. Drawn on a raster of 1/8 mm."""
-    low = one.min(axis=0) - 1
-    shape = np.ceil((np.ptp(one, axis=0) + 2) * 8)[::-1].astype(int)
-    mask = np.zeros(shape, np.uint8)
-    cv2.fillPoly(mask, [((one - low) * 8).round().astype(np.int32)], 1)
-    whole = int(mask.sum())
-    for outline in others:
-        cv2.fillPoly(mask, [((outline - low) * 8).round().astype(np.int32)], 0)
-    return int(mask.sum()) / whole
-
-
-def _shown_corners(table: SimulatedTable, outlines: Sequence[Points]) -> int:
-    """How many corner markers of the board are in the picture with no card on them."""
-    board = table.kit.board
-    side = board.corner_mm + 2 * _WHITE_MM
-    in_picture = {print_.marker for print_ in prints_of(table) if print_.shown == 1}
-    places = {
-        marker: board.corner_centres_mm[marker] for marker in board.corners if marker in in_picture
-    }
-    return sum(
-        _share_outside(square_corners_mm(*place, side), outlines) == 1 for place in places.values()
-    )
 
 
 def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
@@ -299,9 +242,9 @@ class FanTally:
                 self.wrong.append(f"{zone}: {told} instead of {real}")
             if real:
                 self.counts[outcome] += 1
-                if table.habits[zone] == EASY and zone in table.readable:
-                    self.shown += 1
-                    self.shown_right += outcome == "right"
+            if zone in table.easy:
+                self.shown += 1
+                self.shown_right += outcome == "right"
 
 
 def _outcome(told: tuple[str, ...], real: tuple[str, ...], *, unknown: bool) -> str:
