@@ -369,6 +369,9 @@ def start(played: Played, start: str, *plays: str, **options: object) -> None:
 
 def test_a_scout_that_reaches_the_other_side_is_turned_over_first(played: Played) -> None:
     start(played, "c9 e1 f1 g1 h1 / c10 d10 e10 f10 g10")
+    moment = played.view.moment
+    assert any(play.text == "e1-e2" for play in played.table.coaching.plays(SOUTH, moment))
+    assert played.table.coaching.plays(NORTH, moment) == ()
     see(played, now(played))
     arrived = lay(now(played), c9=None, b10=WHITE)
     see(played, arrived)

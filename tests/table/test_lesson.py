@@ -117,6 +117,9 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     moment = played.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
+    played.table.play_by(SOUTH, "pad")
+    played.press(SOUTH, "S")
+    assert played.cues[-1] == "key_refused"
     assert played.view.seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")
     assert played.view.seats[SOUTH].receipt
