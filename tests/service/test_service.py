@@ -14,13 +14,11 @@ from random import Random
 
 import cv2
 import pytest
-from browser.test_browser_games import WINNING
 from served import served
 from service import Client, running, until
 
 from companion.cli.main import main
 from companion.core.config import Settings, WebSettings
-from companion.core.kit import Layout, Seat
 from companion.games import game_named
 from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
@@ -54,50 +52,6 @@ def command(*arguments: str) -> Ended:
 
 
 # ---- cameras that are files ------------------------------------------------------------------------------------------
-
-
-def game_frames(folder: Path, first: int, each: int) -> None:
-    """A whole game as a camera saw it: every layout for some frames, the first one longer."""
-    state = GAME.setup(GAME.options({}), Random(0))
-    layouts: list[Layout] = [GAME.expected(state) or {}]
-    for south, north in WINNING:
-        step = GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, Random(0))
-        layouts += [stage.expected for stage in step.stages if stage.expected]
-        state = step.state
-    world = printed_table(GAME.kit(GAME.options({})))
-    number = 0
-    for layout in layouts:
-        world.set_up(layout)
-        for _ in range(first if number == 0 else each):
-            cv2.imwrite(str(folder / f"{number:04d}.png"), world.render_luma())
-            number += 1
-
-
-@pytest.mark.slow
-def test_a_folder_of_frames_is_the_camera_of_a_whole_game(tmp_path: Path) -> None:
-    frames = tmp_path / "frames"
-    frames.mkdir()
-    game_frames(frames, first=40, each=12)
-    (frames / "0003.png").write_bytes(b"\x89PNG, but no more than that")
-    arguments = ("--camera", str(frames), "--fps", "8", "--game", "outbuffered", "--port", "0")
-    with running(tmp_path, *arguments, reading_time_s=0.1) as service:
-        assert f"Camera: {frames}." in service.said
-        south, north = Client(service.url), Client(service.url)
-        south.post("/api/seat/south/take", name="")
-        north.post("/api/seat/north/take", name="")
-        for turn, (purple, lime) in enumerate(WINNING, start=1):
-            until(
-                f"turn {turn}",
-                lambda turn=turn: (
-                    (v := south.get("/api/view"))["phase"] == "orders" and v["turn"] == turn
-                ),
-            )
-            moment = south.get("/api/view")["moment"]
-            south.post("/api/seat/south/hand-in", moment=moment, action=purple, salt="a1")
-            north.post("/api/seat/north/hand-in", moment=moment, action=lime, salt="b2")
-        until("the end", lambda: south.get("/api/view")["phase"] == "over")
-        assert south.get("/api/view")["outcome"]["winners"] == ["south"]
-        assert "0003.png" in service.log
 
 
 # ---- start and end ---------------------------------------------------------------------------------------------------
