@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from service import Client
 from simulated_room import SimulatedRoom
 
 from companion.core.kit import SEATS, Seat
@@ -131,23 +130,6 @@ def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(tmp_path: Path) -> 
         at.ready(SOUTH)
         at.look()
         assert at.table.view().phase is Phase.STAGES
-
-
-def test_the_pages_know_the_option_and_its_doors_belong_to_the_seats(tmp_path: Path) -> None:
-    with room(tmp_path) as at:
-        at.begin()
-        moment = at.table.view().moment
-        stranger = Client(f"http://127.0.0.1:{at.companion.server.port}")
-        body = {"moment": moment, "is_ready": True}
-        stranger.post("/api/seat/south/tiles", 403, **body)
-        at.table.free_seat(SOUTH)
-        seated = Client(stranger.url)
-        seated.post("/api/seat/south/take", name="Ada")
-        assert "Ready: my tiles are down" in seated.send("/seat/south")[1].decode()
-        seated.post("/api/seat/south/tiles", **body)
-        assert "Your tiles are down" in seated.send("/seat/south")[1].decode()
-        seated.post("/api/seat/north/tiles", 403, **body)
-        assert at.table.view().board.tiles_ready == {SOUTH}
 
 
 # ---- secrets ---------------------------------------------------------------------------------------------------------
