@@ -93,17 +93,11 @@ class FakeEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         return f"{frame} {width_px}".encode() if frame == 3 else None
 
-    def photograph(self) -> bytes | None:
-        return None
-
     def cameras(self) -> tuple[CameraOffer, ...]:
         return self.offers
 
     def source(self) -> str:
         return self.chosen
-
-    def name(self) -> str:
-        return "Pi camera"
 
     def choose(self, source: str) -> None:
         self.asked.append(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -94,3 +95,25 @@ def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, na
         place.table.confirm("host", view.moment, 0)
     page = page_of(place.browser(), "/")
     assert (page.count('class="how-to-win"'), page.count('class="win"')) == (1, 3)
+
+
+def fields(place: Place) -> tuple[int, int, bool]:
+    """How many options there are, how many of them rest, and whether the page says why."""
+    host = place.browser()
+    host.post("/host", data={"key": HOST_KEY})
+    page = page_of(host, "/host?game=outbuffered")
+    is_said = re.search(r'id="fixed"[^>]*>', page)
+    assert is_said
+    return (
+        page.count("<fieldset"),
+        len(re.findall(r"<fieldset[^>]* disabled>", page)),
+        "hidden" not in is_said[0],
+    )
+
+
+def test_options_rest_while_a_game_is_played(place: Place) -> None:
+    number, resting, is_said = fields(place)
+    assert number > 2
+    assert (resting, is_said) == (0, False)
+    place.to_orders()
+    assert fields(place) == (number, number, True)
