@@ -178,15 +178,6 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
 
 
-def test_the_board_is_measured_at_most_so_often(room: Room) -> None:
-    for _ in range(4):
-        room.fragment()
-    assert room.eye.asked.count("board") == 1
-    room.place.clock.advance(2)
-    room.fragment()
-    assert room.eye.asked.count("board") == 2
-
-
 # ---- what the page says --------------------------------------------------------------------------------------------------
 
 

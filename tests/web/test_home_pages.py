@@ -80,14 +80,6 @@ def test_guests_pages_lead_to_nothing_of_the_owner(place: Place, path: str) -> N
         assert f'href="{owners}' not in page, owners
 
 
-def test_phones_that_find_nothing_are_helped_while_nobody_sits(place: Place) -> None:
-    page = page_of(place.browser(), "/")
-    assert "Same Wi-Fi, no guest Wi-Fi: 192.0.2.7:8080" in page
-    assert 'id="not-found" data-own hidden' in page, "for three minutes"
-    place.sit("south", "Ann")
-    assert 'id="not-found"' not in page_of(place.browser(), "/")
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, name: str) -> None:
     place.table.new_game(name, {}, 1)
