@@ -44,9 +44,9 @@ class Played:
         self.table.new_game("outbuffered", options, seed=1)
         self.confirm()
 
-    def hand_in(self, seat: Seat, action: str, salt: str = "") -> str:
+    def hand_in(self, seat: Seat, action: str, salt: str = "", at_s: float | None = None) -> str:
         """A seat hands in for the moment that is due."""
-        return self.table.hand_in(seat, self.view.moment, action, salt)
+        return self.table.hand_in(seat, self.view.moment, action, salt, at_s)
 
     def confirm(self, by: str = "host", force: bool = False) -> None:
         """Somebody says that the board is as it should be."""

@@ -50,7 +50,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 def document(app: Flask) -> dict[str, Any]:
     answer = app.test_client().get(PATH)
     assert answer.mimetype == "application/json"
-    return dict(answer.get_json())
+    return dict(answer.json)
 
 
 def path_of(rule: Rule) -> str:
@@ -95,7 +95,7 @@ def test_each_json_door_reads_its_body_strictly(
             path = declared.route.path.replace(SEAT, "south")
             answer = browser.post(path, json={"surely no field": 1})
             assert answer.status_code == 400, path
-            assert answer.get_json()["error"]["kind"] == "malformed", path
+            assert answer.json["error"]["kind"] == "malformed", path
 
 
 def test_doors_of_the_host_are_told(app: Flask, document: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ class Watched:
             known = self.known.get(str(request.endpoint), self._nothing)
             faults = [
                 f"{list(each.instance_path)}: {each.message}"
-                for each in known.iter_errors(answer.get_json())
+                for each in known.iter_errors(answer.json)
             ]
             assert not faults, (request.path, faults[:3])
         return answer

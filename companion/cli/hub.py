@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import ipaddress
 import signal
 import sys
 import threading
@@ -24,8 +23,8 @@ from companion.cli.options import (
     settings_of,
 )
 from companion.cli.running import ask_running, refusal_in
-from companion.core.config import WebSettings, is_page_path
-from companion.core.errors import JournalInUse, SystemTrouble
+from companion.core.config import WebSettings, require_web
+from companion.core.errors import ConfigError, JournalInUse, SystemTrouble
 from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
@@ -163,21 +162,14 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _web_settings(options: argparse.Namespace) -> WebSettings:
-    """Return how the hub's pages are served. Raises `SystemTrouble` for what cannot be."""
-    if bool(options.certificate) != bool(options.key):
-        raise SystemTrouble("Give both --certificate and --key, or neither")
-    for proxy in options.proxies:
-        try:
-            ipaddress.ip_network(proxy, strict=False)
-        except ValueError:
-            raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
-    if not is_page_path(options.path):
-        raise SystemTrouble(f"--path: {options.path} is not a path such as /hub")
+    """Return how the hub's pages are served. Raises `ConfigError` for what cannot be."""
     fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
     try:
-        return msgspec.convert(fields, WebSettings)
+        web = msgspec.convert(fields, WebSettings)
     except msgspec.ValidationError as error:
-        raise SystemTrouble(str(error)) from None
+        raise ConfigError(str(error)) from None
+    require_web(web, "companion hub")
+    return web
 
 
 WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificate", "key")

@@ -157,16 +157,12 @@ class PairLine:
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat. Return the code for the other host.
 
-        One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
+        Raises a `CompanionError`.
         """
-        number, id_, begun = self._journal.next_number(), "", self.interrupted
-        if begun is not None:
-            game, options, seat = begun.game, dict(begun.options), begun.seat.other
-            number, id_ = begun.number, begun.id
         require_playable(game, options)
         mark = kit_mark(game, options)
-        wish = PairOffer(game, options, seat, __version__, mark, number, name, id_)
-        self.code = self._ask(wish).code
+        number = self._journal.next_number()
+        self.code = self._ask(PairOffer(game, options, seat, __version__, mark, number, name)).code
         self._table.redraw()
         return self.code
 
@@ -177,17 +173,9 @@ class PairLine:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
-        begun = self.interrupted
-        number = self._journal.next_number()
-        self._ask(PairTake(code, __version__, number, name, begun.id if begun else ""))
+        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
-
-    @property
-    def interrupted(self) -> RemoteBeginning | None:
-        """Return the game that is on and of which this hub knows nothing. None: there is none."""
-        begun, pair = self._table.remote.begun, self._pair
-        return begun if begun is not None and (pair is None or pair.id != begun.id) else None
 
     def again(self, swaps: bool) -> None:
         """Ask for another game of these two tables. Nothing is waited for."""

@@ -43,23 +43,20 @@ class ResultKeeper:
         self.sequence = ledger.store.value("sequence")
         """How far the records of tables were followed, as the hub's store counts them."""
 
-    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:
+    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
         """Take a record that a table has told.
 
         `at_s` is when it was accepted there, by the hub's clock.
-
-        Answers whether it is the first result of a game.
         """
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
             if change == ResultChange():
                 self._follow(table, after, sequence)
-                return False
+                return
             changes = self._unwritten(sequence)
             changes.followed[table] = after
             come, gone = change.come, change.gone
-            is_new = come is not None and self.of(come.key) is None
             entry = None
             if come is not None:
                 south, north = (
@@ -78,7 +75,6 @@ class ResultKeeper:
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
-            return is_new
 
     def keep(self) -> None:
         """Keep how far tables were followed. Tables may go on telling while the disk is waited for."""

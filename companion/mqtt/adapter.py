@@ -14,8 +14,8 @@ from companion.core.errors import Illegal
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
 from companion.mqtt import topics as told
-from companion.mqtt.connection import ONLINE, BrokerLine
-from companion.mqtt.discovery import birth_topic, config_topic, description
+from companion.mqtt.connection import BrokerLine
+from companion.mqtt.discovery import config_topic, description
 from companion.mqtt.topics import packed
 from companion.table.follower import Follower
 from companion.table.listeners import TableListener
@@ -25,8 +25,6 @@ from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
-COMMAND_S = 1.0
-"""Least seconds between two messages that stop the clock or let it go on: each is written into the journal."""
 MAX_SIGNALS = 64
 LOOK_S = 0.5
 """How often the connection is looked at while nothing happens at the table."""
@@ -105,7 +103,6 @@ class MqttAdapter(Closeable):
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
         self._call_told = (Call.NONE, self.bell.number)
-        self._commanded_s: float | None = None
         self._signals.clear()
 
     def _open(self) -> None:
@@ -132,8 +129,6 @@ class MqttAdapter(Closeable):
             commands.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
         if mqtt.pause:
             commands.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
-        if mqtt.home_assistant:
-            commands.append(birth_topic(mqtt))
         return tuple(commands)
 
     def _hang_up(self, cleared: Iterable[str] = ()) -> None:
@@ -153,22 +148,16 @@ class MqttAdapter(Closeable):
 
     def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
         """Obey one of the few words that are let in. Any other changes nothing."""
-        mqtt, line = self._mqtt, self.line
-        if topic == birth_topic(mqtt):
-            if payload == ONLINE and line:
-                line.tell_again(config_topic(mqtt))
-        elif is_retained:
+        mqtt = self._mqtt
+        if is_retained:
             return  # nobody gives it now
-        elif topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
+        if topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
         elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
-            now_s = self._clock.monotonic_s()
-            if self._commanded_s is None or now_s - self._commanded_s >= COMMAND_S:
-                self._commanded_s = now_s
-                self._pause(payload == b"ON")
+            self._pause(payload == b"ON")
 
     def _pause(self, stops: bool) -> None:
         try:

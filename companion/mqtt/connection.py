@@ -109,12 +109,6 @@ class BrokerLine(Closeable):
                 for topic, payload in events:
                     self._publish(self._client, topic, payload, retain=False)
 
-    def tell_again(self, topic: str) -> None:
-        """Tell a topic once more, as somebody may have missed it."""
-        with self._lock:
-            self._told.pop(topic, None)
-            self._tell_changes()
-
     def close(self, cleared: Iterable[str] = ()) -> None:
         """Say good-bye, clear these topics at the broker, and end the thread."""
         self._ends.set()

@@ -48,6 +48,12 @@ def _print_pattern(pen: Pen, x: float, y: float) -> None:
             left = x + column * SQUARE_MM
             bottom = y + (ROWS - 1 - row) * SQUARE_MM
             if (column + row) % 2 == 0:
-                pen.rectangle(left, bottom, SQUARE_MM, SQUARE_MM, fill="#000000")
+                pen.rectangle(
+                    left,
+                    bottom,
+                    SQUARE_MM,
+                    SQUARE_MM,
+                    fill="#000000",
+                )
             else:
                 pen.marker(next(markers), left + SQUARE_MM / 2, bottom + SQUARE_MM / 2, MARKER_MM)

@@ -28,20 +28,6 @@ GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
 
 
-def test_the_strategy_is_what_it_draws_from() -> None:
-    """Of ten bots that differ in their seeds alone each plays something that the strategy holds."""
-    mixed = 0
-    for state in states_in_a_row("outbuffered", 6, 3, {}):
-        view = GAME.view(state, Seat.NORTH)
-        shares = OutbufferedBot(Seat.NORTH, {}, 3, 0).strategy(view)
-        assert sum(shares.values()) == pytest.approx(1.0)
-        drawn = {OutbufferedBot(Seat.NORTH, {}, 3, seed).choose(view).action for seed in range(10)}
-        assert drawn <= set(shares)
-        assert max(shares, key=lambda text: shares[text]) in drawn
-        mixed += len(shares) > 1
-    assert mixed
-
-
 def test_its_rules_are_those_of_the_game() -> None:
     """30 random turns each of 5 boards, both house rules, and every buffer's notation."""
     rng = Random(11)

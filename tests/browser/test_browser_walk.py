@@ -523,31 +523,6 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
             assert window.execute_script(_BESIDE_HELP), size
 
 
-_RAYS_OVER = """
-const box = each => each.getBoundingClientRect();
-const rays = [...document.querySelectorAll('.bounce .rays')].map(box).filter(ray => ray.width);
-const lie = [...document.querySelectorAll('.sign, .strip, .top, .steps thead th.now, .tell, .key')].filter(each => each.checkVisibility() && rays.some(ray =>
-  ray.left < box(each).right && ray.right > box(each).left && ray.top < box(each).bottom && ray.bottom > box(each).top));
-return [rays.length, ...lie.map(each => each.className), ...rays.filter(ray => ray.bottom > innerHeight).map(() => 'the edge')];
-"""
-
-
-def test_what_bounces_off_the_board_touches_nothing(window: WebDriver) -> None:
-    with touring() as tour:
-        at_table(tour, "outbuffered")
-        tour.go_on()
-        for seat in (Seat.SOUTH, Seat.NORTH):
-            tour.table.hand_in(seat, tour.table.view().moment, "DII")
-        for path, size in (
-            ("/", UPRIGHT),
-            ("/", TABLET),
-            ("/seat/north", PHONE),
-            ("/watch", LAPTOP),
-        ):
-            look(window, tour, path, size)
-            assert window.execute_script(_RAYS_OVER) == [2], f"{path} {size}"
-
-
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
     """From the placing, after which hands move many pieces, to the first orders."""
     with touring() as tour:
@@ -588,24 +563,6 @@ _LOW = """
 return [...document.querySelectorAll('main .key, #to-seat')].filter(each => each.checkVisibility({ visibilityProperty: true })
   && each.getBoundingClientRect().height < 44).map(each => each.innerText);
 """
-_HIDDEN = """
-scrollTo(0, document.scrollingElement.scrollHeight);
-return [...document.querySelectorAll('.elsewhere a, .elsewhere button, .st a')].filter(each => {
-  each.scrollIntoView({ block: 'nearest' });
-  const [{ left, top, width, height }] = each.getClientRects();
-  const hit = document.elementFromPoint(left + width / 2, top + height / 2);
-  return !each.contains(hit);
-}).map(each => each.innerText);
-"""
-
-
-def test_no_link_of_the_hosts_page_stays_under_the_sign(window: WebDriver) -> None:
-    with touring() as tour:
-        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
-        tour.table.new_game("outbuffered", {}, 7)
-        for size in (PHONE, LAPTOP):
-            look(window, tour, "/host", size)
-            assert window.execute_script(_HIDDEN) == []
 
 
 def test_twice_the_text_makes_no_page_wider(window: WebDriver) -> None:
@@ -622,23 +579,6 @@ def test_twice_the_text_makes_no_page_wider(window: WebDriver) -> None:
             wide = window.execute_script("return document.documentElement.scrollWidth")
             assert wide <= PHONE[0], path
         assert window.execute_script(size) == 2 * before, "what one has to read grows along"
-
-
-_CAPTIONS = """
-return [...document.querySelectorAll('figcaption')].filter(each => {
-  const box = each.getBoundingClientRect(), next = each.closest('.top-part, section').nextElementSibling;
-  return next && box.bottom > next.getBoundingClientRect().top;
-}).map(each => each.innerText);
-"""
-
-
-def test_no_caption_lies_on_the_next_part(window: WebDriver) -> None:
-    with touring() as tour:
-        for game in GAMES:
-            visit(window, tour, Stop("rules", f"/rules/{game}"), LONGEST.get(game, "fr"))
-            for size in ("phone", "laptop"):
-                resize(window, SIZES[size])
-                assert not window.execute_script(_CAPTIONS), (game, size)
 
 
 _BROKEN_KEYS = """

@@ -47,21 +47,14 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
         load_settings(binary)
 
 
-def test_retired_settings_stop_nothing_and_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "companion.core.config.RETIRED_SETTINGS", ("metrics", "web.flood", "panel.south.extra")
-    )
-    text = "[metrics]\nport = 9\n[web]\nflood = 3\nport = 8765\n[panel.south]\nextra = 1\n"
+def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
+    text = "[web]\nmetrics = true\nport = 8765\n[panel]\nbrightness = 3\n"
     assert read_settings(text).web.port == 8765
     path = tmp_path / "settings.toml"
     path.write_text(text)
     assert [sentence.partition(" is no longer used")[0] for sentence in retired_settings(path)] == [
-        "[metrics]",
-        "[web] flood",
-        "[panel.south] extra",
+        "[panel] brightness",
+        "[web] metrics",
     ]
-    path.write_text("metrics = 3\nweb = 4\n")
-    assert len(retired_settings(path)) == 1
-    assert retired_settings(tmp_path / "missing.toml") == ()
+    path.write_text("web = 4\n")
+    assert retired_settings(path) == ()

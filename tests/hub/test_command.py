@@ -160,7 +160,7 @@ def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--certificate x", "both --certificate and --key"),
+        ("--certificate x", "both certificate and key"),
         ("--viewers 1", "viewers"),
         ("--proxies proxy.local", "not an address or a network"),
         ("--delay=nan", "'nan' is not a delay in seconds: give a number from 0 to 3600"),

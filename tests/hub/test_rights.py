@@ -45,8 +45,6 @@ from companion.hub_server.nats_server import (
     accounts_text,
 )
 from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
-from companion.table.public.messages import PublicRecord, PublicView, encode_public
-from companion.table.session import Phase
 
 
 @pytest.fixture
@@ -98,31 +96,6 @@ def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(
         assert names >= {RECORDS, PAIRS}
 
     with_key_of(hub, None, streams)
-
-
-def test_what_one_table_sends_pushes_nothing_of_another_out(
-    hub: Hub, tables: list[TableAtHub]
-) -> None:
-    honest, changed = tables
-    honest.play(2)
-    until("it is there", lambda: has_all(hub, honest))
-    before = kept(hub, honest.member.table)
-    changed.close()
-    own = record_subject(changed.member.table)
-    view = PublicView(Phase.LOBBY)
-
-    async def fill(client: Client) -> None:
-        with suppress(NatsError, OSError, TimeoutError):
-            for entry in range(1, 2400):
-                told = PublicRecord(entry, "0123456789ab", 0, "x" * 30_000, 1, 0.0, view)
-                await client.publish(own, encode_public(told))
-                if entry % 20 == 0:
-                    await client.flush(10)
-
-    with_key_of(hub, changed, fill)
-    assert kept(hub, honest.member.table) == before
-    honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest))
 
 
 def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None:

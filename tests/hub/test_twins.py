@@ -233,8 +233,8 @@ def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
         monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
     monkeypatch.setattr("web.hub.room.SILENT_S", 1e9)  # no table's time passes, and a hub's does
     for timeout in ("sender.ANSWERS_S", "sender.CONNECT_S", "pair_line.ANSWERS_S"):
-        monkeypatch.setattr(f"companion.hub.{timeout}", 60)  # a busy machine cuts no line
-    monkeypatch.setattr("companion.hub_server.store.ANSWERS_S", 60)
+        monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
+    monkeypatch.setattr("companion.hub_server.store.ANSWERS_S", 15)
     caplog.set_level(logging.DEBUG)
     begin, texts, answer = SECRETS[secret]
     told, logs, port = [], [], free_port()  # which is in a code on the hub's wall

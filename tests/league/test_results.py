@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -18,8 +17,6 @@ from table_tools import Played
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
-from companion.hub_server import listener
-from companion.hub_server.listener import HubListener, RecordPlace
 from companion.league.league import League
 from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
@@ -28,8 +25,6 @@ from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
-from web.hub.room import Room
-from web.security.rate_limit import Rate
 
 TABLE = "a" * 16
 
@@ -304,30 +299,6 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     assert league.results.contested == ()
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
     other.close()
-
-
-def test_a_table_that_tells_of_games_without_end_is_shut_out(
-    league: League, told: Told, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listener, "GAMES", Rate(5, 0.0))
-    told.play(Seat.NORTH)
-    outbox = Outbox(told.journal)
-    outbox.seek(0)
-    while record := outbox.next():
-        last = record
-        outbox.sent()
-    shut: list[str] = []
-    members = SimpleNamespace(has=lambda _: True, shut_out=shut.append)
-    hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None)  # type: ignore[arg-type]  # doubles
-    for number in (1, 1, *range(1, 6)):  # what is told again is the same game
-        game = msgspec.structs.replace(
-            last, epoch=last.epoch + number, game=number, mark=f"{number}"
-        )
-        hub.on_record(TABLE, game, 0.0, RecordPlace(number, clock.wall_s()))
-    assert (len(league.results.last(10)), shut) == (5, [])
-    game = msgspec.structs.replace(last, epoch=last.epoch + 6, game=6)
-    hub.on_record(TABLE, game, 0.0, RecordPlace(6, clock.wall_s()))
-    assert shut == [TABLE]
 
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:

@@ -207,11 +207,6 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
             assert not [kind for kind in events if kind.startswith("key_")]
             commands = {part["command_topic"] for part in parts.values() if "command_topic" in part}
             assert commands == {"cafe/table3/staff/set", "cafe/table3/paused/set"}
-            before = len([topic for topic, _, _ in ear.heard if topic == where])
-            ear.say("homeassistant/status", b"online")
-            ear.wait_for(
-                lambda heard: len([topic for topic, _, _ in heard if topic == where]) > before
-            )
         ear.sync()
         assert ear.last("cafe/table3/availability") == b"offline"
 
@@ -415,7 +410,7 @@ def test_what_keeps_a_broker_away_is_said_in_words() -> None:
 
 @pytest.mark.parametrize("topic", ["a/#", "a/+/b", "/a", "a//b", "a b", "x" * 65])
 def test_a_topic_is_made_of_plain_words(topic: str) -> None:
-    with pytest.raises(ConfigError, match=r"slashes between in \[mqtt\.topic\]|length <= 64"):
+    with pytest.raises(ConfigError, match=r"regex .* in \[mqtt\.topic\]|length <= 64"):
         read_settings(f'[mqtt]\ntopic = "{topic}"')
 
 

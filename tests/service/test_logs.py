@@ -134,21 +134,21 @@ def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -
     handler.handle(record("after the end"))
 
 
-def test_a_line_of_others_that_does_not_fit_stops_nobody_and_shows_nothing(
-    journal: socket.socket,
+def test_a_line_of_others_that_does_not_fit_is_left_out(
+    journal: socket.socket, fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     foreign = record("%d of %s", SECRET)
-    assert (
-        PlainLines().format(foreign) == "WARNING A line that cannot be written: health.py, line 1"
-    )
     handler = SystemJournal()
     handler.handle(foreign)
+    handler.handle(record("next"))
     handler.close()
-    sent = fields_of(journal.recv(1 << 17))
-    assert (sent["MESSAGE"], sent["LOGGER"]) == (
-        "A line that cannot be written: health.py, line 1",
-        "web.routes.health",
-    )
+    assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "next"
+    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
+    monkeypatch.setattr(sys, "stderr", console := io.StringIO())
+    fresh.handlers.clear()
+    logs.begin(verbose=False)
+    fresh.handle(foreign)
+    assert console.getvalue() == ""
 
 
 # ---- setting up ------------------------------------------------------------------------------------------------------

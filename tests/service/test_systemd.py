@@ -17,7 +17,8 @@ from service import until
 from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSettings
 from companion.core.errors import SystemTrouble
 from companion.service.app import Companion
-from companion.service.systemd import Manager, ManagerNotifier, Word, until_answered
+from companion.service.lifecycle import ManagerNotifier, until_answered
+from companion.service.systemd import Manager, Word
 
 Said = list[dict[str, str]]
 

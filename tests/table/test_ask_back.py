@@ -57,6 +57,8 @@ def test_draw_is_declined_or_withdrawn(played: Played, by: Seat) -> None:
     played.table.offer_draw(Seat.SOUTH)
     played.table.decline(by)
     assert played.view.match.draw_offer is None
+    with pytest.raises(CompanionError, match="Nobody has asked"):
+        played.table.decline(by)
 
 
 def test_clock_stops_when_nobody_acts_any_more(played: Played) -> None:

@@ -27,7 +27,7 @@ from web_fixtures import HOST_KEY, Place, open_place, view_of
 
 from companion.archive.replay import game_file, retell
 from companion.core.config import Settings
-from companion.core.errors import Malformed
+from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 from companion.maintenance.backup import make_backup
@@ -35,6 +35,7 @@ from companion.mqtt.topics import state_of
 from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
 from companion.table.records import Commit, Contribute, NewGame
+from companion.table.seats.machine_seats import state_before
 
 HOST = {"X-Host-Key": HOST_KEY}
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -81,41 +82,25 @@ def test_the_seed_is_what_outsiders_compute(
 
 
 def test_the_commitment_is_published_before_the_game(place: Place) -> None:
-    journal = journal_of(place.table)
-    before = next_commitment(place)
-    committed = [entry.record for entry in journal.entries(0)]
-    assert committed == [Commit(before)], "in the journal before anybody sat down"
-    south, _, commitment = both_sit(place)
-    assert commitment == before
+    commitment = next_commitment(place)
+    committed = [entry.record for entry in journal_of(place.table).entries(0)]
+    assert committed == [Commit(commitment)], "in the journal before anybody sat down"
     begin(place, "binmat", options=FULL)
+    assert next_commitment(place) == ""
     told = view_of(place)["chance"]
-    assert told["commitment"] == commitment
-    assert told["opened"] is None
+    assert (told["commitment"], told["opened"]) == (commitment, None)
     assert told["words"] == "The table was bound to its chance before the game began."
     place.table.resign(Seat.SOUTH)
-    assert view_of(place)["chance"]["opened"] is None, (
-        "cards lie hidden: the resignation may be taken back"
-    )
-    assert south.post("/api/seat/south/disclose", json={}).status_code == 200
+    assert view_of(place)["chance"]["opened"] is None, "the resignation may be taken back"
+    place.table.disclose("south")
     opened = view_of(place)["chance"]["opened"]
     assert recomputed(opened) == (commitment, opened["seed"])
     assert opened["faults"] == []
     state = session_of(place.table).state
-    assert [card for deck in state.decks for card in deck] == dealt(opened["seed"]), (
-        "the deal that was played"
-    )
-    assert place.browser().post("/api/host/undo", json={}, headers=HOST).status_code == 409, (
-        "it is over for good"
-    )
-
-
-def test_the_next_game_has_a_secret_of_its_own(place: Place) -> None:
-    _, _, commitment = both_sit(place)
-    begin(place, "kahmate")
-    assert next_commitment(place) == ""
-    place.table.resign(Seat.NORTH)
-    assert view_of(place)["chance"]["opened"]["secret"]
+    assert [card for deck in state.decks for card in deck] == dealt(opened["seed"])
     assert next_commitment(place) not in ("", commitment)
+    with pytest.raises(Illegal, match="no turn"):
+        place.table.undo()
 
 
 def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
@@ -185,18 +170,15 @@ def test_secret_and_seed_are_nowhere_before_the_end(
 
 
 def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
-    both_sit(place)
     begin(place, "kahmate")
     to_placing(place)
     place_pieces(place)
     first = session_of(place.table)
     place.table.undo()
-    assert session_of(place.table).tick > first.tick, (
-        "what was given for the turn that was taken back is for no other"
-    )
     to_placing(place)
     place_pieces(place)
-    assert session_of(place.table).state == first.state
+    session = session_of(place.table)
+    assert session.state == first.state == state_before(session, 1)
     assert journal_of(place.table).restore().state == first.state
 
 

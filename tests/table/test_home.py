@@ -74,17 +74,9 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
     assert view.seats[Seat.NORTH].side is not None
     played.table.begin_chosen()
     assert (played.view.game, played.view.chosen) == ("kahmate", None)
-    with pytest.raises(Illegal):
-        played.table.choose("scouts")
-
-
-def test_other_games_forgets_the_choice(played: Played) -> None:
-    played.table.choose("scouts")
-    played.table.go_home()
-    assert played.view.chosen is None
-    played.table.choose("scouts")
-    played.wait(HOME_AFTER_S)
-    assert played.view.chosen is None
+    for during_a_game in (played.table.go_home, lambda: played.table.choose("scouts")):
+        with pytest.raises(Illegal, match="A game is on"):
+            during_a_game()
 
 
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:

@@ -117,6 +117,9 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     moment = played.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
+    played.table.play_by(SOUTH, "pad")
+    played.press(SOUTH, "S")
+    assert played.cues[-1] == "key_refused"
     assert played.view.seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")
     assert played.view.seats[SOUTH].receipt
@@ -181,16 +184,6 @@ def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) ->
     assert guide.number == 2
 
 
-def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played) -> None:
-    begin(played, "arena")
-    guide = played.view.guide
-    assert guide is not None
-    drawn = {
-        seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS
-    }
-    assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
-
-
 # ---- what can I do now? ----------------------------------------------------------------------------------------------
 
 
@@ -236,13 +229,3 @@ def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(
         "Waiting for lime",
         "Lime: do what is shown here",
     ]
-
-
-def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None:
-    begin(played, "binmat")
-    while (guide := played.view.guide) and "c2" not in guide.step.orders.values():
-        follow(played, 1)
-    played.hand_in(Seat.NORTH, "c2")
-    told = played.view.turn.headline
-    assert told is not None
-    assert told.lasts_s == pytest.approx(3 * (1 + 0.3 * len(told.content.text.split())))

@@ -81,11 +81,10 @@ def growing(times: int, levels: int) -> Any:
 
 def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
     sign = growing(60, 8)
-    assert len(msgspec.json.encode(sign)) < 2000
-    for read, payload in (
-        (read_record, record(sign)),
-        (read_state, encode_public(PublicState("1", 0.0, answer=sign))),
-    ):
+    many = PublicView(Phase.ORDERS, happened=(growing(8, 3),) * 40)
+    state = encode_public(PublicState("1", 0.0, answer=sign))
+    told = encode_public(PublicRecord(1, "0123456789ab", 0, "begin", 1, 0.0, many))
+    for read, payload in ((read_record, record(sign)), (read_state, state), (read_record, told)):
         with pytest.raises(Malformed, match="too large"):
             read(payload)
     with pytest.raises(Malformed, match="too large"):
@@ -116,20 +115,18 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
         read_record(record("Wait.", mark))
 
 
-@pytest.mark.parametrize("number", [-1, 2**53 + 1, 2**63, 10**4000])
+@pytest.mark.parametrize("number", [-1, 2**53 + 1, 10**4000])
 def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
-    told, state = (
-        msgspec.json.decode(record("")),
-        msgspec.json.decode(encode_public(PublicState("1", 0.0))),
-    )
-    for name in ("entry", "epoch", "game"):
+    told = msgspec.json.decode(record(""))
+    view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1", 0.0)))
+    for message in (
+        told | {"entry": number},
+        told | {"game": number},
+        told | {"view": view | {"turn": number}},
+        told | {"view": view | {"score": (0, 0, number)}},
+    ):
         with pytest.raises(Malformed, match="cannot be read"):
-            read_record(msgspec.json.encode(told | {name: number}))
-    for name, value in dict.fromkeys(("turn", "stage", "steps"), number).items() | {
-        ("score", (0, 0, number))
-    }:
-        with pytest.raises(Malformed, match="cannot be read"):
-            read_record(msgspec.json.encode(told | {"view": told["view"] | {name: value}}))
+            read_record(msgspec.json.encode(message))
     with pytest.raises(Malformed, match="cannot be read"):
         read_state(msgspec.json.encode(state | {"answers": number}))
 

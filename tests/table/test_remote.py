@@ -156,21 +156,6 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         refused(shown, shown | {"stage": 1})  # each stage is shown once, and then the next one
 
 
-def test_a_message_twice_or_of_another_game_is_passed_over_and_one_too_early_refused(
-    tmp_path: Path,
-) -> None:
-    with paired(tmp_path, "outbuffered") as line:
-        _open_moment(line)
-        north, first = line.north, line.kept[Seat.SOUTH][0]
-        before = north.session
-        north.table.remote.hear(GAME, 1, first)
-        other = first.replace(GAME.encode(), b"11" * 8)
-        north.table.remote.hear("11" * 8, 1, other)
-        with pytest.raises(Stale, match="missing"):
-            north.table.remote.hear(GAME, 9, _bytes(9, **{"is": "left"}))
-        assert north.session == before
-
-
 # ---- what people do ----------------------------------------------------------------------------------------------------
 
 
@@ -218,14 +203,12 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
     with paired(tmp_path, "outbuffered", number=7) as line:
         assert {half.session.moment for half in line.tables} == {"7.0"}
         line.south.begin("outbuffered", {}, 7)  # once more changes nothing
-        line.south.table.abandon()
-        line.south.table.abandon()
-        line.south.table.new_game("outbuffered")
-        assert line.south.session.number == 8
-        line.south.table.abandon()
-        later = RemoteBeginning("11" * 8, 8, "outbuffered", {}, Seat.NORTH)
+        table = line.south.table
+        table.abandon()
+        table.abandon()
+        later = RemoteBeginning("11" * 8, 7, "outbuffered", {}, Seat.NORTH)
         with pytest.raises(Illegal, match="pair the tables again"):
-            line.south.table.remote.begin(later, line.south.journal.next_number())
+            table.remote.begin(later, line.south.journal.next_number())
 
 
 # ---- clocks -------------------------------------------------------------------------------------------------------------
@@ -248,34 +231,27 @@ def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
     with paired(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
         _scouts(line)
         (seat,) = line.south.session.awaited
-        here = next(half for half in line.tables if half.seat is seat)
-        there = line.other(here)
+        here, there = sorted(line.tables, key=lambda half: half.seat is not seat)
         here.clock.advance(10)
-        there.clock.advance(
-            500
-        )  # the line is slow: nothing happens by the clock that is shown here
+        there.clock.advance(500)  # the line is slow: nothing happens by the clock that is shown
         there.table.step()
-        assert there.session.phase is Phase.ORDERS
         assert there.session.awaited == {seat}
         with pytest.raises(Illegal, match="runs at the other table"):
             there.table.pause("host")
         while seat in here.session.awaited:
-            action = here.session.playing.random_action(here.session.state, seat, Random(1))
-            here.table.hand_in(seat, here.session.moment, here.session.playing.format(action))
+            here.act(Random(1))
             line.flush()
             while here.session.phase is Phase.STAGES:
                 for half in line.tables:
                     half.act(Random(1))
                 line.flush()
-        assert here.session.bank == there.session.bank
         assert here.session.bank is not None
+        assert here.session.bank == there.session.bank
         assert here.session.bank.left_s == {seat: 50.0, seat.other: 60.0}
         there.clock.advance(20)
-        there.reopen()  # its clock stands still until somebody goes on, and the other table shows that
+        there.reopen()  # its clock stands still, and the other table shows that
         line.flush()
-        assert [half.session.paused for half in line.tables] == [str(seat.other), "restart"][
-            :: 1 if here is line.south else -1
-        ]
+        assert (here.session.paused, there.session.paused) == (str(seat.other), "restart")
         there.table.resume("host")
         there.clock.advance(61)
         there.table.step()
@@ -314,3 +290,15 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         assert line.north.session.seats[Seat.SOUTH].door == "pad", "somebody sits down here"
         line.south.table.new_game("outbuffered")
         assert set(line.south.session.seats) == {Seat.SOUTH}, "nobody plays elsewhere any more"
+
+
+def test_a_message_twice_or_of_another_game_is_passed_over(tmp_path: Path) -> None:
+    with paired(tmp_path, "outbuffered") as line:
+        _open_moment(line)
+        north, first = line.north, line.kept[Seat.SOUTH][0]
+        before = north.session
+        north.table.remote.hear(GAME, 1, first)
+        north.table.remote.hear("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))
+        with pytest.raises(Stale, match="missing"):
+            north.table.remote.hear(GAME, 9, _bytes(9, **{"is": "left"}))
+        assert north.session == before

@@ -135,19 +135,6 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
 # ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
 
 
-def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.turn("UII", "III")
-        target = dict(played.view.board.target or {})
-        target[Square.parse("c2")] = target.pop(Square.parse("a2"))
-        played.show(target)
-        sign = played.table.view(SOUTH).sign
-        assert sign.text == "Move the purple robot c2 to a2"
-        assert sign.small == "Purple robot expected on a2, seen on c2."
-
-
 def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.begin()

@@ -80,22 +80,3 @@ def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: s
         played.wait(3.0)
     after = session_of(played.table)
     assert (after.moment, after.stage) != (session.moment, session.stage)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_a_board_that_was_never_touched_before_its_turn_is_taken_back_goes_on(
-    played: Played, game: str
-) -> None:
-    begin(played, game)
-    rng = Random(3)
-    while not session_of(played.table).turns:
-        session = session_of(played.table)
-        for seat in sorted(session.awaited):
-            action = session.playing.random_action(session.state, seat, rng)
-            played.table.hand_in(seat, session.moment, session.playing.format(action))
-    if session_of(played.table).before is None:
-        pytest.skip("nothing to take back yet")
-    played.table.undo()
-    for _ in range(20):
-        played.wait(3.0)
-    assert session_of(played.table).phase is Phase.ORDERS

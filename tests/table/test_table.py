@@ -24,7 +24,6 @@ from companion.core.errors import (
     CompanionError,
     Illegal,
     JournalError,
-    Malformed,
     Refusal,
     Stale,
 )
@@ -60,64 +59,53 @@ def moved(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, .
 
 
 def test_a_turn_by_taps_alone(played: Played) -> None:
-    table = played.table
-    table.new_game("outbuffered", seed=1)
-    assert table.view().phase is Phase.SETUP
-    assert table.view().sign.text == "Purple: flag to b1"
-    table.confirm("south", table.view().moment, 0)
-    assert table.view().sign.text == "Both: hand in your orders"
-    assert table.view(Seat.SOUTH).sign.text == "Three orders to go"
+    played.table.new_game("outbuffered", seed=1)
+    assert (played.view.phase, played.view.sign.text) == (Phase.SETUP, "Purple: flag to b1")
+    played.confirm("south")
+    assert played.view.sign.text == "Both: hand in your orders"
+    assert played.table.view(Seat.SOUTH).sign.text == "Three orders to go"
     played.turn("UUS", "UUS")
-    view = table.view()
-    assert (view.phase, view.turn.title, view.sign.text) == (
-        Phase.STAGES,
-        "Step 1 of 3",
-        "Purple: robot, a1 to a2",
-    )
-    assert len(view.turn.orders) == 1
-    assert view.turn.steps == 3
-    assert view.turn.opened == ()
-    table.confirm("south", view.moment, 0)
-    table.confirm("north", view.moment, 1)
-    assert table.view().sign.text == "Both shoot. Nobody is hit."
-    assert [opened.action for opened in table.view().turn.opened] == ["UUS", "UUS"]
+    turn = played.view.turn
+    assert (turn.title, played.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
+    assert (len(turn.orders), turn.steps, turn.opened) == (1, 3, ())
+    text = repr(replace(played.view, own=None)) + repr(played.table.view(Seat.NORTH).turn)
+    assert "order-shoot" not in text, "no step is told before its turn"
+    assert "UUS" not in text
+    played.confirm("south")
+    played.confirm("north")
+    assert played.view.sign.text == "Both shoot. Nobody is hit."
+    assert [opened.action for opened in played.view.turn.opened] == ["UUS", "UUS"]
     played.wait(2.4)
-    assert table.view().phase is Phase.STAGES
+    assert played.view.phase is Phase.STAGES
     played.wait(0.2)
-    assert (table.view().phase, table.view().turn.number) == (Phase.ORDERS, 2)
+    assert (played.view.phase, played.view.turn.number) == (Phase.ORDERS, 2)
 
 
 def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
-    table = played.table
-    table.new_game("outbuffered", seed=1)
-    board = table.view().board.layout
+    played.table.new_game("outbuffered", seed=1)
+    board = played.view.board.layout
     played.show(moved(board, "a1", "a2"))
-    assert table.view().sign.text == "Move the purple robot a2 to a1"
+    assert played.view.sign.text == "Move the purple robot a2 to a1"
     played.show(board, quiet=False)
-    assert table.view().phase is Phase.SETUP
+    assert played.view.phase is Phase.SETUP
     played.show(board)
-    assert table.view().phase is Phase.ORDERS
+    assert played.view.phase is Phase.ORDERS
     played.turn("UII", "III")
     played.show(moved(board, "a1", "a2"), quiet=False)
+    assert played.view.turn.stage == 0
     played.show(moved(board, "a1", "a2"))
-    view = table.view()
-    assert (view.phase, view.turn.stage) == (Phase.STAGES, 1)
+    assert played.view.turn.stage == 1
     assert "board_agrees" in played.cues
 
 
 def test_a_piece_on_its_way_that_is_nowhere_in_sight_is_asked_for(played: Played) -> None:
-    """It was put beside another one that hides its marker: the sign says where to look, until it is seen."""
-    board = watched(played)
+    board = dict(watched(played))
     played.turn("UII", "III")
-    gone = {square: stack for square, stack in board.items() if square != Square.parse("a1")}
-    played.show(gone, unknown="c2")
-    sign = played.view.sign
-    assert sign.text == "Purple: robot, a1 to a2"
-    assert (
-        sign.small
-        == "Is the purple robot on c2, where the camera cannot see it? Then straighten it."
-    )
-    played.show(gone)
+    del board[Square.parse("a1")]
+    played.show(board, unknown="c2")
+    words = "Is the purple robot on c2, where the camera cannot see it? Then straighten it."
+    assert played.view.sign.small == words
+    played.show(board)
     assert played.view.sign.small == "", "somebody holds it"
 
 
@@ -125,17 +113,16 @@ def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
     board = watched(played)
     played.turn("UII", "III")
     played.show(moved(board, "a1", "b2"))
-    view = played.view
-    assert [problem.text for problem in view.board.problems] == [
-        "Purple robot expected on a2, seen on b2: move it to a2."
-    ]
-    assert view.sign.text == "Move the purple robot b2 to a2"
+    (problem,) = played.view.board.problems
+    assert problem.text == "Purple robot expected on a2, seen on b2: move it to a2."
+    sign = played.table.view(Seat.SOUTH).sign
+    assert sign.text == "Move the purple robot b2 to a2"
+    assert sign.small == "Purple robot expected on a2, seen on b2."
     assert played.cues[-1] == "board_wrong"
     with pytest.raises(Illegal, match="expected on a2, seen on b2"):
         played.confirm("south")
     played.show(moved(board, "a1", "a2"))
-    assert played.view.turn.stage == 1
-    assert played.view.board.problems == ()
+    assert (played.view.turn.stage, played.view.board.problems) == (1, ())
 
 
 def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> None:
@@ -181,16 +168,12 @@ def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
 def test_ready_is_held_against_what_the_camera_sees_of_this_game(played: Played) -> None:
     watched(played)
     played.turn("UII", "III")
-    moment = played.view.moment
     played.show({})
     with pytest.raises(Illegal) as refused:
-        played.table.confirm("south", moment, 0)
+        played.confirm("south")
     assert refused.value.message == played.view.board.problems[0].text
-    assert len(played.view.board.problems) > 1
-    with pytest.raises(Stale):
-        played.table.confirm("south", "0.0", 0)
     played.show({}, game="scouts")
-    played.table.confirm("south", moment, 0)
+    played.confirm("south")
     assert played.view.turn.stage == 1
 
 
@@ -223,21 +206,22 @@ def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
 def test_stale_and_double_inputs(played: Played) -> None:
     played.begin()
     moment = played.view.moment
-    first = played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123")
-    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, (
-        "sent twice, taken once"
-    )
+    south = Seat.SOUTH
+    first = played.hand_in(south, "UUS", "abc123")
+    assert played.hand_in(south, "UUS", "abc123") == first, "sent twice, taken once"
     with pytest.raises(Illegal) as again:
-        played.table.hand_in(Seat.SOUTH, moment, "DDD", "other")
+        played.hand_in(south, "DDD", "other")
     assert again.value.reason is Refusal.ALREADY_SEALED
-    played.table.hand_in(Seat.NORTH, moment, "III")
-    assert played.table.hand_in(Seat.SOUTH, moment, "UUS", "abc123") == first, (
-        "even after the reveal"
-    )
-    with pytest.raises(Stale):
-        played.table.hand_in(Seat.SOUTH, moment, "DDD", "later")
-    with pytest.raises(Stale):
-        played.table.confirm("south", moment, 2)
+    played.hand_in(Seat.NORTH, "III")
+    assert played.hand_in(south, "UUS", "abc123") == first, "even after the reveal"
+    for late in (
+        lambda: played.table.hand_in(south, moment, "DDD", "later"),
+        lambda: played.table.confirm("south", moment, 2),
+    ):
+        with pytest.raises(Stale):
+            late()
+    with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
+        played.table.take_back(south, moment)
 
 
 def test_seats_are_taken_once_and_freed(played: Played) -> None:
@@ -248,9 +232,6 @@ def test_seats_are_taken_once_and_freed(played: Played) -> None:
     played.table.free_seat(Seat.SOUTH)
     assert played.table.seat_nonce(Seat.SOUTH) is None
     assert played.table.take_seat(Seat.SOUTH, "Eve") != nonce
-    played.table.free_seat(Seat.NORTH)
-    with pytest.raises(Malformed, match="24 printable"):
-        played.table.take_seat(Seat.NORTH, "x" * 25)
 
 
 def test_what_needs_a_game_says_so(played: Played) -> None:
@@ -400,20 +381,18 @@ def test_the_reveal_is_heard_before_the_first_step(played: Played) -> None:
 # ---- hands games: the made-up game ---------------------------------------------------------------------------------------
 
 
-def test_the_camera_recognises_a_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_camera_recognises_a_play(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
-    with playing(tmp_path) as played:
-        played.table.new_game("toy", seed=1)
-        board = played.view.board.layout
-        played.show(board, game="toy")
-        assert played.view.sign.seats == {Seat.SOUTH}
-        played.show(moved(board, "a1", "a5"), game="toy")
-        assert "expected on a1, seen on a5: move it back" in played.view.board.problems[0].text
-        played.show(moved(board, "a1", "a3"), game="toy")
-        assert played.view.sign.seats == {Seat.NORTH}
-        assert played.view.board.problems == ()
-        played.hand_in(Seat.NORTH, "2")
-        assert played.view.board.layout[Square.parse("b3")] == ("black counter",)
+    played.table.new_game("toy", seed=1)
+    board = played.view.board.layout
+    played.show(board, game="toy")
+    played.show(moved(board, "a1", "a5"), game="toy")
+    assert "expected on a1, seen on a5: move it back" in played.view.board.problems[0].text
+    played.show(moved(board, "a1", "a3"), game="toy")
+    assert played.view.sign.seats == {Seat.NORTH}
+    assert played.view.board.problems == ()
+    played.hand_in(Seat.NORTH, "2")
+    assert played.view.board.layout[Square.parse("b3")] == ("black counter",)
 
 
 # ---- restarts --------------------------------------------------------------------------------------------------------------
@@ -491,16 +470,6 @@ def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
 # ---- secrecy ------------------------------------------------------------------------------------------------------------------
 
 
-def test_no_step_is_told_before_its_turn(played: Played) -> None:
-    played.begin()
-    played.turn("UUS", "RIL")
-    text = repr(played.view) + repr(played.table.view(Seat.NORTH))
-    assert "order-shoot" not in text.replace(repr(played.view.own.pad), "").replace(
-        repr(played.table.view(Seat.NORTH).own.pad), ""
-    )
-    assert "UUS" not in text
-
-
 # ---- the thread, replay files -----------------------------------------------------------------------------------------------
 
 
@@ -531,13 +500,13 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         table.take_seat(Seat.SOUTH, "Ann")
         table.machines.seat(Seat.NORTH, "Pip")
         played.begin()
-        moment = table.view().moment
+        moment = played.view.moment
         assert table.coaching.possible(Seat.SOUTH, moment, "")
         assert table.coaching.possible(Seat.SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
             table.machines.act_by_chance(Seat.NORTH, "1.0")
         table.machines.act_by_chance(Seat.NORTH, moment)
-        assert table.view().seats[Seat.NORTH].receipt
+        assert played.view.seats[Seat.NORTH].receipt
 
 
 def test_a_board_that_can_mean_two_plays_is_asked_about(

@@ -256,7 +256,7 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
     room.place.to_orders()
     browser = room.place.browser()
     browser.environ_base.update(ELSEWHERE)
-    assert browser.get("/api/photographs").get_json()["photographs"] == [
+    assert browser.get("/api/photographs").json["photographs"] == [
         {"game": 1, "moment": "1.0", "title": "Set-up"},
         {"game": 1, "moment": "1.1", "title": "Taken back"},
     ]

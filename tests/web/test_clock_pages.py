@@ -74,7 +74,7 @@ def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
 def test_pages_ask_the_services_clock(place: Place) -> None:
     place.clock.advance(12.5)
     answer = place.browser().get("/clock")
-    assert answer.get_json() == {"now_s": 12.5}
+    assert answer.json == {"now_s": 12.5}
     assert answer.headers["Cache-Control"] == "no-store"
 
 

@@ -23,7 +23,7 @@ def begin(place: Place, game: str) -> None:
 
 def page(place: Place, path: str, seat: str = "") -> str:
     browser = place.sit(seat) if seat else place.browser()
-    return browser.get(path).get_data(as_text=True)
+    return browser.get(path).text
 
 
 def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None:
@@ -138,8 +138,8 @@ def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
     browser = place.app.test_client(use_cookies=False)
     assert browser.post("/join/south", data={"name": "Mara"}).status_code == 303
     page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
-    assert "This browser keeps no cookies" in page.get_data(as_text=True)
-    assert "South is taken" in place.browser().get("/seat/south").get_data(as_text=True)
+    assert "This browser keeps no cookies" in page.text
+    assert "South is taken" in place.browser().get("/seat/south").text
 
 
 @pytest.mark.parametrize(

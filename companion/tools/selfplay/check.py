@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
@@ -139,5 +140,5 @@ def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
         layout = stage.expected or {}
         if not squares.issuperset(layout):
             yield "A layout has squares that are not on the board."
-        if not faces.issuperset(*layout.values()):
+        if not faces.issuperset(itertools.chain(*layout.values())):
             yield "A layout has faces that the kit does not have."

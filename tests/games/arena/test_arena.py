@@ -146,7 +146,6 @@ def test_friendly_fire_is_weaker_and_halved_by_a_shield_too() -> None:
     ("square", "order", "why", "to"),
     [
         ("e5", "aN", "Nothing stands on e6.", "e6"),
-        ("a1", "aW", "West leads off the board.", None),
         ("c6", "aN", "North leads into the wall on c7.", None),
     ],
 )

@@ -9,7 +9,6 @@ from arena_tools import GAME, NORTH, SOUTH, at, play, start
 
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
-from companion.games.arena.board import WALLS_MAP
 from companion.games.arena.state import Reason
 
 # ---- boards, options, what is printed -----------------------------------------------------------------------------------
@@ -56,24 +55,6 @@ def test_every_house_default_is_an_option_row() -> None:
     )
     assert next(row for row in GAME.option_rows if row.name == "board").free_text
     assert [row.name for row in GAME.option_rows if not row.house_rule] == ["board", "turns"]
-
-
-def test_the_kit_has_sixteen_robots_and_the_map() -> None:
-    kit = GAME.kit(GAME.options({}))
-    assert [face.markers for face in kit.faces] == [(marker,) for marker in range(54, 70)]
-    board = kit.board
-    assert (board.corners, board.square_mm, board.gap_mm, board.tones, kit.tag_mm) == (
-        (8, 9, 10, 11),
-        30,
-        0,
-        2,
-        17,
-    )
-    walls = GAME.kit(GAME.options({"board": WALLS_MAP})).board
-    assert {str(mark.square) for mark in walls.marks if mark.drawing == "wall"} == set(
-        map(str, walls.holes)
-    )
-    assert sorted(map(str, walls.holes)) == ["c3", "c7", "d5", "f5", "g3", "g7"]
 
 
 # ---- notation and refusals ----------------------------------------------------------------------------------------------

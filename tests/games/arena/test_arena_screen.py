@@ -7,7 +7,6 @@ from arena_tools import GAME, NORTH, SOUTH, at, play, start
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.core.errors import Illegal, Malformed
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games.arena.orders import CODES
@@ -144,15 +143,6 @@ def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, te
         assert grammar.accepts(keys[:done], key)
 
 
-def test_ready_is_a_key_until_all_robots_are_done() -> None:
-    grammar = pad(start(), SOUTH)
-    assert grammar.ready_is_key
-    assert grammar.accepts(("up", "a"), "ready")
-    assert not grammar.accepts(("up", "b", "ready"), "ready"), "now it hands in"
-    assert not grammar.accepts((), "back")
-    assert not grammar.is_at_once(("up", "b", "ready"))
-
-
 @given(
     st.lists(st.sampled_from(KEYS), max_size=16), st.sets(st.integers(1, 8), min_size=1, max_size=8)
 )
@@ -178,30 +168,6 @@ def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers
 
 
 # ---- all orders, lazily -------------------------------------------------------------------------------------------------
-
-
-TEXTS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(CODES)), min_size=1, max_size=4)
-
-
-@given(TEXTS)
-def test_legal_actions_are_exactly_those_that_pass_the_check(parts: list[tuple[int, str]]) -> None:
-    state = at({1: "b1", 3: "e1", 8: "h1"}, {1: "b9"})
-    try:
-        action = GAME.parse(" ".join(f"{number}:{code}" for number, code in parts))
-    except Malformed:
-        numbers = [number for number, _ in parts]
-        assert numbers != sorted(set(numbers)) or not {0, 9}.isdisjoint(numbers)
-        return
-    try:
-        GAME.check(state, SOUTH, action)
-    except Illegal:
-        assert action not in LEGAL
-        assert {number for number, _ in parts} - {1, 3, 8}
-    else:
-        assert action in LEGAL
-
-
-LEGAL = frozenset(GAME.legal_actions(at({1: "b1", 3: "e1", 8: "h1"}, {1: "b9"}), SOUTH))
 
 
 # ---- whole games --------------------------------------------------------------------------------------------------------

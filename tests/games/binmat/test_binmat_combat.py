@@ -94,13 +94,6 @@ def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
     assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
 
 
-def test_combat_counts_are_taken_after_the_traps() -> None:
-    assert powers(fought("2& 6&", "@^")) == (1, 0)
-    assert fought("2& ?&", "@^").bounced is False, "the BOUNCE was trapped"
-    assert fought("4& >&", "@^ 9^").damage == 3, "the BREAK was trapped"
-    assert fought("8& 3& >%", "@^ 2^ 3^ 5^ 7^", HACKMUD).damage == 0, "11 without the BREAK, and 17"
-
-
 # ---- Combat: BOUNCE -------------------------------------------------------------------------------------------
 
 

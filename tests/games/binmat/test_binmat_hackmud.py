@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from binmat_tools import GAME, at, attacking, play, start, texts
 
-from companion.games.binmat.cards import DECK, parse_cards
+from companion.games.binmat.cards import parse_cards
 from companion.games.binmat.combat import ATTACKER, DEFENDER, Edition, Fight, resolve
 from companion.games.binmat.state import State
 
@@ -36,17 +36,6 @@ def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_win
         "Lane 1 has no card left to draw.",
     ]
     assert step.state.turns_left == 108
-
-
-def test_an_empty_open_lane_counts_as_drawable_for_the_attacker_out_of_cards() -> None:
-    state = fresh()
-    for lane in range(1, 5):
-        state = at(state, lane, defence=DECK[lane * 13])
-    empty = at(state, 0, deck="", south="2#")
-    assert play(empty, "p2#5").state.outcome is None
-    shut = play(at(empty, 0, defence="3&"), "p2#5").state
-    assert shut.outcome
-    assert shut.outcome.winners == {DEFENDER}
 
 
 # ---- who starts combat -----------------------------------------------------------------------------------------
@@ -117,16 +106,6 @@ def test_damage_reshuffles_the_lanes_discard_pile_trapped_cards_included() -> No
 
 
 # ---- discarding ------------------------------------------------------------------------------------------------
-
-
-def test_the_card_that_the_attacker_discards_may_come_back() -> None:
-    for held in (
-        at(fresh(), north="8&", attacker_deck="2#"),
-        at(fresh(), north="8&", attacker_discard="2#"),
-    ):
-        after = play(attacking(held), "x8&a").state
-        assert sorted(after.hands[1]) == ["2#", "8&"]
-        assert (after.attacker_deck, after.attacker_discard) == ((), ())
 
 
 # ---- passing ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from binmat_tools import GAME, at, attacking, start
 
 from companion.core.errors import Malformed
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games.binmat.cards import DECK
 from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.orders import ORDERS
@@ -127,13 +127,3 @@ def test_the_sign_names_only_what_there_may_be_a_card_for() -> None:
             tableau = GAME.tableau(state, viewer)
             assert tableau
             assert tableau.sign == f"Defender: {words}"
-
-
-def test_the_kit_has_78_cards_on_six_lanes_of_two_zones() -> None:
-    kit = GAME.kit(GAME.options({}))
-    assert kit.deck
-    ten = kit.deck.cards[8]
-    assert (ten.name, ten.value, ten.suit, ten.drawing) == ("a&", "10", "&", "suit-form")
-    assert (kit.board.files, kit.board.ranks, kit.board.corners) == (6, 2, (16, 17, 18, 19))
-    assert kit.deck.zones == {Seat.SOUTH: 0, Seat.NORTH: 1}
-    assert {GAME.sides[seat].name for seat in SEATS} == {"defender", "attacker"}

@@ -262,19 +262,6 @@ def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
 # ---- what is true of every position ----------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
-@given(EDITIONS, SEEDS)
-def test_every_position_keeps_78_cards_each_in_one_place(edition: str, seed: int) -> None:
-    for number, (state, action) in enumerate(random_game(edition, seed)):
-        assert every_card(state) == sorted(DECK)
-        assert state.turns_left == 110 - number
-        assert not any(
-            shown and not stack for shown, stack in zip(state.is_up, state.defence, strict=True)
-        )
-        if action:
-            assert state.seat is (DEFENDER if number % 2 == 0 else ATTACKER)
-
-
 @settings(max_examples=20)
 @given(EDITIONS, SEEDS)
 def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:

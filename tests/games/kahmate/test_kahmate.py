@@ -18,16 +18,6 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
 # ---- what has to be printed ---------------------------------------------------------------------------------------------
 
 
-def test_the_kit_has_twelve_pieces_with_two_faces_and_a_ball() -> None:
-    kit = GAME.kit(GAME.options({}))
-    assert Counter(map(len, kit.pieces)) == {2: 12, 1: 1}
-    assert kit.pieces[0] == kit.pieces[1] == ("blue regular", "blue regular turned over")
-    assert kit.pieces[-1] == ("ball",)
-    assert sorted(marker for face in kit.faces for marker in face.markers) == list(range(70, 95))
-    ball = kit.face("ball")
-    assert (ball.markers, ball.height_mm, ball.carried, ball.seat) == ((94,), 3.0, True, None)
-
-
 @pytest.mark.parametrize(
     ("raw", "words"),
     [

@@ -14,11 +14,6 @@ from companion.games.kahmate.state import State
 # ---- face-offs ----------------------------------------------------------------------------------------------------------
 
 
-def test_both_cards_are_discarded_whoever_wins() -> None:
-    step = do(at("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
-    assert step.state.hands == ((1, 2, 4, 5, 6), (2, 3, 4, 5, 6))
-
-
 def test_equal_totals_go_again_with_the_next_cards() -> None:
     step = do(at("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
     assert GAME.to_act(step.state) == set(SEATS)

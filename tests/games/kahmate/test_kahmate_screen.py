@@ -154,15 +154,6 @@ def test_the_end_of_the_round_is_a_key_without_squares() -> None:
     assert plays(placed())["."] == Play(".", (), "End turn", "end", is_by_hand=False)
 
 
-def test_runs_are_tapped_along_their_squares() -> None:
-    play = plays(placed())["d2-d3"]
-    assert (squares(play), play.label, play.key) == ("d2 d3", "Run d2 to d3", "")
-    found = plays(at("F@d10 T@a3", "S@d11 R@e11", "a4"))
-    assert found["d10-d11-e11-e10"].label == "Run d10 to e10 against d11 e11"
-    assert found["a3-a4-a5"].label == "Run a3 to a5 with ball"
-    assert found["a3-a4"].label == "Run a3 to a4"
-
-
 def test_a_try_is_tapped_beyond_the_last_rank_of_the_other_side() -> None:
     play = plays(at("B@h10", "", "h10"))["h10-h11-goal"]
     assert (squares(play), play.label, play.key) == ("h10 h11", "Run h10 into goal", "")
@@ -204,17 +195,6 @@ def test_a_tackle_by_two_has_a_key() -> None:
     assert squares(found["f7-e7&e5xe6"]) == "f7 e7 e5 e6"
     assert " ".join(map(str, found["f7-e7&e5xe6"].touches)) == "f7 e5 e6"
     assert found["f7-e7&e5xe6"].label == "Tackle e6 from f7 and e5"
-
-
-def test_the_side_of_a_tackle_is_told_where_it_matters() -> None:
-    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@d2", "c1", NORTH)
-    found = {
-        text: play.label for text, play in plays(state).items() if "x" in text and "&" not in text
-    }
-    assert found == {
-        "d2-c2xc1": "Tackle c1 from d2, ball to d1",
-        "d2-d1xc1": "Tackle c1 from d2, ball to b1",
-    }
 
 
 @pytest.mark.parametrize("seed", range(3))

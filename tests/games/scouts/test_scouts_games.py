@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scouts_tools import GAME, SlowScouts, after, legal, pushing, start
+from scouts_tools import GAME, SlowScouts, after, legal, start
 
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import Seat
@@ -28,11 +28,10 @@ def rock_text(name: str, step: tuple[int, int]) -> str:
 
 def random_line(seed: int, cap: int, stacking: bool = True) -> list[State]:
     """The states of a random game that gets somewhere."""
-    rng, game = Random(seed), SlowScouts(stacking)
+    rng = Random(seed)
     states = [start(stacking="on" if stacking else "off")]
     while len(states) < cap and not states[-1].outcome:
-        text = pushing(game, legal(states[-1]), rng)
-        game.do(text)
+        text = GAME.random_action(states[-1], states[-1].seat, rng)
         states.append(after(states[-1], text))
     return states
 
@@ -59,7 +58,7 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
             assert texts == slow.legal()
             if not texts:
                 break
-            text = pushing(slow, texts, rng)
+            text = GAME.random_action(state, state.seat, rng)
             state = after(state, text)
             slow.do(text)
             assert plain_layout(GAME.expected(state)) == by_rank(slow.layout())

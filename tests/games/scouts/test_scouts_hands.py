@@ -9,18 +9,15 @@ from scouts_tools import (
     GAME,
     RNG,
     SET_UP,
-    SlowScouts,
     after,
     at,
     by_hand,
     do,
     gone,
     legal,
-    pushing,
     start,
 )
 
-from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Step
@@ -41,10 +38,9 @@ def faces(layout: Layout | None) -> dict[str, tuple[str, ...]]:
 
 def some_states(seed: int) -> list[State]:
     """Every ninth state of a random game, set-up included."""
-    rng, game, states = Random(seed), SlowScouts(), [start()]
+    rng, states = Random(seed), [start()]
     while len(states) < 140 and not states[-1].outcome:
-        text = pushing(game, legal(states[-1]), rng)
-        game.do(text)
+        text = GAME.random_action(states[-1], states[-1].seat, rng)
         states.append(after(states[-1], text))
     return [state for state in states[seed % 9 :: 9] if not state.outcome]
 
@@ -288,30 +284,3 @@ def test_a_decision_may_be_taken_back_but_for_one_that_wins() -> None:
     assert GAME.is_reversible(state, Seat.SOUTH, "f4-f5")
     assert GAME.is_reversible(state, Seat.SOUTH, "B@g8")
     assert not GAME.is_reversible(state, Seat.SOUTH, "c2-c1")
-
-
-def test_the_kit_has_two_faced_scouts_and_rocks_of_their_size() -> None:
-    kit = GAME.kit(GAME.options({}))
-    assert (kit.board.files, kit.board.ranks, kit.board.square_mm, kit.board.gap_mm) == (
-        8,
-        10,
-        35,
-        0,
-    )
-    assert kit.board.corners == (4, 5, 6, 7)
-    assert kit.pieces.count(("white scout", "white scout with intel")) == 5
-    assert len(kit.pieces) == 14
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"seconds": -1}, "Option of scouts: Expected `float` >= 0"),
-        ({"increment": "x"}, "Expected `float`, got `str`"),
-        ({"stacking": "maybe"}, "Invalid enum value 'maybe'"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(Malformed) as caught:
-        GAME.options(options)
-    assert message in caught.value.message

@@ -65,9 +65,9 @@ def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
 def test_what_was_typed_stays_and_only_a_wrong_code_is_called_wrong(cafe: Place) -> None:
     phone, code = stranger(cafe), plain_code(code_of(cafe))
     for path, name in (("/join/south", "name"), ("/pass", "south")):
-        page = phone.post(path, data={name: "\x07", "code": code}).get_data(as_text=True)
+        page = phone.post(path, data={name: "\x07", "code": code}).text
         assert f'value="{code}" required>' in page, "the name was refused, not the code"
-        page = phone.post(path, data={"code": "zzzzzz"}).get_data(as_text=True)
+        page = phone.post(path, data={"code": "zzzzzz"}).text
         assert 'value="zzzzzz" required data-wrong>' in page
 
 
