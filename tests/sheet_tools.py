@@ -41,10 +41,10 @@ needs_poppler = pytest.mark.skipif(
 
 
 def pictures(
-    kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI, extras: Extras | None = None
+    kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
 ) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit as pictures of its pages."""
-    pdf, sheets = kit_sheets(kit, KitStyle(paper, spares), extras)
+    pdf, sheets = kit_sheets(kit, KitStyle(paper), extras)
     return sheets, rastered(pdf, dpi)
 
 

@@ -441,24 +441,13 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Codes) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, what comes of it, and by which orders the next
-        best plan differs."""
+        """Return the other side's likeliest plan, and by which orders the next best plan differs."""
         mix = self._expected_plans()
         theirs, share = mix[0]
         if self.strength.rounds:
             reply = expected_reply(self._words(1, theirs), share)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
-        after = self.field.play(self.robots, self.joined(plan, theirs))
-        own = self.robots.sides[self.units[0][0]]
-        points_left = [0, 0]
-        for side, points in zip(after.sides, after.points, strict=True):
-            points_left[side != own] += points
-        words = say(
-            "After that, this side has {own} hit points left and the other side {other}.",
-            own=points_left[0],
-            other=points_left[1],
-        )
         others = {
             other: self._worth_against(0, other, mix) for other in self.plans[0] if other != plan
         }
@@ -466,7 +455,7 @@ class _Search:
         less = self._worth_against(0, plan, mix) - others.get(second, 0.0)
         differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
         scale = _A_GAME if self.strength.rounds else _A_GAME * self.strength.rashness
-        return reasons_of(reply, words, second_best(self._words(0, differing), less / scale))
+        return reasons_of(reply, second_best(self._words(0, differing), less / scale))
 
     def _words(self, side: int, plan: Sequence[int | None]) -> list[str]:
         """Return a side's orders in words. None is left out."""

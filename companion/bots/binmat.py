@@ -277,7 +277,9 @@ def _attack_points(table: Table, action: Action) -> float:
         return -10.0
     hand = table.hands[ATTACKS]
     if lane == ATTACKER_PILE:
-        return 2.5 - 0.5 * len(hand) if letter == "d" else -6.0
+        if letter == "d":
+            return 2.5 - 0.5 * len(hand)
+        return -6.0
     wall = table.defence[lane]
     deck = _cards_left(table, lane)
     if letter == "d":
@@ -319,7 +321,9 @@ def _defence_points(table: Table, action: Action) -> float:
     threat = len(table.attack[lane])
     if not wall:
         points = 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat
-        return points - 1.0 if card[0] == BOUNCE else points
+        if card[0] == BOUNCE:
+            return points - 1.0
+        return points
     points = 1.5 * gain + 1.0 * threat
     if card[0] == TRAP and not table.is_up[lane]:
         points += 1.0
@@ -384,7 +388,9 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
     wall = table.defence[lane]
     if not wall:
         return 0
-    return power(wall) if table.is_up[lane] else max(0, int(random() * 5.5 - 1.5))
+    if table.is_up[lane]:
+        return power(wall)
+    return max(0, int(random() * 5.5 - 1.5))
 
 
 def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:

@@ -45,7 +45,9 @@ def power_of(worth: int) -> int:
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
-    return total.bit_length() - 1 if total and not total & (total - 1) else 0
+    if total and not total & (total - 1):
+        return total.bit_length() - 1
+    return 0
 
 
 class Table:
@@ -167,7 +169,9 @@ class Table:
             self.winner = DEFENDS
 
     def _stack_of(self, seat: int, lane: int) -> list[str]:
-        return self.attack[lane] if seat == ATTACKS else self.defence[lane]
+        if seat == ATTACKS:
+            return self.attack[lane]
+        return self.defence[lane]
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
@@ -309,7 +313,9 @@ def damage_of(
     """Return the damage of an attack that is not weaker than the wall."""
     in_attack = any(card[0] == BREAK for card in mine)
     if not is_hackmud:
-        return strength if in_attack else strength - wall + 1
+        if in_attack:
+            return strength
+        return strength - wall + 1
     if strength == 0:
         return 0
     if in_attack or any(card[0] == BREAK for card in theirs):

@@ -171,7 +171,9 @@ def _squares_in(text: str) -> list[int]:
 
 def _rock_squares(action: str) -> int | None:
     """Return the squares that a rock of this notation covers. None: it lays none."""
-    return sum_of_masks(_squares_in(action)) if "@" in action else None
+    if "@" in action:
+        return sum_of_masks(_squares_in(action))
+    return None
 
 
 def _play_text(position: Position, origin: int, target: int) -> str:
@@ -202,7 +204,9 @@ def _words(position: Position, plays: Plays) -> Iterator[str]:
 def _rock_text(kind: int, covered: int) -> str:
     first = number_of(covered & -covered)
     last = number_of(covered)
-    return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
+    if kind:
+        return f"R@{NAMES[first]}-{NAMES[last]}"
+    return f"B@{NAMES[first]}"
 
 
 class _Search:

@@ -30,7 +30,9 @@ def possibilities(
 def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:
     """Return what the rules allow whoever is to act, without anything that only a seat may know."""
     due = sorted(game.to_act(state))
-    return tuple(_of_keys(game, state, due[0], is_public=True)) if due else ()
+    if due:
+        return tuple(_of_keys(game, state, due[0], is_public=True))
+    return ()
 
 
 def _of_keys(

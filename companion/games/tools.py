@@ -60,4 +60,6 @@ def count(text: str) -> int:
 
 def tools_of(game: Game[Any, Any]) -> GameTools:
     """Return what a game brings. Mostly nothing."""
-    return game.tools() if isinstance(game, GameWithTools) else GameTools()
+    if isinstance(game, GameWithTools):
+        return game.tools()
+    return GameTools()

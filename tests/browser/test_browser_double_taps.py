@@ -220,3 +220,17 @@ def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> No
         finger.tap(at, RESTED_MS)
         finger.tap(yes, 0)
         assert table.view().phase is Phase.OVER
+
+
+def test_a_finger_that_bounces_ends_one_turn(own_clock: WebDriver) -> None:
+    with touring() as tour:
+        finger, table = TableFinger(own_clock, tour), tour.table
+        for seat in SEATS:
+            tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
+        table.new_game("binmat", {"way": "referee"}, 7)
+        table.resume("host")
+        finger.open(tour, Stop("screen", "/"), False)
+        number, at = table.view().turn.number, centre(own_clock, ".whole")
+        for _ in range(3):
+            finger.tap(at, 40)
+        assert table.view().turn.number == number + 1

@@ -75,7 +75,7 @@ def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", GAMES)
 def test_longer_words_fit_every_page_of_a_kit(name: str, long_words: str) -> None:
-    pdf = kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
+    pdf = kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
     for page in rastered(pdf, 30, first=1, last=9):
         clear_sides(page, MARGIN_MM - 0.9, 30)
     first = " ".join(text_of(pdf)[0].split())
@@ -96,7 +96,7 @@ def test_every_printed_word_is_translated(
         return shown
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", listening)
-    kit_pdf(kit_of(name), KitStyle(spares=1, language=long_words), extras_of(name))
+    kit_pdf(kit_of(name), KitStyle(language=long_words), extras_of(name))
     join_card_pdf(ADDRESSES, Wifi("net", "key"), language=long_words)
     whole = " ".join(" ".join(said).split())
     strange = {
@@ -245,7 +245,7 @@ def test_the_commands_write_sheets_in_a_language(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words, said in (
-        ("kit outbuffered --language es --spares 1", "print it at 100 %, on matt paper"),
+        ("kit outbuffered --language es", "print it at 100 %, on matt paper"),
         ("kit arena --board-only", "one sheet of A2; print it at 100 %, on matt paper"),
         ("card 192.0.2.7:8080", "print it, and fold it along the dashes"),
     ):

@@ -1,4 +1,4 @@
-"""The printable kit, read back with the eyes of a camera: sizes, distances, joints, ruler, spares."""
+"""The printable kit, read back with the eyes of a camera: sizes, distances, joints, ruler."""
 
 from __future__ import annotations
 
@@ -77,13 +77,9 @@ KITS = {
 
 
 @cache
-def rendered(name: str, paper: Paper, spares: int) -> tuple[Sheets, tuple[Image, ...]]:
-    return pictures(KITS[name], paper, spares)
-
-
-def printed(name: str, paper: Paper, spares: int = 1) -> tuple[Sheets, tuple[Image, ...]]:
+def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit's pages, rendered once for all tests."""
-    return rendered(name, paper, spares)
+    return pictures(KITS[name], paper)
 
 
 # ---- what the printer makes of it ------------------------------------------------------------------------------
@@ -136,16 +132,13 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 
 
 @needs_poppler
-@pytest.mark.parametrize(
-    ("name", "spares"), [("standard", 2), ("scouts", 1), ("arena", 1), ("kahmate", 0)]
-)
-def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
+@pytest.mark.parametrize("name", ["standard", *MANY_SQUARES])
+def test_every_tag_is_there_once(name: str) -> None:
     kit = KITS[name]
-    sheets, pages = printed(name, "a4", spares)
+    sheets, pages = printed(name, "a4")
     faces = Counter(face for names, _ in zip(sheets.names, pages, strict=True) for face in names)
     assert all(
-        faces[face] == (1 + spares) * times
-        for face, times in Counter(f for p in kit.pieces for f in p).items()
+        faces[face] == times for face, times in Counter(f for p in kit.pieces for f in p).items()
     )
     tags = [
         (marker, corners)
@@ -154,7 +147,7 @@ def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
         for marker, corners in markers_mm(page)
     ]
     wanted = {marker for face in kit.faces for marker in face.markers}
-    assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1 + spares)
+    assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1)
     for _, corners in tags:
         assert [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)] == pytest.approx(
             [kit.tag_mm] * 4, abs=0.3
@@ -186,7 +179,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     """One below the other, apart by a face and the thickness between them."""
     kit = KITS[name]
-    sheets, pages = printed(name, "a4", 0)
+    sheets, pages = printed(name, "a4")
     middles = {
         marker: corners.mean(axis=0)
         for names, page in zip(sheets.names, pages, strict=True)
@@ -216,12 +209,9 @@ def test_pages_say_what_they_are() -> None:
 # ---- the file ---------------------------------------------------------------------------------------------------
 
 
-def test_unknown_paper_and_spares_are_refused() -> None:
+def test_an_unknown_paper_is_refused() -> None:
     with pytest.raises(Malformed, match="Paper “a5” is unknown: use a4 or letter"):
         kit_pdf(KITS["standard"], KitStyle("a5"))  # type: ignore[arg-type]  # what a careless command line might pass
-    for spares in (-1, 10):
-        with pytest.raises(Malformed, match=f"{spares} spare sets are not possible: use 0 to 9"):
-            kit_pdf(KITS["standard"], KitStyle(spares=spares))
 
 
 def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:

@@ -267,10 +267,6 @@ def test_places_for_piles_have_the_size_of_cards_and_the_pitch_of_lanes() -> Non
 # ---- names and words ------------------------------------------------------------------------------------------------
 
 
-def test_a_deck_is_printed_once_whatever_the_spares() -> None:
-    assert kit_pdf(KIT) == kit_pdf(KIT, KitStyle(spares=1)) == kit_pdf(KIT, KitStyle(spares=9))
-
-
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:

@@ -93,17 +93,11 @@ class FakeEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         return f"{frame} {width_px}".encode() if frame == 3 else None
 
-    def photograph(self) -> bytes | None:
-        return None
-
     def cameras(self) -> tuple[CameraOffer, ...]:
         return self.offers
 
     def source(self) -> str:
         return self.chosen
-
-    def name(self) -> str:
-        return "Pi camera"
 
     def choose(self, source: str) -> None:
         self.asked.append(source)
@@ -184,15 +178,6 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
 
 
-def test_the_board_is_measured_at_most_so_often(room: Room) -> None:
-    for _ in range(4):
-        room.fragment()
-    assert room.eye.asked.count("board") == 1
-    room.place.clock.advance(2)
-    room.fragment()
-    assert room.eye.asked.count("board") == 2
-
-
 # ---- what the page says --------------------------------------------------------------------------------------------------
 
 
@@ -256,7 +241,7 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
     room.place.to_orders()
     browser = room.place.browser()
     browser.environ_base.update(ELSEWHERE)
-    assert browser.get("/api/photographs").get_json()["photographs"] == [
+    assert browser.get("/api/photographs").json["photographs"] == [
         {"game": 1, "moment": "1.0", "title": "Set-up"},
         {"game": 1, "moment": "1.1", "title": "Taken back"},
     ]

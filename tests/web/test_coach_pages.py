@@ -52,12 +52,10 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
     ada = place.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()
-    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).get_json()[
-        "html"
-    ]
+    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
     assert 'data-coach="now"' in help_
     assert "the score will say so" in help_
-    told = ada.post("/api/seat/south/coach", json=question(place)).get_json()
+    told = ada.post("/api/seat/south/coach", json=question(place)).json
     assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in told["html"]
     assert view_of(place)["seats"]["south"]["coached"] is True
@@ -77,7 +75,7 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
         (host, ("/host", "/api/view")),
     ):
         for path in paths:
-            page = browser.get(path).get_data(as_text=True)
+            page = browser.get(path).text
             assert SECRET not in page
             assert "LRS" not in page
     assert SECRET not in caplog.text
@@ -104,7 +102,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
     assert refused.status_code == 409
     assert error_of(refused)["message"] == "There is nothing to ask the coach now"
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""})
-    assert "data-coach" not in help_.get_json()["html"]
+    assert "data-coach" not in help_.json["html"]
     for body in ({}, {"moment": moment}, {"moment": moment, "about": "all"}):
         assert ada.post("/api/seat/south/coach", json=body).status_code == 400
 
@@ -120,7 +118,7 @@ def test_the_machine_says_why_to_who_asks(place: Place) -> None:
     early = stranger.post("/api/table/help", json=wanted)
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
     settle(place, "LIS", "LIS")
-    told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).get_json()
+    told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).json
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
     assert told["why"] == ["This wins whatever the other side does.", "<i>flag</i>"]
     assert "<b>Bo, turn 1: left, wait, shoot</b>" in flat(told["html"])

@@ -17,7 +17,7 @@ def test_the_end_names_the_winner(game: str, place: Place) -> None:
     place.sit("south", "Ann")
     place.sit("north", "Ben")
     play(place.table, place.clock, game, 12)
-    page = place.browser().get("/").get_data(as_text=True)
+    page = place.browser().get("/").text
     outcome = place.table.view().match.outcome
     assert outcome
     names = {Seat.SOUTH: "Ann wins", Seat.NORTH: "Ben wins"}
@@ -31,6 +31,6 @@ def test_only_the_winners_robot_smiles_and_only_at_the_end(place: Place) -> None
     sides = GAMES["outbuffered"].sides
     place.to_orders()
     for smiling in ([], [Seat.SOUTH]):
-        page = place.browser().get("/").get_data(as_text=True)
+        page = place.browser().get("/").text
         assert [seat for seat in Seat if f'href="#{sides[seat].cheering}"' in page] == smiling
         place.table.resign(Seat.NORTH) if not smiling else None

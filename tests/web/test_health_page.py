@@ -12,7 +12,9 @@ from flask import Response
 from flask.testing import FlaskClient
 from web_fixtures import HOST_KEY, Place, page_of
 
+from companion.core.config import PanelSettings
 from companion.diagnostics.findings import Finding, Grade, Status
+from web.rendering.wiring import GPIO_PINS, wires
 
 FOUND = (
     Finding("clock", Grade.OK, "It is 12:00."),
@@ -38,7 +40,7 @@ def test_a_service_that_cannot_go_on_is_503(
     place.health.now = replace(place.health.now, status=status, late={"table": 7.46})
     answer = place.browser().get("/health")
     assert answer.status_code == code
-    assert answer.get_json() == {
+    assert answer.json == {
         "status": str(status), "ok": ok, "version": "1.2.3", "uptime_s": 61.3, "late": {"table": 7.5},
         "journal": "ok", "camera": "none", "pins": "none", "disk_free_mb": 4321, "machine": "ok",
     }  # fmt: skip
@@ -50,23 +52,10 @@ def test_the_page_is_the_hosts(place: Place) -> None:
     for path in ("/host/health", "/api/doctor", "/host/health/bundle.zip"):
         answer = south.get(path)
         assert answer.status_code == 403
-        assert "voltage" not in answer.get_data(as_text=True)
+        assert "voltage" not in answer.text
     host = host_of(place)
     assert 'href="/host/health/bundle.zip"' in page_of(host, "/host/health")
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
-
-
-def test_the_details_tell_the_worst_first(place: Place) -> None:
-    place.health.found = FOUND
-    page = page_of(host_of(place), "/host/health")
-    words = ["Only 3 MB free.", "The voltage is too low now.", "There is none.", "It is 12:00."]
-    assert [page.index(word) for word in words] == sorted(page.index(word) for word in words)
-    assert host_of(place).get("/api/doctor").get_json() == {
-        "worst": "fail",
-        "findings": [
-            {"topic": each.topic, "grade": str(each.grade), "text": each.text} for each in FOUND
-        ],
-    }
 
 
 LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the table.")
@@ -106,6 +95,13 @@ def test_six_rows_say_how_it_is(place: Place) -> None:
     assert [name for name, _ in rows] == ["camera", "phones", "pads", "sound", "storage", "backup"]
     assert '<use href="#cross"/>' in dict(rows)["storage"]
     assert "192.0.2.7:8080" in dict(rows)["phones"]
+    assert "4.3 GB free" in dict(rows)["storage"]
+
+
+def test_a_wire_leads_to_its_pin() -> None:
+    wired = {wire.name: wire for wire in wires(PanelSettings())}
+    assert wired["south_up"].pin == GPIO_PINS[PanelSettings().south.up]
+    assert (GPIO_PINS[17], GPIO_PINS[21]) == (11, 40), "as Raspberry Pi's pin-out has it"
 
 
 # ---- the support bundle ----------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
     assert re.search(r'class="won">.*?Bob', page)
     browser.set_cookie("language", "es")
     assert "14 de noviembre de 2023" in page_of(browser, "/history")
-    plain = browser.get("/api/history").get_json()
+    plain = browser.get("/api/history").json
     assert (plain["count"], plain["games"][0]["ending"]) == (1, "won")
     assert "There are no more games." in page_of(place.browser(), "/history?page=3")
 
@@ -83,7 +83,7 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     (places,) = re.findall(r'data-places="(\d+)"', page)
     last = int(places) - 1
     for at in (0, 1, last):
-        fragment = browser.get(f"/history/1/scene/{at}").get_data(as_text=True)
+        fragment = browser.get(f"/history/1/scene/{at}").text
         assert ("data-receipt=" in fragment) == (at > 0)
         assert flat(fragment) in page_of(browser, f"/history/1?at={at}")
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
@@ -113,14 +113,14 @@ def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str)
     for path in ("1.txt", "1.json", "1.webp", "1/turn/1.webp", "1/scene/0"):
         answer = browser.get(f"/history/{path}")
         assert answer.status_code == 409
-        assert "still on" in answer.get_data(as_text=True)
+        assert "still on" in answer.text
     paths = ("/history", "/history/1", "/api/history")
-    before = [browser.get(path).get_data(as_text=True) for path in paths]
+    before = [browser.get(path).text for path in paths]
     if len(session.awaited) > 1:
         seat = min(session.awaited)
         action = game.format(next(iter(game.legal_actions(session.state, seat))))
         table.hand_in(seat, session.moment, action, "5a17" * 8)
-        assert [browser.get(path).get_data(as_text=True) for path in paths] == before
+        assert [browser.get(path).text for path in paths] == before
     if name == "binmat":  # the host may take the end back: until then hands stay hidden
         table.resign(SEATS[0])
         assert "It can still be taken back" in page_of(browser, "/history/1")
@@ -135,12 +135,12 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     browser = place.browser()
     text, plain = browser.get("/history/1.txt"), browser.get("/history/1.json")
     assert text.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
-    assert text.get_data(as_text=True).startswith('[Game "outbuffered"]')
-    assert plain.get_json()["players"]["south"] == "Ann & Co"
+    assert text.text.startswith('[Game "outbuffered"]')
+    assert plain.json["players"]["south"] == "Ann & Co"
     assert bring(browser, text.data).status_code == 403
     again = bring(browser, plain.data, **HOST)
     assert again.status_code == 400
-    assert "This game is here already: number 1" in again.get_data(as_text=True)
+    assert "This game is here already: number 1" in again.text
     answer = bring(browser, msgspec.json.encode(made_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
     assert "imported" in page_of(browser, "/history")
@@ -158,7 +158,7 @@ def test_files_that_do_not_fit_are_told_on_the_list(
     place: Place, content: bytes, status: int, words: str
 ) -> None:
     answer = bring(place.browser(), content, **HOST)
-    assert (answer.status_code, words in answer.get_data(as_text=True)) == (status, True)
+    assert (answer.status_code, words in answer.text) == (status, True)
 
 
 def test_only_the_host_removes_games_and_names(place: Place) -> None:
@@ -179,7 +179,7 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
     assert "Bob" not in page_of(browser, "/history")
     assert browser.get("/history/1").status_code == 404
     for headers, is_there in ((HOST, True), ({}, False)):
-        shown = browser.get("/history/2", headers=headers).get_data(as_text=True)
+        shown = browser.get("/history/2", headers=headers).text
         assert ("/api/history/remove" in shown) is is_there
 
 
@@ -233,7 +233,7 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     row = r'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>.*>3.0 s<'
     assert re.search(row, page), "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page
-    hosts = place.browser().get("/history", headers=HOST).get_data(as_text=True)
+    hosts = place.browser().get("/history", headers=HOST).text
     bodies = re.findall(r"/api/history/forget\"[^>]*data-body='([^']*)'", hosts)
     assert {"name": "Ann & Co"} in [json.loads(html.unescape(body)) for body in bodies]
 

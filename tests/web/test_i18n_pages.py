@@ -97,7 +97,7 @@ def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
     """Fetch pages and note what was not translated on them."""
     for path in paths:
         answer = browser.get(path, headers={"Accept": "text/html,*/*;q=0.1"}, follow_redirects=True)
-        text = answer.get_data(as_text=True)
+        text = answer.text
         assert answer.status_code != 500, path
         if answer.mimetype == "application/json":
             strays |= {(path, stray) for stray in strays_of_json(json.loads(text))}
@@ -123,7 +123,7 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     look(stranger, strays, *pages_of(place), *NAMED_PAGES)
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
-        strays |= {(path, stray) for stray in strays_of_page(answer.get_data(as_text=True))}
+        strays |= {(path, stray) for stray in strays_of_page(answer.text)}
     browser = sat_down(place)
     look(stranger, strays, "/join/north", "/seat/south")
     look(browser, strays, *pages_of(place), *NAMED_PAGES, *DATA)
@@ -208,7 +208,7 @@ def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
     place.table.new_game("binmat", {}, 1)
     place.table.resign(Seat.SOUTH)
     for path in ("/", "/watch", "/seat/south", "/history"):
-        page = browser.get(path).get_data(as_text=True)
+        page = browser.get(path).text
         assert "lime" in page, path
         assert "⟦lime⟧" not in page, path
 

@@ -14,7 +14,7 @@ from companion.games import GAMES
 
 def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
     browser = place.sit("south", "Ada")
-    assert browser.post("/api/seat/north/machine", json={"name": "Pip"}).get_json() == {
+    assert browser.post("/api/seat/north/machine", json={"name": "Pip"}).json == {
         "seat": "north",
         "name": "Pip",
     }
@@ -66,7 +66,7 @@ def test_one_key_sits_down_and_asks_a_machine(place: Place) -> None:
     seats = view_of(place)["seats"]
     assert (seats["south"]["name"], seats["north"]["name"]) == ("", "Pip")
     here = browser.get("/here")
-    assert 'src="/seat/south"' in here.get_data(as_text=True)
+    assert 'src="/seat/south"' in here.text
     assert "frame-src 'self'" in here.headers["Content-Security-Policy"]
     assert browser.get("/seat/south").status_code == 200
 

@@ -181,7 +181,7 @@ def test_without_https_a_phone_is_led_past_the_warning(
     browser.environ_base.update(ELSEWHERE)
     assert browser.get("/eye").status_code == 404, "no stranger opens a port"
     address = room.companion.phone.address()
-    page = flat(browser.get(f"/eye/{room.code()}", headers=agent).get_data(as_text=True))
+    page = flat(browser.get(f"/eye/{room.code()}", headers=agent).text)
     assert "Your phone will warn you" in page
     assert said in page
     assert unsaid not in page

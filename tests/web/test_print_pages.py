@@ -38,7 +38,7 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
 def test_paper_and_language_are_those_of_the_browsers_country(
     place: Place, accepts: str, paper: str, language: str
 ) -> None:
-    page = place.browser().get("/kit", headers={"Accept-Language": accepts}).get_data(as_text=True)
+    page = place.browser().get("/kit", headers={"Accept-Language": accepts}).text
     assert f"/kit/scouts.pdf?paper={paper}&amp;language={language}" in page
 
 
@@ -80,7 +80,7 @@ def test_every_sheet_comes_as_a_pdf_with_a_name(place: Place, path: str, name: s
 )
 def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, words: str) -> None:
     answer = place.browser().get(path, headers=PAGE)
-    assert (answer.status_code, words in answer.get_data(as_text=True)) == (status, True)
+    assert (answer.status_code, words in answer.text) == (status, True)
 
 
 def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_written(
@@ -89,7 +89,7 @@ def test_a_board_of_ones_own_that_is_none_is_refused_at_its_form_with_what_was_w
     path = "/kit/arena.pdf?paper=letter&language=fr&board=%0A<b>.sn"
     answer = place.browser().get(path, headers=PAGE)
     (offer,) = re.findall(
-        r'<section class="offer" id="arena">.*?</section>', answer.get_data(as_text=True), re.DOTALL
+        r'<section class="offer" id="arena">.*?</section>', answer.text, re.DOTALL
     )
     assert answer.status_code == 400
     assert '<p class="refused" role="alert" id="wrong">' in offer

@@ -23,7 +23,7 @@ def begin(place: Place, game: str) -> None:
 
 def page(place: Place, path: str, seat: str = "") -> str:
     browser = place.sit(seat) if seat else place.browser()
-    return browser.get(path).get_data(as_text=True)
+    return browser.get(path).text
 
 
 def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None:
@@ -80,23 +80,6 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == []
 
 
-def sign(html: str) -> str:
-    found = re.search(r'<div class="sign[^"]*"[^>]* role=.*?</div>', html, re.S)
-    assert found
-    return found[0]
-
-
-def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
-    place.table.new_game("outbuffered", {}, 1)
-    told = sign(page(place, "/"))
-    view = place.table.view()
-    assert view.kit is not None
-    assert '<svg class="ic piece"' in told
-    assert f'href="#{view.kit.face(view.turn.instructions[0].move.faces[-1]).drawing}"' in told
-    place.table.confirm("host", view.moment, view.turn.stage, force=True)
-    assert "<svg" not in sign(page(place, "/"))
-
-
 def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
     ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):
@@ -138,8 +121,8 @@ def test_a_browser_that_keeps_no_cookies_is_told_so(place: Place) -> None:
     browser = place.app.test_client(use_cookies=False)
     assert browser.post("/join/south", data={"name": "Mara"}).status_code == 303
     page = browser.get("/seat/south", headers={"Referer": "http://localhost/join/south"})
-    assert "This browser keeps no cookies" in page.get_data(as_text=True)
-    assert "South is taken" in place.browser().get("/seat/south").get_data(as_text=True)
+    assert "This browser keeps no cookies" in page.text
+    assert "South is taken" in place.browser().get("/seat/south").text
 
 
 @pytest.mark.parametrize(

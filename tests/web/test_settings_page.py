@@ -25,7 +25,7 @@ OURS = '# ours\n[table]\ntheme = "light" # as the wall\n[web]\nviewers = 20\n'
 
 
 def page_of(place: Kept) -> str:
-    return flat(unescape(place.host.get("/settings").get_data(as_text=True)))
+    return flat(unescape(place.host.get("/settings").text))
 
 
 def save(place: Kept, **fields: str) -> Any:
@@ -41,7 +41,7 @@ def refusal(answer: Any) -> str:
 def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         stranger = place.browser()
-        page = stranger.get("/settings").get_data(as_text=True)
+        page = stranger.get("/settings").text
         assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
         for door in ("restart", "unstage", "reset", "change"):
@@ -66,21 +66,6 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
         assert json.loads(chosen["colours"]) == {"table.theme": "light"}
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[panel]\nsilent = true\n[voice]\nby = 'off'", "Off"),
-        ("[panel]\nsilent = true", "Soft"),
-        ("[voice]\nvolume = 0.9", "Loud"),
-    ],
-)
-def test_the_sound_is_one_choice_of_three_settings(tmp_path: Path, text: str, words: str) -> None:
-    with kept(tmp_path, text) as place:
-        assert re.search(
-            rf"name=\"row-sound\" data-values='[^']+' checked><span>{words}<", page_of(place)
-        )
-
-
 def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         page = page_of(place)
@@ -97,11 +82,11 @@ def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
 
 def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
-        assert save(place, table__theme="dark", voice__volume="0,5").get_json() == {"note": ""}
+        assert save(place, table__theme="dark", voice__volume="0,5").json == {"note": ""}
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in place.path.read_text()
         assert place.used[-1].voice.volume == 0.5
         assert place.table.settings.theme == "dark"
-        assert place.host.get("/").get_data(as_text=True).count('data-theme="dark"') == 1
+        assert place.host.get("/").text.count('data-theme="dark"') == 1
 
 
 def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) -> None:
@@ -113,7 +98,7 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
                 place.upkeep.restart_when_idle()
 
         place.table.new_game("outbuffered", {}, 1)
-        note = save(place, web__viewers="30").get_json()["note"]
+        note = save(place, web__viewers="30").json["note"]
         assert note == "After the game the table starts again: then it works."
         assert "After a restart. Until then: 20." in page_of(place)
         wait(3)
@@ -138,12 +123,12 @@ def test_dark_at_night_goes_by_the_hour(
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
     with kept(tmp_path, '[table]\ntheme = "night"\n') as place:
-        assert f'data-theme="{theme}"' in place.host.get("/").get_data(as_text=True)
+        assert f'data-theme="{theme}"' in place.host.get("/").text
 
 
 def test_an_open_table_screen_is_loaded_anew_for_other_colours(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
-        (live,) = re.findall(r'data-live="([^"]+)"', place.host.get("/").get_data(as_text=True))
+        (live,) = re.findall(r'data-live="([^"]+)"', place.host.get("/").text)
         for changed in (False, True):
             if changed:
                 save(place, table__theme="dark")
@@ -196,7 +181,7 @@ def test_a_backup_is_saved_checked_laid_ready_and_called_off(tmp_path: Path) -> 
         def restore(content: bytes) -> tuple[int, str]:
             sent = {"backup": (io.BytesIO(content), "it.zip")}
             answer = place.host.post("/settings/restore", data=sent)
-            return answer.status_code, unescape(answer.get_data(as_text=True))
+            return answer.status_code, unescape(answer.text)
 
         place.table.new_game("outbuffered", {}, 1)
         place.table.abandon()

@@ -30,7 +30,7 @@ def test_streams_are_counted_and_give_their_place_back(place: Place) -> None:
     held = places(browser, "/live/watch", 4)
     refused = browser.get("/live/watch")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
-    assert "Too many people are watching" in refused.get_data(as_text=True)
+    assert "Too many people are watching" in refused.text
     for _ in range(2):  # closing twice gives one place back
         held[0].close()
     with browser.head("/live/watch") as answer:

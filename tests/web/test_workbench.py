@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from web_fixtures import FakeHands, FakeWorld, Place, open_place
 
-from companion.core.grid import Square
 from web.features import Workbench
 
 
@@ -30,7 +29,7 @@ def place(tmp_path: Path, world: FakeWorld, hands: FakeHands) -> Iterator[Place]
 
 
 def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) -> None:
-    page = " ".join(place.browser().get("/workbench").get_data(as_text=True).split())
+    page = " ".join(place.browser().get("/workbench").text.split())
     assert 'viewBox="0 0 640 360"' in page
     assert 'data-button="south_up" aria-label="South: Up">' in page
     assert 'data-button="north_up" aria-label="North: Up" disabled>' in page
@@ -42,11 +41,11 @@ def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) 
 def test_pieces_go_to_squares_and_points_and_turn_over(place: Place, world: FakeWorld) -> None:
     place.to_orders()
     browser = place.browser()
-    before = browser.get("/workbench/state").get_json()
+    before = browser.get("/workbench/state").json
     assert before["pieces"] == [
         {"id": 3, "face": "purple robot", "square": "a1", "outline": [[10, 10], [20, 10], [20, 20]]}
     ]
-    after = browser.post("/workbench/piece", json={"id": 3, "square": "c4"}).get_json()
+    after = browser.post("/workbench/piece", json={"id": 3, "square": "c4"}).json
     assert after["pieces"][0]["square"] == "c4"
     assert after["frame"] != before["frame"]
     browser.post("/workbench/piece", json={"id": 3, "x": 120.0, "y": 40})
@@ -56,20 +55,12 @@ def test_pieces_go_to_squares_and_points_and_turn_over(place: Place, world: Fake
     assert world.layout == place.table.view().board.target
 
 
-def test_a_hand_over_a_square_comes_and_goes(place: Place, world: FakeWorld) -> None:
-    place.to_orders()
-    assert place.browser().post("/workbench/hand", json={"square": "c3"}).get_json()["hand"] == "c3"
-    assert world.hand == Square(2, 2)
-    place.browser().post("/workbench/hand", json={"square": None})
-    assert world.hand is None
-
-
 def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) -> None:
     browser = place.browser()
     browser.post("/workbench/press", json={"button": "south_up"})
     assert hands.down == {"south_up"}
     hands.tone_hz = 880.0
-    state = browser.get("/workbench/state").get_json()
+    state = browser.get("/workbench/state").json
     assert (state["lamps"], state["tone"]) == ({"south_1": 1.0}, 880.0)
     browser.post("/workbench/release", json={"button": "south_up"})
     assert hands.down == set()

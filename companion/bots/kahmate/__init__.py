@@ -238,31 +238,23 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
 
 def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
-    if play.kind == END:
+    first = play.paths[0][0] if play.paths else IN_GOAL
+    # there and back changes nothing
+    is_idle = play.kind == RUN and play.end == first and play.ball == position.ball
+    if play.kind == END or is_idle:
         return say("End turn")
-    first = play.paths[0][0]
-    last = play.paths[0][-1]
-    if play.kind == RUN and play.end == first and play.ball == position.ball:
-        return say("End turn")  # there and back changes nothing
     start = NAMES[first]
-    end = NAMES[last if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)
         return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
+    if play.kind == RUN and play.end == IN_GOAL:
+        return say("Run {start} into goal", start=start)
+    if play.kind == RUN:
+        return say("Run {start} to {end}", start=start, end=NAMES[play.end])
+    end = NAMES[play.ball]
     if play.kind == KICK:
         return say("Kick {start} to {end}", start=start, end=end)
-    met = " ".join(NAMES[position.places[meeting.defender]] for meeting in play.meetings)
-    if play.kind == PASS:
-        if met:
-            return say("Pass {start} to {end} against {met}", start=start, end=end, met=met)
-        return say("Pass {start} to {end}", start=start, end=end)
-    if play.end == IN_GOAL:
-        if met:
-            return say("Run {start} into goal against {met}", start=start, met=met)
-        return say("Run {start} into goal", start=start)
-    if met:
-        return say("Run {start} to {end} against {met}", start=start, end=end, met=met)
-    return say("Run {start} to {end}", start=start, end=end)
+    return say("Pass {start} to {end}", start=start, end=end)
 
 
 def _card_matrix(

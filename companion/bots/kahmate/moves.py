@@ -76,7 +76,9 @@ class Position:
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
-        return EMPTY if piece == EMPTY or self.down[piece] else piece
+        if piece == EMPTY or self.down[piece]:
+            return EMPTY
+        return piece
 
     def is_opponent(self, piece: int) -> bool:
         """Return whether a piece, or EMPTY, is a standing one of the other seat."""
@@ -297,7 +299,9 @@ def _run(position: Position, path: Path, end: int, place: tuple[bool, int], stop
 
 def _own_carrier(position: Position) -> int:
     carrier = position.carrier
-    return carrier if carrier != EMPTY and SEAT_OF[carrier] == position.seat else EMPTY
+    if carrier != EMPTY and SEAT_OF[carrier] == position.seat:
+        return carrier
+    return EMPTY
 
 
 def passes(position: Position) -> Iterator[Play]:

@@ -64,7 +64,9 @@ class Turns:
         self._answers: dict[Position, list[tuple[Position, bool]]] = {}
 
     def _number(self, square: Square | None) -> int:
-        return CARRIED if square is None else self.number_of[square]
+        if square is None:
+            return CARRIED
+        return self.number_of[square]
 
     def position(self, view: Mapping[str, Any]) -> Position:
         """Return the position that a view shows."""

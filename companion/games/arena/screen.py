@@ -55,7 +55,9 @@ def standing_of(state: State, viewer: Seat | None) -> BoardUi:
 def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
         winner = next(iter(state.outcome.winners), None)
-        return say("{side!c} wins", side=NAMES[SEATS.index(winner)]) if winner else say("A draw")
+        if winner:
+            return say("{side!c} wins", side=NAMES[SEATS.index(winner)])
+        return say("A draw")
     if seat is None:
         return say("Both: orders for your robots")
     return say("{side!c}: orders for your robots", side=NAMES[SEATS.index(seat)])

@@ -71,7 +71,9 @@ class Fight:
 
     def lay_open(self, seat: Seat, card: str) -> bool:
         """Return whether this card of a seat's stack lay face up before the combat."""
-        return self.defender_open if seat is DEFENDER else card in self.attacker_open
+        if seat is DEFENDER:
+            return self.defender_open
+        return card in self.attacker_open
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,9 @@ def power_of(total: int) -> int:
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
     """
-    return total.bit_length() - 1 if total and not total & (total - 1) else 0
+    if total and not total & (total - 1):
+        return total.bit_length() - 1
+    return 0
 
 
 class _Combat(TurnLog):

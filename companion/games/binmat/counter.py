@@ -64,7 +64,9 @@ class Counter:
     @property
     def seat(self) -> Seat:
         """Return whose turn it is. The defender has the first one."""
-        return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+        if (self.options.turns - self.turns_left) % 2:
+            return ATTACKER
+        return DEFENDER
 
     @property
     def acting(self) -> Seat:
@@ -279,7 +281,9 @@ def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
 
 def pad(state: Counter) -> PadGrammar:
     """Return the same keys for both pads: any hand may press for the side on turn."""
-    return _COMBAT_PAD if state.called or state.due else _TURN_PAD
+    if state.called or state.due:
+        return _COMBAT_PAD
+    return _TURN_PAD
 
 
 def _mark_open(stack: Cards, lay_open: Cards) -> str:

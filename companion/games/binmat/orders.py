@@ -167,11 +167,9 @@ _Refusal = tuple[Reason, str, str] | None
 
 def _may_draw(state: State, seat: Seat, lane: int) -> bool:
     """Return whether the seat may draw from this lane deck."""
-    return (
-        can_draw(state, lane)
-        if seat is ATTACKER
-        else bool(state.decks[lane] or state.discards[lane])
-    )
+    if seat is ATTACKER:
+        return can_draw(state, lane)
+    return bool(state.decks[lane] or state.discards[lane])
 
 
 def may_fight(state: State, lane: int) -> bool:

@@ -112,11 +112,9 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return (
-        name
-        if players == 1
-        else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
-    )
+    if players == 1:
+        return name
+    return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
 def tableau(state: State, viewer: Seat | None) -> CardUi:
@@ -165,14 +163,14 @@ def sign(state: State) -> str:
     )
     if can_fight:
         with_play = say("{role!c}: draw, play or declare combat", role=role)
-        return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
+        if can_play:
+            return with_play
+        return say("{role!c}: draw or declare combat", role=role)
     if can_play and state.is_hackmud and seat is DEFENDER:
         return say("{role!c}: draw, play or discard", role=role)
-    return (
-        say("{role!c}: draw or play", role=role)
-        if can_play
-        else say("{role!c}: draw a card", role=role)
-    )
+    if can_play:
+        return say("{role!c}: draw or play", role=role)
+    return say("{role!c}: draw a card", role=role)
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:

@@ -78,4 +78,6 @@ def sum_reason(
         clauses.append(say("{sum} is not a power of two", sum=total))
     elif not total:
         clauses.append(say("No card counts"))
-    return say("{clauses}.", clauses=joined(", ", clauses)) if clauses else None
+    if clauses:
+        return say("{clauses}.", clauses=joined(", ", clauses))
+    return None

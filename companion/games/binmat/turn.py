@@ -157,7 +157,9 @@ class _Turn(TurnLog):
     def _top_in_sight(self, lane: int) -> str | None:
         """Return the top card of a lane deck, where it lies open."""
         deck = self.decks[lane]
-        return deck[0] if deck and self.are_open[lane] else None
+        if deck and self.are_open[lane]:
+            return deck[0]
+        return None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
         """Draw one card into a hand. An empty deck takes its discard pile first."""
@@ -192,12 +194,16 @@ class _Turn(TurnLog):
     @property
     def _stacks(self) -> list[Cards]:
         """Return the stacks of the seat whose turn it is."""
-        return self.attack if self.seat is ATTACKER else self.defence
+        if self.seat is ATTACKER:
+            return self.attack
+        return self.defence
 
     @property
     def _playing(self) -> str:
         """Return the paragraph on how this seat plays a card."""
-        return "playing-attacker" if self.seat is ATTACKER else "playing-defender"
+        if self.seat is ATTACKER:
+            return "playing-attacker"
+        return "playing-defender"
 
     def _take(self, card: str) -> None:
         hand = list(self.hands[self.index])

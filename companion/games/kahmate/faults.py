@@ -168,7 +168,9 @@ def _way(start: int, end: int, avoided: Set[int]) -> Path:
     """
     shortest = _shortest(start, end, frozenset())
     around = _shortest(start, end, avoided)
-    return around if len(around) == len(shortest) else shortest
+    if len(around) == len(shortest):
+        return around
+    return shortest
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:

@@ -75,7 +75,9 @@ def _sign(state: State) -> str:
         return say("Both: choose a card")
     if able(state):
         more = say("{side!c}: one more run", side=side)
-        return more if state.ran else say("{side!c}: run up to two", side=side)
+        if state.ran:
+            return more
+        return say("{side!c}: run up to two", side=side)
     can_pass = any(passes(state))
     can_kick = any(kicks(state))
     if can_pass and can_kick:
@@ -94,7 +96,9 @@ def _hint(state: State) -> str:
     if state.course:
         return _HINTS[state.course.kind]
     can_tackle = any(any(ways_to_carrier(state, piece)) for piece in able(state))
-    return say("A tackle ends the turn.") if can_tackle and not state.outcome else ""
+    if can_tackle and not state.outcome:
+        return say("A tackle ends the turn.")
+    return ""
 
 
 def _facts(state: State, seat: int) -> str:
@@ -229,7 +233,9 @@ def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
     last = SQUARES[run.path[-1]]
     if run.into_goal:
         return start, last.shifted(0, 1 if state.seat == 0 else -1)
-    return (start, SQUARES[run.path[len(run.path) // 2]]) if start == last else ()
+    if start == last:
+        return (start, SQUARES[run.path[len(run.path) // 2]])
+    return ()
 
 
 def _met(state: State, course: Course) -> str:

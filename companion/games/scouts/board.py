@@ -49,7 +49,9 @@ ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say
 
 def bit_at(file: int, rank: int) -> int:
     """Return the mask of one square, 0 when it is off the board."""
-    return 1 << file + FILES * rank if 0 <= file < FILES and 0 <= rank < RANKS else 0
+    if 0 <= file < FILES and 0 <= rank < RANKS:
+        return 1 << file + FILES * rank
+    return 0
 
 
 def squares_in(mask: int) -> Iterator[int]:

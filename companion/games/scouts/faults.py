@@ -52,7 +52,9 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
     if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
-        return _why_no_rock(state, rocks.pop() or "", changes) if len(rocks) == 1 else None
+        if len(rocks) == 1:
+            return _why_no_rock(state, rocks.pop() or "", changes)
+        return None
     if len(changes) == 1:
         ((square, (_, now)),) = changes.items()
         if now == _beneath(layout, square):
@@ -78,7 +80,9 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
         return None
     if was is None and state.position.to_place:
         return _why_no_placement(state, square, now)
-    return _wrong_side(square, now) if was and _OWNERS.get(was) == _OWNERS[now] else None
+    if was and _OWNERS.get(was) == _OWNERS[now]:
+        return _wrong_side(square, now)
+    return None
 
 
 def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
@@ -132,9 +136,13 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
-        return _refusal(state, Kind.BOULDER, (covered[0],)) if fits else None
+        if fits:
+            return _refusal(state, Kind.BOULDER, (covered[0],))
+        return None
     fits = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
-    return _refusal(state, Kind.ROCK, tuple(covered)) if fits else None
+    if fits:
+        return _refusal(state, Kind.ROCK, tuple(covered))
+    return None
 
 
 # ---- scouts ---------------------------------------------------------------------------------------------------------
@@ -172,7 +180,9 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refusal(state, Kind.PLACE, (square,)):
         return refusal
-    return None if now == SCOUT_FACES[position.seat][0] else _wrong_side(square, now)
+    if now == SCOUT_FACES[position.seat][0]:
+        return None
+    return _wrong_side(square, now)
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
@@ -200,7 +210,9 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     plain, eyed = SCOUT_FACES[position.seat]
     has_intel = bool(position.intel & 1 << origin)
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
-    return None if now in right else _wrong_side(target, now)
+    if now in right:
+        return None
+    return _wrong_side(target, now)
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:

@@ -224,7 +224,9 @@ def lead(position: Position) -> float:
     0 until both have a scout on the board.
     """
     south, north = (_ranks_to_go(position, seat) for seat in (0, 1))
-    return 0.0 if south is None or north is None else float(north - south)
+    if south is None or north is None:
+        return 0.0
+    return float(north - south)
 
 
 def _ranks_to_go(position: Position, seat: int) -> int | None:

@@ -151,7 +151,7 @@ def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place
     south, foreign = place.sit("south", "Marabella"), {"Host": "evil.example"}
     for path in ("/", "/api/view", "/seat/south", "/health", "/nowhere", "/live/table"):
         answer = south.get(path, headers={**foreign, **PAGE})
-        text = answer.get_data(as_text=True)
+        text = answer.text
         assert answer.status_code == 421
         assert "Marabella" not in text
         assert "evil.example" not in text
@@ -172,7 +172,7 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
         with other.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
             next(chunks)
-            made = host.post("/api/host/new-key", json={}).get_json()["host_key"]
+            made = host.post("/api/host/new-key", json={}).json["host_key"]
             rest = "".join(str(chunk) for chunk in chunks)
         assert made not in rest, "what is open ends with nothing new"
         assert re.fullmatch(r"[a-z2-7]{5}-[a-z2-7]{5}", made)
@@ -193,7 +193,7 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
 def test_one_address_that_guesses_keeps_nobody_else_out(place: Place) -> None:
     bad, friend = stranger(place), place.browser()
     for _ in range(20):
-        refused = bad.post("/host", data={"key": "nope"}).get_data(as_text=True)
+        refused = bad.post("/host", data={"key": "nope"}).text
     assert "wait 30 seconds" in refused
     for browser, status in ((bad, 403), (friend, 200)):
         headers = {"X-Host-Key": HOST_KEY}
@@ -281,7 +281,7 @@ def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
     with guarded(tmp_path, join="code") as place:
         code, phone, host = code_of(place), stranger(place), host_of(place)
         phone.post("/join/south", data={"name": "Mara", "code": code})
-        made = host.post("/api/host/new-key", json={}).get_json()["host_key"]
+        made = host.post("/api/host/new-key", json={}).json["host_key"]
         nonce = place.table.seat_nonce(Seat.SOUTH)
         assert nonce
         answers = [
@@ -328,3 +328,12 @@ def test_only_the_own_names_are_known(
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "spieltisch.home.example")
     assert Names(["table.example.org"]).knows(host) is is_ours
+
+
+def test_a_seat_taken_with_version_one_is_kept(place: Place) -> None:
+    held, old = place.cookie(place.sit("south"), "seat_south"), place.browser()
+    assert held
+    old.set_cookie("seat_south", held.value)
+    assert old.get("/seat/south").status_code == 200
+    old.post("/api/seat/south/leave", json={})
+    assert old.get_cookie("seat_south") is None

@@ -162,10 +162,7 @@ def without_receipts(page: str) -> str:
 def everything(phone: FlaskClient) -> list[str]:
     """All that a phone gets while South's order is sealed and North holds it: cover, North's side, doors, streams."""
     got = [page_of(phone, "/pass"), streamed(phone, "/live/pass"), page_of(phone, "/seat/south")]
-    got += [
-        phone.post(f"/api/seat/south/{door}", json={}).get_data(as_text=True)
-        for door in ("mine", "take-back")
-    ]
+    got += [phone.post(f"/api/seat/south/{door}", json={}).text for door in ("mine", "take-back")]
     north = open_side(phone, "north")
     got += [
         north,
@@ -174,7 +171,7 @@ def everything(phone: FlaskClient) -> list[str]:
         page_of(phone, "/api/seat/south/view"),
     ]
     got += [
-        phone.post("/api/seat/south/mine", json={}).get_data(as_text=True),
+        phone.post("/api/seat/south/mine", json={}).text,
         page_of(phone, "/pass"),
     ]
     return [without_receipts(page) for page in got]
