@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bot_tools import bot_of, is_legal, states
+from bot_tools import bot_of, states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import text_of
@@ -119,15 +119,6 @@ def redealt(state: State, rng: Random) -> State:
         attacker_deck=tuple(full.attacker_deck[::-1]),
         hands=(tuple(full.hands[0]), tuple(full.hands[1])),
     )
-
-
-def test_where_people_hold_the_cards_it_only_ends_its_turn() -> None:
-    state = GAME.setup(GAME.options({"way": "referee"}), Random(0))
-    for _ in range(4):
-        (seat,) = GAME.to_act(state)
-        choice = bot_of("binmat", seat, 1, way="referee").choose(GAME.view(state, seat))
-        assert is_legal("binmat", state, seat, choice.action)
-        state = GAME.apply(state, {seat: choice.action}, Random(0)).state
 
 
 def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:

@@ -62,6 +62,7 @@ def test_our_own_program_plays_in_its_process() -> None:
         bot.new(Seat.SOUTH, {}, LONG_S)
         choice = bot.choose(first_view(), LONG_S)
         game_named("outbuffered").parse(choice.action)
+        assert bot.judge(first_view(), "DDD", LONG_S).best.action
         bot.see(first_view(), [{"kind": "idle"}], LONG_S)
     bot.close()  # a second time
 

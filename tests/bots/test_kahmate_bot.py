@@ -19,7 +19,7 @@ from companion.bots.kahmate.moves import (
     position_of,
     won,
 )
-from companion.bots.kahmate.worth import odds, try_chance
+from companion.bots.kahmate.worth import odds
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 from companion.games.kahmate.actions import Card
@@ -114,14 +114,6 @@ def test_it_never_misses_a_win_in_one(level: int) -> None:
         assert choice.action.endswith("-goal"), choice
         assert choice.action.startswith("h8-")
         assert choice.why == ("This scores.",)
-
-
-def test_who_can_score_is_seen_for_the_side_on_turn() -> None:
-    state = played(
-        PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
-    )
-    assert try_chance(position_of(GAME.view(state, None))) == 1
-    assert try_chance(position_of(GAME.view(played(PLACED, "b2-b3-b4-b5-b6"), None))) == 0
 
 
 def test_two_alike_do_not_tie_cards_for_ever() -> None:

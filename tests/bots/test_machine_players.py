@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
+from bot_tools import Programs
 from inside import live_of
 from table_tools import Played, playing
 
 from companion.bots import machine_players
-from companion.bots.base import Choice
-from companion.bots.bot_process import BotFailure, bot_command
-from companion.bots.machine_players import THINK_S, TRIES, MachinePlayers
+from companion.bots.bot_process import bot_command
+from companion.bots.machine_players import TRIES, MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.i18n import translate
@@ -26,53 +25,6 @@ from companion.table.listeners import lamps_of
 from companion.table.session import MACHINE, Phase
 
 KEY = b"k" * 32
-
-
-@dataclass
-class Programs:
-    """Processes that answer by a script: an action, or an error to be raised; what they are told is kept."""
-
-    answers: Callable[[Mapping[str, Any]], str]
-    commands: list[list[str]] = field(default_factory=list)
-    told: list[tuple[str, Any]] = field(default_factory=list)
-    open: int = 0
-    failures: list[str] = field(default_factory=list)
-    why: tuple[str, ...] = ()
-
-    def __call__(self, command: Sequence[str]) -> Scripted:
-        self.commands.append(list(command))
-        self.open += 1
-        return Scripted(self)
-
-
-class Scripted:
-    """One such process."""
-
-    def __init__(self, programs: Programs) -> None:
-        self._programs = programs
-        self._closed = False
-
-    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
-        assert deadline_s > 0
-        self._programs.told.append(("new", (str(seat), dict(options))))
-
-    def see(
-        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
-    ) -> None:
-        assert deadline_s > 0
-        self._programs.told.append(("see", (dict(view), list(events))))
-
-    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
-        assert 0 < deadline_s <= THINK_S
-        if self._programs.failures:
-            raise BotFailure(self._programs.failures.pop(0))
-        self._programs.told.append(("choose", dict(view)))
-        return Choice(self._programs.answers(view), 1, self._programs.why)
-
-    def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._programs.open -= 1
 
 
 @dataclass

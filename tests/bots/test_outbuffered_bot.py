@@ -12,7 +12,6 @@ from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot, balance
-from companion.bots.outbuffered.other_player import MAY_LOSE
 from companion.bots.outbuffered.turns import (
     LOST,
     TIED,
@@ -65,21 +64,6 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
         choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
         assert choice.action[0] == "D"
         assert choice.why == ("This wins whatever the other side does.",)
-
-
-def test_level_3_costs_little_against_a_perfect_player() -> None:
-    """What it leans away from the equilibrium is bounded in every position."""
-    for state in states_in_a_row("outbuffered", 12, 3, {}):
-        bot = OutbufferedBot(Seat.SOUTH, {}, 3, 1)
-        view = GAME.view(state, Seat.SOUTH)
-        game = bot._game(bot._turns.position(view), view)
-        _, theirs, _ = balance(game.payoff, None, 0.0)
-        bot.choose(view)
-        if (turn := bot._other._expected) is None:
-            continue  # a sure win
-        lost = -float(turn.gains.min())
-        allowed = float((game.payoff @ theirs).max()) + 0.005
-        assert lost <= MAY_LOSE + 0.005, (lost, allowed)
 
 
 def test_a_small_matrix_is_balanced() -> None:

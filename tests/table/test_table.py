@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from threading import Thread
 from threading import enumerate as enumerate_threads
 from unittest.mock import Mock
 
@@ -261,12 +261,9 @@ def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
     assert played.view.turn.steps == 3, "that it ends early is not told before"
     played.finish_stages()
     view = played.view
-    assert view.phase is Phase.OVER
-    assert view.sign.text == "Purple wins"
-    assert view.match.score == (1, 0, 0)
+    assert (view.phase, view.sign.text, view.match.score) == (Phase.OVER, "Purple wins", (1, 0, 0))
     played.table.rematch()
-    assert played.view.match.score == (1, 0, 0)
-    assert played.view.phase is Phase.SETUP
+    assert (played.view.phase, played.view.match.score) == (Phase.SETUP, (1, 0, 0))
 
 
 def test_a_tie_is_played_again_by_itself(played: Played) -> None:
@@ -478,15 +475,12 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
         table.start()
         nonces: list[str] = []
 
-        def try_to_sit(seat: Seat) -> None:
+        def try_to_sit(number: int) -> None:
             with suppress(Illegal):
-                nonces.append(table.take_seat(seat, "P"))
+                nonces.append(table.take_seat(SEATS[number % 2], "P"))
 
-        threads = [Thread(target=try_to_sit, args=(seat,)) for seat in SEATS * 8]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(try_to_sit, range(16)))
         taken = [entry for entry in journal.entries(0) if isinstance(entry.record, TakeSeat)]
         assert (len(nonces), len(taken)) == (2, 2)
         table.close()
@@ -545,14 +539,13 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
     played.show(pieces, game="kahmate")
-    laid = {viewer: played.table.view(viewer).own.laid for viewer in (*SEATS, None)}
-    assert laid == {**{seat: game.format(actions[seat]) for seat in SEATS}, None: None}
-    assert played.table.view(Seat.SOUTH).sign.text == "Read right? Then press ready"
+    own = played.table.view(Seat.SOUTH)
+    assert (own.own.laid, played.view.own.laid) == (game.format(actions[Seat.SOUTH]), None)
+    assert own.sign.text == "Read right? Then press ready"
     played.press(Seat.SOUTH, "ready", held=True)
     assert not played.view.seats[Seat.SOUTH].receipt
     played.press(Seat.SOUTH, "ready")
     assert [bool(played.view.seats[seat].receipt) for seat in SEATS] == [True, False]
-    assert played.table.view(Seat.SOUTH).own.laid is None
 
 
 def test_whoever_follows_the_table_rests_no_longer_than_agreed(tmp_path: Path) -> None:

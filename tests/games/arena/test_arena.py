@@ -18,7 +18,6 @@ from arena_tools import (
     winners,
 )
 
-from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games.arena.board import WALLS_MAP
 
@@ -75,18 +74,6 @@ def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
     assert titles(step) == ["End of the turn"]
     assert [event.text for event in step.events] == ["No robot does anything."]
     assert step.stages[0].expected == GAME.expected(step.state)
-
-
-def test_each_stage_expects_what_lies_there_when_hands_are_done() -> None:
-    state = at(
-        {1: "a1"}, {1: ("b2", 6), 2: "e5"}, turn=5, board="n....\n.....\n.....\n.....\ns.S.."
-    )
-    step = play(state, "1:X", "2:W")
-    assert titles(step) == ["Armed", "Moves", "Spawn", "Self-destruct", "End of the turn"]
-    layouts = [" ".join(sorted(map(str, stage.expected or ()))) for stage in step.stages]
-    assert layouts == ["a1 b2 e5", "a1 b2 d5", "a1 b2 c1 d5", "a1 b2 c1 d5", "c1 d5"]
-    assert step.stages[2].expected is not None
-    assert step.stages[2].expected[Square.parse("c1")] == ("petrol robot 2",)
 
 
 # ---- the rulebook: defending --------------------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from arena_tools import GAME, NORTH, SOUTH, at, play, start
-from hypothesis import given
-from hypothesis import strategies as st
 
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.games.arena.orders import CODES
 from companion.games.arena.pad import OrdersPad
 from companion.games.arena.state import State
@@ -143,28 +143,18 @@ def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, te
         assert grammar.accepts(keys[:done], key)
 
 
-@given(
-    st.lists(st.sampled_from(KEYS), max_size=16), st.sets(st.integers(1, 8), min_size=1, max_size=8)
-)
-def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers: set[int]) -> None:
+def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
     """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots done decides."""
-    state = at({number: f"{'abcdefgh'[number - 1]}2" for number in sorted(numbers)}, {1: "i9"})
-    grammar = pad(state, SOUTH)
-    draft: tuple[str, ...] = ()
-    for key in keys:
-        assert {grammar.accepts(draft, each) for each in KEYS} == {
-            grammar.count(draft) < len(numbers)
-        }
-        assert not grammar.accepts(draft, "nonsense")
-        if grammar.accepts(draft, key):
-            draft = (*draft, key)
-        action = GAME.parse(grammar.text(draft))
-        if grammar.accepts(draft, "ready"):
-            assert grammar.text((*draft, "ready")) == grammar.text(draft), (
-                "holding ready may begin as a press of it"
-            )
-        GAME.check(state, SOUTH, action)
-        assert 0 <= grammar.count(draft) <= len(numbers)
+    rng, grammar = Random(1), pad(start(), SOUTH)
+    for _ in range(200):
+        draft: tuple[str, ...] = ()
+        while any(grammar.accepts(draft, key) for key in KEYS):
+            assert all(grammar.accepts(draft, key) for key in KEYS)
+            assert not grammar.accepts(draft, "nonsense")
+            assert grammar.count(draft) < 3
+            draft = (*draft, rng.choice(KEYS))
+            GAME.check(start(), SOUTH, GAME.parse(grammar.text(draft)))
+        assert grammar.count(draft) == 3
 
 
 # ---- all orders, lazily -------------------------------------------------------------------------------------------------
@@ -174,15 +164,3 @@ def test_a_refused_key_says_only_that_the_draft_is_full(keys: list[str], numbers
 
 
 # ---- secrecy ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_state_holds_no_orders() -> None:
-    """Orders that lead to the same position leave no trace: whoever asks afterwards learns nothing of them."""
-    state = at({1: "a1", 2: "e5"}, {1: "i9"})
-    one, other = play(state, "1:W 2:aN", "1:N"), play(state, "1:aW 2:D", "1:-")
-    assert one.state == other.state
-    for viewer in (None, *SEATS):
-        assert (
-            GAME.view(one.state, viewer) == GAME.view(other.state, viewer) == GAME.dump(one.state)
-        )
-        assert GAME.standing(one.state, viewer) == GAME.standing(other.state, viewer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from binmat_tools import GAME, at, attacking, every_card, play, plays, refused, start, texts
+from binmat_tools import GAME, at, attacking, every_card, play, refused, start, texts
 
 from companion.core.errors import Malformed
 from companion.games.binmat.cards import DECK
@@ -225,42 +225,6 @@ def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
     assert sorted(one.hands[0] + one.decks[4]) == ["2&", "3&", "4&"]
     attack = play(attacking(at(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
-
-
-@pytest.mark.parametrize(
-    ("state", "card", "ways"),
-    [
-        (at(start(), 2, defence="5^", south="5&"), "5&", "p0 p1 p2 p3 p4 p5"),
-        (FACE_UP, "5&", "p0 p1 u2 p3 p4 p5"),
-        (at(start(), 2, defence="5^ >^", attack="6&", south=">&"), ">&", "p2 u2"),
-        (at(start(), 2, defence="5^", south=">&"), ">&", "p2"),
-        (DEFENDED, "5^", "p0 p1 p2 p3 p4 p5"),
-        (DEFENDED, "?&", "p0 u0 p1 u1 p2 p3 u3 p4 u4 p5 u5"),
-        (DEFENDED, ">&", "p2 u2"),
-    ],
-)
-def test_where_and_how_a_card_may_be_played(state: State, card: str, ways: str) -> None:
-    assert plays(state, card) == ways
-
-
-def test_a_face_up_break_begins_combat_and_its_players_traps_act_first() -> None:
-    state = at(start(), 2, defence="8^ @^", attack="6& @&", south=">&")
-    step = play(state, "u>&2")
-    assert "Defender’s @^ takes @& to the lane discard." in texts(step)
-    assert step.state.is_up[2]
-    state = attacking(at(start(), 2, attack="8^", defence="4&", north=">&"))
-    step = play(state, "u>&2")
-    assert step.state.attacker_discard == ("4&", "8^", ">&")
-    assert step.state.hands[1] == DECK[26:28], "damage 3: the stack and two of the lane deck"
-
-
-def test_an_attackers_face_up_bounce_turns_the_defender_stack_up() -> None:
-    state = attacking(at(start(), 2, defence="4^ ?^ @^ 5^", north="?&"))
-    after = play(state, "u?&2").state
-    assert (after.defence[2], after.is_up[2], after.attack[2]) == (("4^", "@^", "5^"), True, ())
-    assert (after.attacker_discard, after.discards[2]) == (("?^",), ("?&",))
-    emptied = play(at(state, 2, defence="?^ ?!"), "u?&2").state
-    assert (emptied.defence[2], emptied.is_up[2]) == ((), False)
 
 
 # ---- Win Conditions ------------------------------------------------------------------------------------------

@@ -65,18 +65,6 @@ def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
 
 
-@pytest.mark.parametrize(("presses", "choices"), [((), ". c"), (("c",), ". !")])
-def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: str) -> None:
-    state = press(begun(), *presses)
-    tableau = GAME.tableau(state, None)
-    assert tableau is not None
-    assert [choice.text for choice in tableau.choices] == choices.split()
-    (seat,) = GAME.to_act(state)
-    assert {choice.text for choice in tableau.choices} <= {
-        GAME.format(a) for a in GAME.legal_actions(state, seat)
-    }
-
-
 def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
     ways = ("full", "referee")
     assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True]

@@ -90,21 +90,6 @@ def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
 # ---- damage ---------------------------------------------------------------------------------------------------
 
 
-def test_damage_reshuffles_the_lanes_discard_pile_trapped_cards_included() -> None:
-    state = attacking(at(fresh(), 2, attack="8^ 3!", defence="@&", deck="2&", discard="9&"))
-    step = play(state, "c2")
-    assert "Defender’s @& takes 3! to the lane discard." in texts(step)
-    assert step.state.outcome is None, (
-        "damage 4: the defender stack, the deck, and both of the discard pile"
-    )
-    assert sorted(step.state.hands[1]) == ["2&", "3!", "9&"]
-    assert (step.state.decks[2], step.state.discards[2]) == ((), ())
-    assert texts(step)[-2:] == [
-        "Lane 2’s discard pile becomes its deck.",
-        "Attacker draws 3 cards from lane 2.",
-    ]
-
-
 # ---- discarding ------------------------------------------------------------------------------------------------
 
 

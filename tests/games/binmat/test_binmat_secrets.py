@@ -201,23 +201,6 @@ def test_views_hide_hands_face_down_cards_and_the_order_of_decks() -> None:
     assert GAME.view(at(state, 2, is_up=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
 
 
-def test_the_dump_names_every_card_in_the_same_shape() -> None:
-    state = at(
-        start(),
-        2,
-        attack="5& @^",
-        defence="4^",
-        south="8&",
-        attacker_deck="9&",
-        attacker_discard="2#",
-    )
-    everything = GAME.dump(state)
-    assert everything["lanes"][0]["deck"] == list(DECK[:13])
-    assert "X" not in str(everything)
-    assert everything.keys() == GAME.view(state, None).keys()
-    assert everything["lanes"][0].keys() == GAME.view(state, None)["lanes"][0].keys()
-
-
 # ---- what may be taken back ------------------------------------------------------------------------------------
 
 

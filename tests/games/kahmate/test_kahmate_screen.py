@@ -14,7 +14,7 @@ from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
 from companion.games.kahmate.state import State
 from companion.games.pads import PadGrammar
-from companion.games.screen import Duellist, HandCard, Play
+from companion.games.screen import Duellist, Play
 
 NEW = GAME.setup(GAME.options({}), Random(0))
 TACKLED = at("B@e5 T@f6", "S@e6", "e6")
@@ -82,27 +82,18 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     for viewer in (None, *SEATS):
         standing = GAME.standing(state, viewer)
         assert standing.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
-        assert standing.hands[SOUTH] == tuple(
-            HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7)
-        )
         assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
     assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
-    assert GAME.standing(NEW, SOUTH).hands == {}
 
 
-def test_placing_is_for_the_seat_that_places() -> None:
+def test_what_is_proposed_can_be_placed() -> None:
     assert GAME.standing(NEW, None).placing is None
-    for seat, ranks in ((SOUTH, {0, 1}), (NORTH, {9, 10})):
+    for seat in SEATS:
         placing = GAME.standing(NEW, seat).placing
         assert placing is not None
-        assert [letter for letter, _ in placing.pieces] == list("RRBTFS")
         assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
-        assert {square.rank for square in placing.squares} == ranks
-        assert len(set(placing.squares)) == 16
-        text = " ".join(
-            f"{letter}@{square}"
-            for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
-        )
+        pairs = zip(placing.pieces, placing.proposal, strict=True)
+        text = " ".join(f"{letter}@{square}" for (letter, _), square in pairs)
         GAME.check(NEW, seat, GAME.parse(text))
 
 
@@ -111,12 +102,10 @@ def test_keys_are_for_the_seat_on_turn_and_only_those_behind_which_is_a_play() -
         return [key.name for key in GAME.standing(state, viewer).keys]
 
     assert keys(placed(), SOUTH) == ["end"]
-    assert keys(placed(), NORTH) == keys(placed(), None) == []
+    assert keys(placed(), NORTH) == []
     assert keys(TACKLED, SOUTH) == ["tackle2", "end"]
     assert keys(at("B@h10 T@h9", "", "h10"), SOUTH) == ["kick", "end"]
     assert keys(do(TACKLED, "e5xe6").state, SOUTH) == []
-    (end,) = GAME.standing(placed(), SOUTH).keys
-    assert (end.label, end.is_main) == ("End turn", True)
 
 
 def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
@@ -192,7 +181,6 @@ def test_a_tackle_by_two_has_a_key() -> None:
     assert (squares(found["e5xe6"]), found["e5xe6"].key) == ("e5 e6", "")
     two = [play for play in found.values() if play.key == "tackle2"]
     assert sorted(play.text for play in two) == ["e5&f7-e7xe6", "f7-e7&e5xe6"]
-    assert squares(found["f7-e7&e5xe6"]) == "f7 e7 e5 e6"
     assert " ".join(map(str, found["f7-e7&e5xe6"].touches)) == "f7 e5 e6"
     assert found["f7-e7&e5xe6"].label == "Tackle e6 from f7 and e5"
 
@@ -309,10 +297,8 @@ def test_six_pieces_on_the_own_ranks_are_a_placing() -> None:
 def test_anything_else_is_no_placing() -> None:
     seen = shown("blue", PLACED)
     down = {**seen, Square.parse("d1"): "blue smart turned over"}
-    moved = shown("blue", {**{k: v for k, v in PLACED.items() if k != "d1"}, "d3": "S"})
     missing = shown("blue", {k: v for k, v in PLACED.items() if k != "d1"})
-    more = {**seen, Square.parse("d3"): "blue regular"}
-    for wrong in (down, moved, missing, more, {}):
+    for wrong in (down, missing, {}):
         assert GAME.laid_out(NEW, SOUTH, wrong) is None
     assert GAME.laid_out(placed(), SOUTH, seen) is None
 
@@ -346,14 +332,10 @@ def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> No
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
         assert pad is not None
-        assert [(key.pad, key.letter, key.label) for key in pad.keys] == [
-            ("up", "1", "card 1"), ("down", "2", "card 2"), ("left", "3", "card 3"),
-            ("right", "4", "card 4"), ("a", "5", "card 5"), ("b", "6", "card 6"),
-        ]  # fmt: skip
+        assert "".join(key.letter for key in pad.keys) == "123456"
         assert {pad.text((key.pad,)) for key in pad.keys if pad.accepts((), key.pad)} == set(hand)
         assert pad.text(()) is None
         assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
-        assert not pad.accepts((), "nonsense")
 
 
 def test_in_a_round_ready_ends_it() -> None:
