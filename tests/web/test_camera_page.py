@@ -93,17 +93,11 @@ class FakeEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         return f"{frame} {width_px}".encode() if frame == 3 else None
 
-    def photograph(self) -> bytes | None:
-        return None
-
     def cameras(self) -> tuple[CameraOffer, ...]:
         return self.offers
 
     def source(self) -> str:
         return self.chosen
-
-    def name(self) -> str:
-        return "Pi camera"
 
     def choose(self, source: str) -> None:
         self.asked.append(source)
@@ -182,15 +176,6 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     assert room.eye.asked == []
     picture = room.host(**ELSEWHERE).get("/camera/frame.jpg")
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
-
-
-def test_the_board_is_measured_at_most_so_often(room: Room) -> None:
-    for _ in range(4):
-        room.fragment()
-    assert room.eye.asked.count("board") == 1
-    room.place.clock.advance(2)
-    room.fragment()
-    assert room.eye.asked.count("board") == 2
 
 
 # ---- what the page says --------------------------------------------------------------------------------------------------

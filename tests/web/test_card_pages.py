@@ -120,25 +120,6 @@ def test_a_combat_shows_its_cards_on_every_page(
     assert 'data-meanwhile="Lane 2"' in page_of(south, "/"), "the sign while the cards turn"
 
 
-def test_cards_that_are_tapped_in_belong_to_the_lane_that_is_known(place: Place) -> None:
-    """It is known from who called the combat, or from the camera."""
-    south = place.sit("south")
-
-    def lane() -> str:
-        (name,) = re.findall(r'id="enter"[^>]* data-lane="([^"]*)"', page_of(south, "/seat/south"))
-        return str(name)
-
-    for call, known in (("c3", "3"), ("c", "")):
-        moment = place.to_clock()
-        south.post("/api/seat/south/hand-in", json={"moment": moment, "action": call})
-        assert lane() == known
-        place.table.abandon() if known else None
-    place.table.camera_is(CameraStatus(CameraState.SEES_BOARD))
-    place.table.saw(Reading({}, quiet=True, game="binmat", fans={Square(5, 1): ("5&", "X")}))
-    place.table.step()
-    assert lane() == "5"
-
-
 def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
     south = place.sit("south")
     place.to_clock("full")

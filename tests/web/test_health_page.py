@@ -58,19 +58,6 @@ def test_the_page_is_the_hosts(place: Place) -> None:
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
 
 
-def test_the_details_tell_the_worst_first(place: Place) -> None:
-    place.health.found = FOUND
-    page = page_of(host_of(place), "/host/health")
-    words = ["Only 3 MB free.", "The voltage is too low now.", "There is none.", "It is 12:00."]
-    assert [page.index(word) for word in words] == sorted(page.index(word) for word in words)
-    assert host_of(place).get("/api/doctor").json == {
-        "worst": "fail",
-        "findings": [
-            {"topic": each.topic, "grade": str(each.grade), "text": each.text} for each in FOUND
-        ],
-    }
-
-
 LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the table.")
 
 
