@@ -13,7 +13,6 @@ from camera_tools import UsbBus, Webcam
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
-from companion.core.errors import CameraError
 from companion.core.ports import Frame, Reading
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
@@ -154,8 +153,10 @@ def test_a_lens_that_is_known_more_surely_takes_the_place_of_the_other(tmp_path:
 
 
 def test_a_measured_lens_stays(tmp_path: Path) -> None:
+    lens = {"focal_ratio": 0.79, "k1": 0.02, "spread": 0.001, "exact": True}
+    content = json.dumps({"usb 046d:082d:A1 1920x1080": lens})
+    (tmp_path / "lenses.json").write_text(content)
     shelf = LensShelf(tmp_path / "lenses.json", SETTINGS)
-    shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
     keep(shelf, taught(Lens(0.80, -0.01), 0.0001))
     assert LensShelf(tmp_path / "lenses.json", SETTINGS).lens_of(Camera()) == (
         Lens(0.79, 0.02),
@@ -209,10 +210,6 @@ def test_a_disk_that_takes_nothing_is_told_once(
     keep(shelf, taught(Lens(0.8), 0.01))
     keep(shelf, taught(Lens(0.81), 0.005))
     assert caplog.text.count("the lenses cannot be kept") == 1
-    with pytest.raises(
-        CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"
-    ):
-        shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
@@ -224,8 +221,6 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     shelf.note(camera, taught(Lens(0.8), 0.01), pose())
     shelf.save()
     assert not (tmp_path / "lenses.json").exists()
-    with pytest.raises(CameraError, match="is no camera whose lens can be kept"):
-        shelf.measured(camera, Lens(0.79, 0.02), 0.001)
 
 
 # ---- the watcher and the reader ---------------------------------------------------------------------------------
@@ -275,20 +270,6 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
         watcher.step()
         assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
         assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
-
-
-def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
-    exact = Lens(0.86, -0.05)
-    settings = CameraSettings(source="usb:0", size="1280x720")
-    camera = CameraOpener(settings, FakeClock()).open()
-    LensShelf(watched.path, settings).measured(camera, exact, 0.001)
-    camera.close()
-    with watched.start() as watcher:
-        for turn in range(5):
-            watched.world.hold_view(board_turn_deg=20.0 * turn, shift_mm=(0.0, 0.0))
-            watcher.step()
-            assert watched.reader.seen.lens == exact
 
 
 def test_a_camera_that_was_lost_for_a_moment_keeps_what_it_has_learned(
