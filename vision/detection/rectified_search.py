@@ -20,7 +20,6 @@ from vision.detection.markers import (
     best_guess,
     marker_modules,
     refined,
-    resembles_marker,
     sharpened,
     without_shadows,
 )
@@ -69,14 +68,10 @@ class _SquaresView(_View):
             m for face in self.kit.faces if face.height_mm == self.maps.z_mm for m in face.markers
         }
 
-    def square_of(self, quad: Points) -> Square | None:
-        """Return where a quadrangle lies."""
-        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
-        return self.kit.board.square_at(x, y)
-
     def is_open(self, quad: Points) -> bool:
         """Tell whether a quadrangle lies on a square of the area."""
-        return self.square_of(quad) in self.area
+        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
+        return self.kit.board.square_at(x, y) in self.area
 
 
 def read_closer(
@@ -104,20 +99,6 @@ def read_closer(
                     sighting.marker, pose.to_px(corners), sighting.score
                 )
     return tuple(more.values())
-
-
-def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
-    """Return those of these squares on which something resembles a marker, read or not."""
-    found = set()
-    for square in squares:
-        for height in _heights(kit):
-            view = _view_of(kit, pose, luma, {square}, height)
-            hits = _FINDER.find(view.luma, 0.5 * view.side)
-            quads = [s.corners_px for s in hits.sightings]
-            quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
-            if any(view.square_of(quad) == square for quad in quads):
-                found.add(square)
-    return found
 
 
 def lost_corners(

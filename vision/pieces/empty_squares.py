@@ -25,9 +25,6 @@ from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _GENTLE = 0.2
 """A soft shadow changes paper's brightness by less, a logarithm, within `GENTLE_MM`."""
-_SAME_PRINT = 0.55
-"""A square's picture that correlates more with how it looked when empty may be the same print in a
-shadow."""
 _MOST_MISSING = 1 / 9
 """Under a shadow so much of what is in sight of an outline may not be there."""
 _LEAST_LINES = 3
@@ -90,21 +87,6 @@ def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set
     cells, found = cells_of(board), set()
     for square in squares:
         if shot.glare[shot.row[square]] <= _MOST_GLARE and _as_shaded(cells, shot, square):
-            found.add(square)
-    return found
-
-
-def covered_among(bare: Bare, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares that were empty once and show another picture now, whatever the
-    light."""
-    found = set()
-    for square in squares:
-        known, row = bare.get(square), shot.row[square]
-        visible = shot.visible[row]
-        if known is None or visible.mean() < 0.6 or shot.glare[row] > _MOST_GLARE:
-            continue
-        likeness = np.corrcoef(shot.tones[row][visible], known.tone[visible])[0, 1]
-        if not likeness > _SAME_PRINT:
             found.add(square)
     return found
 

@@ -22,7 +22,7 @@ from vision.pose.printed_lines import confirmed, lines_of
 
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
 _FIXED = 1e-6
-_WIDER = (1.0, 0.72, 0.52, 0.38)
+_WIDER = (0.72, 0.52, 0.38)
 """Focal lengths that are tried where nothing is known of the lens, by the believed one."""
 _LINE_PX, _LOST = 0.8, 2.0
 """A line that fits is off by so much; one that is not found costs as much as one that is off by so

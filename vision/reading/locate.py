@@ -34,8 +34,6 @@ _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have
 not moved."""
 _ANCHOR_PX = 2.0 / 1280
-_SAME_PLACE_PX = 6.0 / 1280
-"""Corners that are found roughly and are this close to where they were are where they were."""
 _MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
 """Four corners that fit worse than this (by picture width) are read without one, when the others
 fit so much better."""
@@ -161,14 +159,6 @@ def _held(
         ]
         is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
-
-
-def is_in_place(located: Located, corners: Corners, size: tuple[int, int]) -> bool:
-    """Tell whether two corner markers at least are where those of the board were, and none
-    elsewhere."""
-    known = located.corners
-    off = [np.abs(px - known[marker]).max() for marker, px in corners.items() if marker in known]
-    return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
 
 
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:

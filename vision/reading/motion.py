@@ -98,7 +98,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
     due, memory = _due(movement, memory, is_retry_due)
     still = not movement.moving or movement.changed is None
-    look = replace(look, still=still, moving_px=movement.places, due=due, is_retry=is_retry_due)
+    look = replace(look, still=still, moving_px=movement.places, due=due)
     return look, memory
 
 
