@@ -37,10 +37,6 @@ _LEAST_LIKENESS = 0.65
 """Where three other corners say that one is, nothing that is less like it shows it: correlation
 anywhere in the view. Measured: 0.71 and more where it was found, in blur, glare and shadows;
 covered ones mostly stay below 0.6."""
-_ASTRAY = 0.5
-"""Farther than so many of its sides from that place it has to be as like it as a corner marker that
-is taken for one: measured, those found lie within a quarter; the edge of the board beside a covered
-one reaches 0.71, 0.8 sides away."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -118,9 +114,7 @@ def lost_corners(
         )
         view = _View(maps, maps.rectify(luma), _MARKER_PX)
         likeness, place = _most_like(view.luma, marker)
-        off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
-        least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
-        if len(seen) > 2 and likeness < least:
+        if len(seen) > 2 and likeness < _LEAST_LIKENESS:
             continue
         shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
         if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):

@@ -110,17 +110,6 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     return replace(fit, tags=fitting)
 
 
-def fit_seen_lines(
-    evidence: Evidence, start: Pose, lens_spread: Points, points_mm: Points, lines: Lines
-) -> Fit:
-    """Return the best pose near `start` by corner markers and lines (N,) that have been found.
-
-    Their middles are at `points_mm` (N, 3). Tags are left out.
-    """
-    problem = _Problem(replace(evidence, tags=()), start, lens_spread, lines=(points_mm, lines))
-    return replace(_least_squares(problem), lines=lines)
-
-
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
     """Return the fit, carried on over the printed lines as far as they can be told for certain."""
     printed = lines_of(board)

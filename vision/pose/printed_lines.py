@@ -153,13 +153,10 @@ class PrintedLines:
             cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
         )
 
-    def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
-        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these.
-
-        Of `every` so many lines it is one.
-        """
-        here = self.middles_mm[::every]
-        ends = np.stack([here, here + self._across[::every], here + self._along[::every]])
+    def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
+        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these."""
+        here = self.middles_mm
+        ends = np.stack([here, here + self._across, here + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
         across, along = across - middles, along - middles
         length = np.linalg.norm(along, axis=1, keepdims=True)
@@ -172,23 +169,22 @@ class PrintedLines:
         """Return (N,): how far away the next line of the same direction is, px."""
         return np.asarray(self._period * scale)
 
-    def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
+    def look(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
         """Find all lines, each at most `reach_px` (N,) from where the pose puts it.
 
-        NaN: it is not looked for. Of `every` so many lines one is looked for, and the answer is of these
-        alone, as `reach_px` is.
+        NaN: it is not looked for.
         """
-        middles, normals, scale = self.geometry(pose, every)
-        places = pose.to_px(self._samples_mm[::every]).reshape(-1, _SAMPLES, 2)
+        middles, normals, scale = self.geometry(pose)
+        places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
-        farthest = np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
+        farthest = np.minimum(_OF_PERIOD * self._period * scale, _WIDEST_PX)
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
         if len(wanted):
             flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
-            sizes = np.stack([reach, flank, self._half_gap[::every] * scale])
+            sizes = np.stack([reach, flank, self._half_gap * scale])
             off[wanted], found[wanted] = _offsets(
                 luma, places[wanted], normals[wanted], sizes[:, wanted]
             )

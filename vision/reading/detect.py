@@ -20,7 +20,7 @@ from vision.detection.markers import (
 from vision.detection.rectified_search import lost_corners
 from vision.detection.stillness import wider
 from vision.pieces.regions import with_markers
-from vision.pose.pose import Points, corner_points_mm, nearest_pose, rough_pose
+from vision.pose.pose import Points, corner_points_mm, nearest_pose
 from vision.reading.locate import held
 from vision.reading.look import NO_SQUARES, Look, Memory
 
@@ -116,8 +116,8 @@ def _with_corners(
         return found
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
-    solve = rough_pose if len(corners) > 2 else nearest_pose
-    pose = solve(points_mm, np.vstack(list(corners.values())), memory.located.tuner.lens, size)
+    points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
+    pose = nearest_pose(points_mm, points_px, lens, size)
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # A single corner says little about where the others are: a second one tells better.
     return (

@@ -20,7 +20,6 @@ from vision.pose.board_copies import Corners, apart, boards_among, played_on
 from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
     best_start,
-    checked_fit,
     confirmed_squares,
     explaining_fit,
     is_explained,
@@ -294,10 +293,6 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
             return located
         return _fit_lens(located, luma, board, seen)
     spread = _lens_spread(tuner)
-    if pose.markers == 3:
-        checked = checked_fit(luma, board, seen, pose, spread)
-        if checked is not None:
-            return replace(located, pose=replace(checked.pose, markers=pose.markers))
     by_markers = fit_board(seen, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
