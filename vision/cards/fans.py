@@ -32,10 +32,6 @@ _LEAST_STEP_MM = 4.0
 """Distance of two middles from which on it tells in which direction a fan grows."""
 _LEAST_AGREEMENT = 0.5
 """Length of the mean of such directions, each of length 1, below which they contradict."""
-_GAP_MM = 15.0
-"""Widest gap in a fan. What lies farther off may be another stack."""
-_ASIDE_MM = 35.0
-"""How far parts of a fan may lie aside of each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +164,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
     proofs = _proofs(cards)
     above = _closure(proofs)
     direction = _direction(cards, proofs, seat_up)
-    if above.diagonal().any() or direction is None or not _is_one_fan(cards, direction, seat_up):
+    if above.diagonal().any() or direction is None:
         return guess
     along = _along(cards, direction)
     names = [card.name for card in cards]
@@ -247,40 +243,6 @@ def _along(cards: Sequence[OpenCard], direction: Points) -> list[float]:
     for card in cards:
         along.append(min(float(mark.mean(axis=0) @ direction) for mark in card.marks))
     return along
-
-
-def _is_one_fan(cards: Sequence[OpenCard], direction: Points, seat_up: float) -> bool:
-    """Tell whether cards hang together.
-
-    Where they do not overlap, gaps must be small and the fan lie as its seat lays it.
-    """
-    groups = _groups(cards)
-    if len(groups) == 1:
-        return True
-    if direction[1] * seat_up < _LEAST_AGREEMENT:
-        return False
-    aside = np.array([-direction[1], direction[0]])
-    groups.sort(key=lambda outlines: float((outlines @ direction).mean()))
-    for low, high in pairwise(groups):
-        gap = (high @ direction).min() - (low @ direction).max()
-        off = (high @ aside).mean() - (low @ aside).mean()
-        if not -_APART_MM <= gap <= _GAP_MM or abs(off) > _ASIDE_MM:
-            return False
-    return True
-
-
-def _groups(cards: Sequence[OpenCard]) -> list[Points]:
-    """Return the outlines (N, 2) of cards that touch each other, also by way of others."""
-    groups: list[list[OpenCard]] = []
-    for card in cards:
-        group, apart = [card], []
-        for other in groups:
-            if any(_touch(card, member) for member in other):
-                group += other
-            else:
-                apart.append(other)
-        groups = [*apart, group]
-    return [np.vstack([card.outline for card in group]) for group in groups]
 
 
 def _touch(one: OpenCard, other: OpenCard) -> bool:

@@ -22,8 +22,6 @@ Values = NDArray[np.float32]
 _REACHES_DEG: tuple[tuple[float, ...], ...] = ((-20, -10, 10, 20), (-6, -3, 3, 6), (-1.5, 1.5))
 """So far round the direction in which the picture changes most the edge's is sought, then round the
 best."""
-_CROSSED_DEG = (0.0, -4.0, 4.0, -10.0, 10.0)
-"""So far round the first direction where another shadow's soft rim crosses the edge."""
 _STEP_MM, _FEW = 0.8, 4
 """The light is told for each such step across the edge in which so many pixels lie."""
 _STRAY, _STRAY_SHARE = 0.14, 0.03
@@ -33,10 +31,6 @@ _NARROW_MM, _STRIPE = 5.0, 0.2
 lies there."""
 _DARKEST = 0.03
 """Darker tones tell nothing."""
-_MOST, _ALL = (0.1, 0.9), (0.03, 0.97)
-"""Between these shares lie the tones of most of a square's paper, and of all that is beyond it."""
-_HALF_MM = 20.0
-"""About half a square, so that places along an edge are about 1."""
 _LEAST_INSIDE, _LEAST_BEYOND = 0.4, 0.12
 """Shares of the paper that must be in sight: inside of the outline, and beyond it on all four sides
 together."""
@@ -52,9 +46,6 @@ class Paper:
     places_mm: Values
     step: float
     """The logarithm by which the paper beyond an outline may differ, as on a chess board."""
-    gentle: int = 6
-    """By how many of the gentle changes along an edge a light may be told: few where little of a
-    square is asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +64,12 @@ class _Light:
     """The logarithm of the light on a cell as a function of the place across a straight edge, in
     steps.
 
-    It may change gently along the edge. `strays` is the share of the cell's paper that is not so
-    bright, `narrow` tells whether the light changes within a stripe that is too narrow for a
-    shadow.
+    `strays` is the share of the cell's paper that is not so bright, `narrow` tells whether the
+    light changes within a stripe that is too narrow for a shadow.
     """
 
     angle: float
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
-    slopes: NDArray[np.float64] | None = None
     first_mm: float = 0.0
     strays: float = 1.0
     narrow: bool = True
@@ -93,8 +82,6 @@ class _Light:
         """Return (N,): the light at places (N, 2)."""
         across_mm = _across(places_mm, self.angle)
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
-        if self.slopes is not None:
-            values += _gently(places_mm, across_mm, self.angle)[:, : self.slopes.size] @ self.slopes
         return np.asarray(values, np.float32)
 
 
@@ -130,7 +117,7 @@ def reflectance(
 def _best_light(cell: _Cell, angle: float) -> _Light:
     """Return the plainest light that explains a cell's paper, sought from an edge in this direction
     on."""
-    first, best = angle, _light(cell, angle)
+    best = _light(cell, angle)
     for reach in _REACHES_DEG:
         if best.explains:
             return best
@@ -138,31 +125,7 @@ def _best_light(cell: _Cell, angle: float) -> _Light:
         for off in np.radians(reach):
             other = _light(cell, middle + off)
             best = other if other.strays < best.strays else best
-    if best.explains or not _goes_on(cell):
-        return best
-    # Where two shadows cross, the steepest change is one's edge, and what is left of the other is
-    # gentle.
-    for way in (best.angle, *(first + np.radians(off) for off in _CROSSED_DEG)):
-        best = _light(cell, way, uneven=True)
-        if best.explains:
-            break
     return best
-
-
-def _goes_on(cell: _Cell) -> bool:
-    """Tell whether paper beyond a cell's outline is as dark, and as bright, as within.
-
-    What is within alone lies on the square.
-    """
-    own = cell.values[cell.paper]
-    if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
-        return False
-    (dark, bright), (dark_beyond, bright_beyond) = (
-        np.quantile(own[part], shares)
-        for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
-    )
-    most = _STRAY + cell.print_.step
-    return bool(dark > dark_beyond - most and bright < bright_beyond + most)
 
 
 def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_]) -> float:
@@ -181,20 +144,8 @@ def _across(places_mm: Values, angle: float) -> Values:
     return places_mm @ np.array([np.cos(angle), np.sin(angle)], np.float32)
 
 
-def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
-    """Return (N, 6): by what a light may change along an edge, as in the soft rim of another
-    shadow: cubic polynomials."""
-    along, across = _across(places_mm, angle + np.pi / 2) / _HALF_MM, across_mm / _HALF_MM
-    return np.column_stack(
-        [along, along * across, along**2, along * across**2, along**2 * across, along**3]
-    )
-
-
-def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
-    """Return the light as a function of the place across an edge.
-
-    An `uneven` one also changes gently along it.
-    """
+def _light(cell: _Cell, angle: float) -> _Light:
+    """Return the light as a function of the place across an edge."""
     places_mm = cell.print_.places_mm[cell.paper]
     across_mm = _across(places_mm, angle)
     first_mm = float(across_mm.min())
@@ -203,43 +154,17 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
     known = np.flatnonzero(number >= _FEW)
     if not known.size:
         return _Light(angle)
-    own, slopes, tone = np.asarray(cell.values[cell.paper], np.float64), None, 0.0
-    even = own
-    if uneven:
-        gently = _gently(places_mm, across_mm, angle)[:, : cell.print_.gentle]
-        slopes = _slopes(gently, cell, steps)
-        even = own - gently @ slopes
+    own, tone = np.asarray(cell.values[cell.paper], np.float64), 0.0
     for _ in range(3):
-        mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
+        mean = np.bincount(steps, own - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
-            off = even - tone * cell.is_beyond - mean[steps]
+            off = own - tone * cell.is_beyond - mean[steps]
             step = middle_of(off[cell.is_beyond]) - middle_of(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
-    light = _Light(angle, (known, mean[known]), slopes, first_mm)
+    light = _Light(angle, (known, mean[known]), first_mm)
     off = own - tone * cell.is_beyond - light.at(places_mm)
     strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))
-
-
-def _slopes(
-    gently: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
-) -> NDArray[np.float64]:
-    """Return (N,): how much of each of these changes there is, by least squares.
-
-    The light may be any in each step, and have a tone of its own beyond the outline.
-    """
-    number = np.maximum(np.bincount(steps), 1)
-    columns = np.column_stack([gently, cell.is_beyond, cell.values[cell.paper]])
-    off = np.column_stack(
-        [column - (np.bincount(steps, column) / number)[steps] for column in columns.T]
-    )
-    found = np.linalg.lstsq(off[:, :-1], off[:, -1], rcond=None)[0]
-    tone, most = float(found[-1]), cell.print_.step
-    if abs(tone) > most:
-        found = np.linalg.lstsq(
-            off[:, :-2], off[:, -1] - np.copysign(most, tone) * off[:, -2], rcond=None
-        )[0]
-    return np.asarray(found[: gently.shape[1]], np.float64)
 
 
 def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:

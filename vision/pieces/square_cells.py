@@ -66,8 +66,8 @@ class SquareCells:
         """(12, depth, length): pixels of the parts of the outline, each seen from outside: top,
         right, bottom, left."""
         self.surroundings = {
-            False: self._surroundings(self.paper, 6),
-            True: self._surroundings(self.middle, 2),
+            False: self._surroundings(self.paper),
+            True: self._surroundings(self.middle),
         }
         """Where paper is in and round cells without a printed mark, and with one."""
         # Between a square and a wall there is no line, unless a gap parts them.
@@ -119,7 +119,7 @@ class SquareCells:
             sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
         )
 
-    def _surroundings(self, inside: Places, gentle: int) -> Paper:
+    def _surroundings(self, inside: Places) -> Paper:
         board, axis = self.board, self._axis()
         across, up = np.meshgrid(axis, -axis)
         half = board.square_mm / 2
@@ -133,9 +133,8 @@ class SquareCells:
                 )
             )
         places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
-        return Paper(
-            inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE, gentle
-        )
+        step = _NEXT_TONE if board.tones > 1 else _SAME_TONE
+        return Paper(inside, tuple(beyond), places, step)
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """Return (N, 4): is what lies next to each square, above, right, below and left, one of
