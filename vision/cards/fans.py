@@ -28,10 +28,6 @@ _ON_TOP_MM = 5.0
 """How far a marker reaches into the outline of a card on which it lies, at least."""
 _APART_MM = 8.0
 """Distance along the fan from which on two cards that prove nothing can be told apart."""
-_LEAST_STEP_MM = 4.0
-"""Distance of two middles from which on it tells in which direction a fan grows."""
-_LEAST_AGREEMENT = 0.5
-"""Length of the mean of such directions, each of length 1, below which they contradict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,12 +157,10 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = _proofs(cards)
-    above = _closure(proofs)
-    direction = _direction(cards, proofs, seat_up)
-    if above.diagonal().any() or direction is None:
+    above = _closure(_proofs(cards))
+    if above.diagonal().any():
         return guess
-    along = _along(cards, direction)
+    along = _along(cards, seat_up)
     names = [card.name for card in cards]
     before = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
@@ -212,36 +206,16 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _direction(
-    cards: Sequence[OpenCard], proofs: NDArray[np.bool_], seat_up: float
-) -> Points | None:
-    """Return (2,): the way a fan grows, by what is proved, else as its seat lays it.
-
-    None when the proofs disagree.
-    """
-    ways = []
-    for upper, lower in np.argwhere(proofs):
-        step = cards[upper].middle - cards[lower].middle
-        length = math.hypot(*step)
-        if cards[upper].name != UNREAD and length > _LEAST_STEP_MM:
-            ways.append(step / length)
-    if not ways:
-        return np.array([0.0, seat_up])
-    mean = np.mean(ways, axis=0)
-    length = math.hypot(*mean)
-    return (mean / length) if length > _LEAST_AGREEMENT else None
-
-
-def _along(cards: Sequence[OpenCard], direction: Points) -> list[float]:
-    """Return how far along the fan each card lies, by its middle.
+def _along(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
+    """Return how far away from its seat each card lies, by its middle.
 
     Where some show no more, it is by the first marker of each.
     """
     if all(card.name != UNREAD for card in cards):
-        return [float(card.middle @ direction) for card in cards]
+        return [card.y_mm * seat_up for card in cards]
     along = []
     for card in cards:
-        along.append(min(float(mark.mean(axis=0) @ direction) for mark in card.marks))
+        along.append(min(float(mark[:, 1].mean()) * seat_up for mark in card.marks))
     return along
 
 

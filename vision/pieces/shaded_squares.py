@@ -71,6 +71,8 @@ class _Light:
     angle: float
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
     first_mm: float = 0.0
+    slope: float = 0.0
+    """By how much it changes along the edge for each mm."""
     strays: float = 1.0
     narrow: bool = True
 
@@ -82,6 +84,7 @@ class _Light:
         """Return (N,): the light at places (N, 2)."""
         across_mm = _across(places_mm, self.angle)
         values = np.interp((across_mm - self.first_mm) / _STEP_MM - 0.5, *self.profile)
+        values += self.slope * _across(places_mm, self.angle + np.pi / 2)
         return np.asarray(values, np.float32)
 
 
@@ -155,13 +158,18 @@ def _light(cell: _Cell, angle: float) -> _Light:
     if not known.size:
         return _Light(angle)
     own, tone = np.asarray(cell.values[cell.paper], np.float64), 0.0
+    # It may also change evenly along the edge, as in the soft rim of another shadow.
+    along_mm = _across(places_mm, angle + np.pi / 2)
+    apart_mm = along_mm - (np.bincount(steps, along_mm) / np.maximum(number, 1))[steps]
+    slope = float((apart_mm * own).sum() / max(float((apart_mm**2).sum()), 1.0))
+    even = own - slope * along_mm
     for _ in range(3):
-        mean = np.bincount(steps, own - tone * cell.is_beyond) / np.maximum(number, 1)
+        mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
-            off = own - tone * cell.is_beyond - mean[steps]
+            off = even - tone * cell.is_beyond - mean[steps]
             step = middle_of(off[cell.is_beyond]) - middle_of(off[~cell.is_beyond])
             tone = min(max(tone + step, -cell.print_.step), cell.print_.step)
-    light = _Light(angle, (known, mean[known]), first_mm)
+    light = _Light(angle, (known, mean[known]), first_mm, slope)
     off = own - tone * cell.is_beyond - light.at(places_mm)
     strays = float(np.count_nonzero(np.abs(off - middle_of(off)) > _STRAY) / off.size)
     return replace(light, strays=strays, narrow=_has_narrow_stripes(mean[known]))

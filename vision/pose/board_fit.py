@@ -56,12 +56,11 @@ class Tag:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is seen: corner points (N, 3) mm at (N, 2) px, each right to `corner_px`, and tags."""
+    """What is seen: corner points (N, 3) mm at (N, 2) px, and tags."""
 
     points_mm: Points
     points_px: Points
     tags: Sequence[Tag] = ()
-    corner_px: float = _CORNER_PX
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,10 +247,9 @@ class _Problem:
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
         tags = self._tags.misfits_px(pose).ravel()
         prior = self._weights * (self._off + change[6:])
-        loose_px = evidence.corner_px
-        rest = [corners.ravel() / loose_px, tags / _CORNER_PX, lines / _LINE_PX, prior]
+        rest = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
         all_slopes = [
-            slopes[: 2 * number] / loose_px,
+            slopes[: 2 * number] / _CORNER_PX,
             self._tag_slopes(change, tags) / _CORNER_PX,
             across / _LINE_PX,
             np.hstack([np.zeros((3, 6)), np.diag(self._weights)]),
@@ -312,7 +310,7 @@ def _least_squares(problem: _Problem) -> Fit:
             damping *= 10
     pose = problem.pose(change)
     seen = 2 * len(problem._evidence.points_px)
-    corners = rest[:seen] * problem._evidence.corner_px
+    corners = rest[:seen] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)

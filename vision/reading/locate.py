@@ -40,9 +40,6 @@ _LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
 """Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
 _TRIES = 4
 """So often in a row another model of the lens is looked for in vain."""
-_BENT_PX, _FEW = 2.5, 0.4
-"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of
-the squares."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
 """A view with so many lines, on so large a share of the squares, teaches the lens although corners
 are hidden."""
@@ -297,16 +294,7 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
         return _fit_lens(located, luma, board, seen)
-    middles = _corner_middles(located, board)
-    believed = Belief(tuner.lens, spread)
-    fit = fit_lines(luma, board, seen, by_markers, believed)
-    number = len(confirmed_squares(board, fit, middles))
-    if number < _FEW * len(board.squares):
-        # Where the lines do not follow from the corner markers, these may be bent.
-        bent = replace(seen, corner_px=_BENT_PX)
-        other = fit_lines(luma, board, bent, fit_board(bent, by_markers.pose, spread), believed)
-        if len(confirmed_squares(board, other, middles)) > number:
-            fit = other
+    fit = fit_lines(luma, board, seen, by_markers, Belief(tuner.lens, spread))
     return _with_fit(located, board, fit)
 
 
@@ -317,11 +305,6 @@ def _lens_spread(tuner: LensTuner) -> Points:
     if tuner.views == 0:
         return np.array([0.2, 0.06, 1e-6])
     return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
-
-
-def _corner_middles(located: Located, board: Board) -> Points:
-    """Return (N, 2): the middles of the corner markers that were seen, mm."""
-    return np.array([board.corner_centres_mm[marker] for marker in located.corners])
 
 
 def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
@@ -337,7 +320,8 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
     """Go on with the pose of a fit, which may teach the lens."""
     assert located.pose is not None
     markers = located.pose.markers
-    confirmed = confirmed_squares(board, fit, _corner_middles(located, board))
+    middles = np.array([board.corner_centres_mm[marker] for marker in located.corners])
+    confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _SURE_SHARE * len(squares)
     if markers >= 4 and not are_most:
