@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,14 +86,14 @@ def test_big_pieces_lie_over_all_their_squares_either_way() -> None:
 def test_pieces_beside_the_board_lie_apart_and_in_the_picture(name: str) -> None:
     seen = on_board(name, {})
     pieces = seen.table.pieces()
-    places = [(piece.x_mm, piece.y_mm) for piece in pieces]
-    apart = min(math.dist(a, b) for n, a in enumerate(places) for b in places[:n])
+    places = {piece.id: (piece.x_mm, piece.y_mm) for piece in pieces}
+    apart = min(math.dist(a, b) for a, b in combinations(places.values(), 2))
     assert apart > seen.kit.tag_mm * 1.4
     corners = np.array([corner for piece in pieces for corner in piece.outline_px])
     assert ((corners >= 0) & (corners <= seen.table.size_px())).all()
     seen.table.move_to(pieces[0].id, Square(3, 3))
     seen.table.take_off(pieces[0].id)
-    assert [(piece.x_mm, piece.y_mm) for piece in seen.table.pieces()] == places
+    assert {piece.id: (piece.x_mm, piece.y_mm) for piece in seen.table.pieces()} == places
     assert sorted(seen.read(3).beside) == sorted(piece.face for piece in pieces)
 
 

@@ -47,6 +47,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     """Return the squares whose paper shows in these blocks, and those on which something may stand
     that shows there."""
     board = kit.board
+    # The middle of each block, and where its ray meets the board and the top of the tallest piece.
     rows, columns = np.nonzero(blocks)
     places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
     foot = pose.to_plane(places)
@@ -54,8 +55,10 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
     paper, standing = set[Square](), set[Square]()
     for share in np.linspace(0, 1, _STEPS):
-        cells = np.floor((foot + (head - foot) * share + board.gap_mm / 2) / pitch)
-        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)  # NaN is nowhere
+        between = foot + (head - foot) * share
+        cells = np.floor((between + board.gap_mm / 2) / pitch)
+        # NaN is nowhere
+        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
         numbers = np.unique(cells[inside] @ (board.ranks, 1)).astype(int)
         standing.update(map(board.squares.__getitem__, numbers))
         if share == 0:
