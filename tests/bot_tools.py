@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
 from typing import Any
@@ -11,6 +12,8 @@ import msgspec
 
 from companion.bots import bot_for
 from companion.bots.base import Bot, Choice, Verdict
+from companion.bots.bot_process import BotFailure
+from companion.bots.machine_players import THINK_S
 from companion.core.i18n import plain_words
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES, game_named
@@ -111,3 +114,56 @@ class QuickCoach:
 
     def close(self) -> None:
         pass
+
+
+@dataclass
+class Programs:
+    """Processes that answer by a script: an action, or an error to be raised; what they are told is kept."""
+
+    answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
+    why: tuple[str, ...] = ()
+    loss: float | None = None
+    failures: list[str] = field(default_factory=list)
+    commands: list[list[str]] = field(default_factory=list)
+    told: list[tuple[str, Any]] = field(default_factory=list)
+    open: int = 0
+
+    def __call__(self, command: Sequence[str]) -> Scripted:
+        self.commands.append(list(command))
+        self.open += 1
+        return Scripted(self)
+
+
+class Scripted:
+    """One such process."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self._closed = False
+
+    def new(self, seat: Seat, options: Mapping[str, Any], deadline_s: float) -> None:
+        assert deadline_s > 0
+        self._programs.told.append(("new", (str(seat), dict(options))))
+
+    def see(
+        self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], deadline_s: float
+    ) -> None:
+        assert deadline_s > 0
+        self._programs.told.append(("see", (dict(view), list(events))))
+
+    def choose(self, view: Mapping[str, Any], deadline_s: float) -> Choice:
+        assert 0 < deadline_s <= THINK_S
+        if self._programs.failures:
+            raise BotFailure(self._programs.failures.pop(0))
+        self._programs.told.append(("choose", dict(view)))
+        return Choice(self._programs.answers(view), 1, self._programs.why)
+
+    def judge(self, view: Mapping[str, Any], action: str, deadline_s: float) -> Verdict:
+        best = self.choose(view, deadline_s)
+        self._programs.told.append(("judge", action))
+        return Verdict(best, self._programs.loss)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._programs.open -= 1

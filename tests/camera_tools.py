@@ -38,8 +38,6 @@ class Webcam:
         """What it looks at instead of stripes."""
         self.light = 1.0
         self.noise = True
-        self.phase = 0.0
-        self.bands = 0.0
         self.controls = {
             cv2.CAP_PROP_AUTOFOCUS: 1.0,
             cv2.CAP_PROP_FOCUS: 30.0,
@@ -54,9 +52,6 @@ class Webcam:
         self.count += 1
         seen = shown(size) if self.scene is None else self.scene()
         picture = seen.astype(np.float32) * self.light
-        if self.bands:
-            rows = np.arange(size[1]) / size[1] * 3 + self.phase * self.count
-            picture *= (1 + self.bands * np.sin(2 * np.pi * rows))[:, None]
         if self.noise:
             picture[:, :8] += self.count % 7
         return picture.clip(0, 255).astype(np.uint8)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
+import pickle
 import shutil
 import stat
 import sys
@@ -154,6 +156,29 @@ def write_numbers_once() -> None:
             module.fp_str = write_once  # type: ignore[attr-defined] # a module's own function
 
 
+def print_kits_once() -> None:
+    """Have all processes of a run share the kits that are printed for rendered cameras: each takes seconds."""
+    printed = sys.modules.get("companion.printing.printed_kit")
+    if printed is None:
+        return
+    plainly = printed.printed_kit
+
+    @lru_cache(maxsize=8)
+    def take(path: Path) -> Any:
+        return pickle.loads(path.read_bytes())
+
+    def print_once(kit: Any) -> Any:
+        name = hashlib.sha256(repr(kit).encode()).hexdigest()
+        path = Path(os.environ[SHARED]) / f"kit-{name}"
+        if not path.exists():
+            own = path.with_suffix(f".{os.getpid()}")
+            own.write_bytes(pickle.dumps(plainly(kit)))
+            own.rename(path)  # whole at once: others may look for it
+        return take(path)
+
+    printed.printed_kit = print_once  # type: ignore[attr-defined] # a module's own function
+
+
 class ExamplesWhereSomeAre:
     """Looks for examples only in files with a prompt: to go through all that others contain takes each worker seconds."""
 
@@ -246,6 +271,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Leave modules and test functions out of every later garbage collection, and collect more rarely."""
     draw_tables_once()
+    print_kits_once()
     write_numbers_once()
     gc.collect()
     gc.freeze()

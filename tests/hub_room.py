@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,6 +78,7 @@ class NoHub:
         self.asked.append(("delay", delay_s))
 
 
+@cache
 def played_records(game: str, decisions: int, seed: int) -> list[PublicRecord]:
     """What a table tells of a game in which so many random decisions were made; it ends in the middle of a turn."""
     with (

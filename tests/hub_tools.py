@@ -24,23 +24,15 @@ from companion.core.clock import Clock, RealClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS
 from companion.hub.adapter import HubAdapter
-from companion.hub.commands import HubCommand, HubWish, encoded_command
 from companion.hub.joining import join
 from companion.hub.loop_thread import LoopThread, hang_up
 from companion.hub.membership import Membership
 from companion.hub.subjects import (
-    PAIRS,
     RECORDS,
-    SEQUENCE,
-    command_subject,
     inbox_prefix,
     record_subject,
-    state_subject,
-    wish_subject,
 )
 from companion.hub_server.app import Hub, HubSettings
-from companion.hub_server.nats_server import account_of
-from companion.hub_server.store import FLOOD
 from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.public.messages import PublicRecord, read_record
@@ -49,7 +41,7 @@ from companion.table.session import Phase
 from web.hub.host import Joined
 
 __all__ = [
-    "OpenHub", "TableAtHub", "answers_go_nowhere_else", "disk_of_its_own", "fill", "floods_the_store", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
+    "OpenHub", "TableAtHub", "disk_of_its_own", "fill", "free_port", "has_all", "hub_settings", "joined", "kept", "kill_nats", "needs", "running", "services", "until", "with_key_of",
 ]  # fmt: skip
 
 
@@ -237,13 +229,13 @@ def services(folder: Path) -> Iterator[list[Companion]]:
 # ---- a table with a changed program ----
 
 
-async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
+async def let_in(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
     """A connection with a table's key, or the hub's own; it is asked for again where a server has not read the key yet."""
     prefix = inbox_prefix(table.member.table) if table else "_INBOX"
     seed = table.member.seed if table else hub.folder.now.seed
 
-    async def nothing(_: Exception) -> None:
-        """Refusals come as errors beside."""
+    async def note(error: Exception) -> None:
+        refused.append(str(error))
 
     async with asyncio.timeout(30):
         while True:
@@ -253,7 +245,7 @@ async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
                     nats_of(hub),
                     nkeys_seed_str=seed,
                     inbox_prefix=prefix,
-                    error_cb=nothing,
+                    error_cb=note,
                     allow_reconnect=False,
                 )
                 return client
@@ -262,12 +254,14 @@ async def let_in(hub: Hub, table: TableAtHub | None) -> Client:
                 await asyncio.sleep(0.2)
 
 
-def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
-    """Do something with a table's key (None: the hub's own)."""
+def with_key_of(
+    hub: Hub, table: TableAtHub | None, act: Act, refused: list[str] | None = None
+) -> None:
+    """Do something with a table's key (None: the hub's own). What NATS refuses is noted in `refused`."""
     done = []
 
     async def do() -> None:
-        client = await let_in(hub, table)
+        client = await let_in(hub, table, [] if refused is None else refused)
         try:
             await act(client)
             done.append(act)
@@ -280,88 +274,3 @@ def with_key_of(hub: Hub, table: TableAtHub | None, act: Act) -> None:
     work.start()
     until("it is over", lambda: not work.is_alive)
     assert done
-
-
-def sent_on(table: TableAtHub, payload: bytes, to: str) -> Act:
-    """Store these bytes as one's own record, and have JetStream send them on, as the answer to a question."""
-
-    async def do(client: Client) -> None:
-        own = record_subject(table.member.table)
-        await client.jetstream().publish(own, payload)
-        await client.publish(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", reply=to)
-        for subject in (
-            own,
-            wish_subject(table.member.table),
-        ):  # JetStream's receipt, and the hub's own answer
-            await client.publish(subject, b'{"is":"ask"}', reply=to)
-        await client.request(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", timeout=5)
-
-    return do
-
-
-def answers_go_nowhere_else(hub: Hub, honest: TableAtHub, changed: TableAtHub) -> None:
-    """A table with a changed program has answers of the store sent where it may say nothing itself: nothing comes of it."""
-    honest.play(1)
-    until("it is there", lambda: has_all(hub, honest))
-    changed.close()
-    own = honest.member.table
-    before = kept(hub, own)
-    heard: list[bytes] = []
-    line = honest.line._line
-    command = line._command
-    line._command = lambda payload: (heard.append(payload), command(payload))[1]
-    close_it = encoded_command(HubCommand(wish=HubWish("x", is_closed=True)))
-    for payload, to in (
-        (b"{}", record_subject(own)),
-        (b"{}", state_subject(own)),
-        (close_it, command_subject(own)),
-        (b"", f"$JS.API.STREAM.PURGE.{RECORDS}"),
-        (b"", f"$JS.API.STREAM.DELETE.{PAIRS}"),
-        (b"", f"$JS.API.STREAM.DELETE.{RECORDS}"),
-    ):
-        with_key_of(hub, changed, sent_on(changed, payload, to))
-    honest.play(1)
-    until("it goes on", lambda: has_all(hub, honest))
-    assert kept(hub, own)[: len(before)] == before
-    assert [each.entry for each in kept(hub, own)] == honest.entries()
-    assert close_it not in heard
-
-    async def streams(client: Client) -> None:
-        assert {each.config.name for each in await client.jetstream().streams_info()} >= {
-            RECORDS,
-            PAIRS,
-        }
-
-    with_key_of(hub, None, streams)
-
-
-def floods_the_store(hub: Hub, honest: TableAtHub, changed: TableAtHub, what: str) -> None:
-    """A table with a changed program asks the store, or repeats a record, without end: it alone is shut out."""
-    changed.play(1)
-    until("it is there", lambda: has_all(hub, changed))
-    changed.close()
-    own = record_subject(changed.member.table)
-    subject = f"$JS.API.DIRECT.GET.{RECORDS}.{own}" if what == "asks" else own
-    before = kept(hub, changed.member.table)
-
-    async def flood(client: Client) -> None:
-        headers = {
-            SEQUENCE: "0",
-            "Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}',
-        }
-        with suppress(NatsError, OSError):
-            for number in range(round(FLOOD.burst) * 10):
-                if not client.is_connected:
-                    return  # it was put out
-                await client.publish(subject, b"", headers=headers)
-                if number % 100 == 0:
-                    await asyncio.sleep(0.001)
-
-    with_key_of(hub, changed, flood)
-    until("it is shut out", lambda: (shown := hub.room.table(changed.member.number)) and shown.shut)
-    assert needs(hub, changed.member.number) == "It has sent too much and was shut out."
-    honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest))
-    assert kept(hub, changed.member.table) == before
-    assert (shown := hub.room.table(honest.member.number))
-    assert not shown.shut

@@ -179,4 +179,11 @@ def tell(companion: Companion) -> None:
     """Have the broker told how the table is now."""
     companion.step_keys()
     line = companion.broker.line
-    until("the broker has everything", lambda: line is None or line.is_settled)
+    if line is None:
+        return
+
+    def is_settled() -> bool:
+        is_told = line.is_connected and line._told == line._state
+        return is_told and not (line._client and line._client._out_messages)
+
+    until("the broker has everything", is_settled)

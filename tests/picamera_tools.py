@@ -21,14 +21,8 @@ from camera_tools import shown
 STRIDE = 64
 """Rows of a stream begin at multiples of this."""
 IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
-WIDE_MODE = {"size": (2304, 1296), "bit_depth": 10, "fps": 56.0, "crop_limits": (0, 0, 4608, 2592)}
-CUT_MODE = {
-    "size": (1536, 864),
-    "bit_depth": 10,
-    "fps": 120.1,
-    "crop_limits": (768, 432, 3072, 1728),
-}
-FULL_MODE = {"size": (4608, 2592), "bit_depth": 10, "fps": 14.4, "crop_limits": (0, 0, 4608, 2592)}
+WIDE_PX = (2304, 1296)
+"""The picture of an imx708 that shows all of its width, fast enough."""
 
 
 def stride_of(width: int) -> int:
@@ -78,29 +72,10 @@ class FakeLibcameraCamera:
         self.host.acquired.discard(self.id)
 
 
-class FakeManager:
-    """`picamera2.picamera2.CameraManager`, one for all cameras of a process; its lock may be held for ever."""
-
-    def __init__(self) -> None:
-        self.cameras: dict[int, FakePicamera2] = {}
-        self.running = False
-        self.hangs = False
-
-    def add(self, index: int, camera: FakePicamera2) -> None:
-        assert not self.hangs, "a camera opened now would wait for ever"
-        self.cameras[index] = camera
-        self.running = True
-
-    def cleanup(self, index: int) -> None:
-        del self.cameras[index]
-        self.running = bool(self.cameras)
-
-
 class FakePicamera2:
     """Picamera2 as far as it is used."""
 
     host: PiHost
-    _cm: FakeManager
 
     def __init__(self, number: int = 0) -> None:
         self.notifyme_r, self.notifyme_w = os.pipe2(os.O_NONBLOCK)
@@ -120,7 +95,6 @@ class FakePicamera2:
         except RuntimeError as error:
             raise RuntimeError("Camera __init__ sequence did not complete.") from error
         self.is_open = True
-        self._cm.add(self.camera_idx, self)
         self.controls: list[dict[str, Any]] = []
         self.requests: list[FakeRequest] = []
         self.calls: list[str] = []
@@ -160,20 +134,6 @@ class FakePicamera2:
         """Sorted as Picamera2 does; `Num` is the place in libcamera's own list."""
         listed = [{**each, "Num": number} for number, each in enumerate(cls.host.info)]
         return sorted(listed, key=lambda each: ("/usb" not in each["Id"], each["Id"]), reverse=True)
-
-    @property
-    def sensor_modes(self) -> list[dict[str, Any]]:
-        """Configures the camera for every mode, with four buffers each time."""
-        self.host.asked_modes += 1
-        for mode in self.host.modes:
-            self.configure(
-                {
-                    "main": {"size": (640, 480)},
-                    "sensor": {"output_size": mode["size"]},
-                    "buffer_count": 4,
-                }
-            )
-        return self.host.modes
 
     def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
         return {"buffer_count": 6, "sensor": {}, **streams}
@@ -229,7 +189,6 @@ class FakePicamera2:
             self.host.never.wait()
         self.stop()
         self.camera.release()
-        self._cm.cleanup(self.camera_idx)
         self.is_open = False
         self.camera = None
         self.notifymeread.close()
@@ -285,8 +244,6 @@ class PiHost:
         ]
         """In libcamera's order, which may be another one at every boot."""
         self.opened: list[FakePicamera2] = []
-        self.modes: list[dict[str, Any]] = [CUT_MODE, WIDE_MODE, FULL_MODE]
-        self.asked_modes = 0
         self.contiguous_bytes = 512 << 20
         self.busy: set[str] = set()
         """Ids of the cameras that another program has."""
@@ -299,7 +256,7 @@ class PiHost:
         self.close_hangs = False
         self.never = threading.Event()
         """What a camera waits for that hangs; set at the end, so that no thread is left."""
-        self.kind = type("Picamera2", (FakePicamera2,), {"host": self, "_cm": FakeManager()})
+        self.kind = type("Picamera2", (FakePicamera2,), {"host": self})
         monkeypatch.setitem(
             sys.modules, "picamera2", SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMapping)
         )

@@ -143,12 +143,6 @@ PLAYS: dict[Reason, list[Example]] = {
             "A dash goes one square, a jump two over a scout.",
             "dash",
         ),
-        Example(
-            at("c4"),
-            gone("c4", "e6"),
-            "A dash goes one square, a jump two over a scout.",
-            "dash",
-        ),
     ],
     Reason.ROCK_IN_THE_WAY: [
         Example(

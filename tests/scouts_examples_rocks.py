@@ -71,10 +71,6 @@ ROCKS_AND_HANDS: dict[Reason, list[Example]] = {
             "e6",
         ),
     ],
-    Reason.DASH_AND_JUMP: [
-        Example(at("c1", "c3"), gone("c1", "c4"), "A piece cannot dash, then jump.", "dash"),
-        Example(at("c1", "c2"), gone("c1", "d4"), "A piece cannot jump, then dash.", "dash"),
-    ],
     Reason.NOT_YOUR_ROCK: [
         Example(
             at("c4"),

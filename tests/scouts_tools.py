@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.scouts import Scouts
-from companion.games.scouts.board import NUMBERS, ROCK_FACES
+from companion.games.scouts.board import NUMBERS, ROCK_FACES, beside
 from companion.games.scouts.state import Position, State
 
 GAME = Scouts()
@@ -78,17 +78,10 @@ def at(
         to_place=0,
         rocks=(covered[0], covered[1], covered[2], covered[3]),
         stone=stone,
-        barred=stone | sum(1 << NUMBERS[str(square)] for square in around_rocks(stone)),
+        barred=stone | beside(stone),
         may_stack=read.stacking == "on",
     )
     return State(read, position, turn)
-
-
-def around_rocks(stone: int) -> set[Square]:
-    covered = {Square.parse(name) for name, number in NUMBERS.items() if stone >> number & 1}
-    steps = ((0, 1), (1, 0), (0, -1), (-1, 0))
-    beside = {square.shifted(*step) for square in covered for step in steps} - covered
-    return {square for square in beside if 0 <= square.file < 8 and 0 <= square.rank < 10}
 
 
 def legal(state: State) -> set[str]:
@@ -287,23 +280,3 @@ class SlowScouts:
             face = f"{'black' if seat else 'white'} {'boulder' if letter == 'B' else 'rock'}"
             found |= {named(place): [face] for place in covered}
         return found
-
-
-def pushing(game: SlowScouts, texts: set[str], rng: Random) -> str:
-    """A random decision: rocks are rare, and half of the plays lead far ahead, so that games come to an end."""
-    ordered = sorted(texts)
-    plays = [text for text in ordered if text[0] not in "BR"]
-    rocks = [text for text in ordered if text[0] in "BR"]
-    if rocks and rng.random() < 0.03:
-        return rng.choice(rocks)
-    if plays[0][0] in "@." or rng.random() < 0.5:
-        return rng.choice(plays)
-
-    def ahead(text: str) -> int:
-        names = text.replace("^", "-").split("-")
-        here, there = placed_at(names[0]), placed_at(names[-1])
-        goal = game.rank_that_ends(bool(game.board[here][-1]["intel"]))
-        return abs(goal - here[1]) - abs(goal - there[1])
-
-    furthest = max(map(ahead, plays))
-    return rng.choice([text for text in plays if ahead(text) == furthest])

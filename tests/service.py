@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -158,7 +156,7 @@ class Running(Served):
         return self._end()
 
     def _end(self) -> int:
-        status = self._process.wait(timeout=20)
+        status = self._process.wait(timeout=PATIENCE_S)
         if self._process.stdout:
             self._process.stdout.close()
         return status
@@ -186,7 +184,7 @@ def wait(seconds: float) -> None:
 class Client:
     """HTTP without a browser; keeps cookies."""
 
-    timeout_s = 20.0
+    timeout_s = PATIENCE_S
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -260,82 +258,24 @@ def sit_down(window: WebDriver, service: Served, seat: str, name: str) -> None:
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
-class Lag:
-    """A line to the service on which every piece waits some 20 to 120 ms on its way, there and back.
-
-    To the service its people come from `address`, one of this machine's own network.
-    """
-
-    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
-        self._target = ("127.0.0.1", port)
-        self._address = address
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._chance = Random(1)
-        self._pause = threading.Event()
-        self._open: list[socket.socket] = [self._listener]
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        while not self._pause.is_set():
-            try:
-                near, _ = self._listener.accept()
-                far = socket.create_connection(self._target, source_address=(self._address, 0))
-            except OSError:
-                return
-            self._open += [near, far]
-            for source, sink in ((near, far), (far, near)):
-                thread = threading.Thread(target=self._carry, args=(source, sink))
-                self._threads.append(thread)
-                thread.start()
-
-    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                self._pause.wait(self._chance.uniform(0.02, 0.12))
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-    def close(self) -> None:
-        """Cut every line."""
-        self._pause.set()
-        for line in self._open:
-            with contextlib.suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-            line.close()
-        for thread in self._threads:
-            thread.join()
-
-
-UNDONE = frozenset(
-    (
-        *(
-            "Accessibility.enable",
-            "Accessibility.getFullAXTree",
-            "DOM.describeNode",
-            "Runtime.evaluate",
-        ),
-        *(
-            "Emulation.setDeviceMetricsOverride",
-            "Emulation.setEmulatedMedia",
-            "Emulation.setTouchEmulationEnabled",
-        ),
-        *(
-            "Input.dispatchTouchEvent",
-            "Page.captureScreenshot",
-            "Page.setWebLifecycleState",
-            "Target.activateTarget",
-        ),
-        *(
-            "Network.clearBrowserCookies",
-            "Network.emulateNetworkConditions",
-            "Network.enable",
-            "Network.setCookie",
-        ),
-        "Network.setCookies",
-    )
-)
+UNDONE = {
+    "Accessibility.enable",
+    "Accessibility.getFullAXTree",
+    "DOM.describeNode",
+    "Emulation.setDeviceMetricsOverride",
+    "Emulation.setEmulatedMedia",
+    "Emulation.setTouchEmulationEnabled",
+    "Input.dispatchTouchEvent",
+    "Network.clearBrowserCookies",
+    "Network.emulateNetworkConditions",
+    "Network.enable",
+    "Network.setCookie",
+    "Network.setCookies",
+    "Page.captureScreenshot",
+    "Page.setWebLifecycleState",
+    "Runtime.evaluate",
+    "Target.activateTarget",
+}
 """Commands of Chromium's own protocol that leave nothing which `_is_as_new` does not put right."""
 _AS_NEW: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Page.setWebLifecycleState", {"state": "active"}),

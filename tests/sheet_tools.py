@@ -41,10 +41,10 @@ needs_poppler = pytest.mark.skipif(
 
 
 def pictures(
-    kit: Kit, paper: Paper, spares: int = 1, dpi: int = DPI, extras: Extras | None = None
+    kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
 ) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit as pictures of its pages."""
-    pdf, sheets = kit_sheets(kit, KitStyle(paper, spares), extras)
+    pdf, sheets = kit_sheets(kit, KitStyle(paper), extras)
     return sheets, rastered(pdf, dpi)
 
 
@@ -69,6 +69,13 @@ def rastered(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Imag
             for page in sorted(Path(folder).glob("page*.pgm"))
         ]
     return tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
+
+
+def texts(pdf: bytes) -> list[str]:
+    """What stands on each page, with single spaces."""
+    command = ["pdftotext", "-layout", "-", "-"]
+    run = subprocess.run(command, input=pdf, capture_output=True, check=True)
+    return [" ".join(page.split()) for page in run.stdout.decode().split("\f")[:-1]]
 
 
 @cache

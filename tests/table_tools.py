@@ -16,6 +16,7 @@ from companion.table.board_check import tops
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
+from companion.table.table_view import TableView
 
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 
@@ -30,24 +31,38 @@ class Played:
         self.table.connect(TableListener(on_signal=self.signals.append))
 
     @property
+    def view(self) -> TableView:
+        """What everybody may know now."""
+        return self.table.view()
+
+    @property
     def cues(self) -> list[str]:
         return [str(signal.cue) for signal in self.signals]
 
     def begin(self, **options: object) -> None:
         """A new game of Outbuffered, set up by hand."""
         self.table.new_game("outbuffered", options, seed=1)
-        self.table.confirm("host", self.table.view().moment, 0)
+        self.confirm()
+
+    def hand_in(self, seat: Seat, action: str, salt: str = "", at_s: float | None = None) -> str:
+        """A seat hands in for the moment that is due."""
+        return self.table.hand_in(seat, self.view.moment, action, salt, at_s)
+
+    def confirm(self, by: str = "host", force: bool = False) -> None:
+        """Somebody says that the board is as it should be."""
+        view = self.view
+        self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def turn(self, south: str, north: str) -> None:
         """Both hand in."""
-        moment = self.table.view().moment
+        moment = self.view.moment
         self.table.hand_in(Seat.SOUTH, moment, south)
         self.table.hand_in(Seat.NORTH, moment, north)
 
     def finish_stages(self) -> None:
         """Hands do everything, confirmed by taps."""
-        while (view := self.table.view()).phase is Phase.STAGES:
-            self.table.confirm("south", view.moment, view.turn.stage)
+        while self.view.phase is Phase.STAGES:
+            self.confirm("south")
 
     def show(
         self,

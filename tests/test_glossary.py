@@ -14,27 +14,6 @@ from companion.core.catalogue_file import read_catalogue
 from companion.core.i18n import LOCALE
 
 ROOT = Path(__file__).parent.parent
-OLD_MODULES = {
-    "house", "furnish", "seen", "beside", "plain", "described", "refusals", "guard", "gate", "limits", "passing",
-    "desk", "watch", "advance", "live", "referee", "signs", "vitals", "notify", "handover", "looker",
-    "settling", "squares", "closer", "litter", "finding", "things", "trouble", "truth", "sight", "weak", "eye", "told",
-    "past", "care", "manners", "standing", "door", "hands", "outside", "retelling", "wishes",
-}  # fmt: skip
-OLD_CLASSES = {
-    "House", "Desk", "Looker", "Referee", "Vitals", "Litter", "Gate", "Described", "Passing", "Standing", "Tableau",
-    "Door", "Guard", "Sight", "Seen", "Past", "Told", "Settling", "Tell", "Telling", "Ground", "Retelling", "Wishes", "Space",
-}  # fmt: skip
-OLD_FUNCTIONS = {
-    "furnish",
-    "settling",
-    "handover",
-    "manners",
-    "litter",
-    "notify",
-    "described",
-    "spelt",
-    "heeding",
-}
 
 
 @cache
@@ -50,16 +29,6 @@ def _defined(path: Path) -> tuple[tuple[type[ast.AST], str], ...]:
 def definitions(path: Path, kinds: tuple[type[ast.AST], ...]) -> set[str]:
     """The names that a file gives to classes or functions."""
     return {name for kind, name in _defined(path) if issubclass(kind, kinds)}
-
-
-def test_old_words_name_no_module_class_or_function() -> None:
-    for module, path in FILES.items():
-        assert not OLD_MODULES & set(module.split(".")), module
-        assert not OLD_CLASSES & definitions(path, (ast.ClassDef,)), path
-        named = {
-            name.strip("_") for name in definitions(path, (ast.FunctionDef, ast.AsyncFunctionDef))
-        }
-        assert not OLD_FUNCTIONS & named, path
 
 
 @pytest.mark.parametrize("text", [(ROOT / "docs/glossary.md").read_text(encoding="utf-8")])
@@ -111,14 +80,6 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
             ):
                 found.append(f"{hit[1]}: {sentence}")
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(("language", "unwanted"), [("es", "tablas"), ("fr", "nulles?")])
-def test_a_draw_has_one_word_in_every_language(language: str, unwanted: str) -> None:
-    words = [
-        text for message in read_catalogue(LOCALE / f"{language}.po") for text in message.words
-    ]
-    assert not [text for text in words if re.search(rf"\b{unwanted}\b", text, re.IGNORECASE)]
 
 
 def test_no_two_classes_of_different_packages_have_one_name() -> None:

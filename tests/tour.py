@@ -42,6 +42,8 @@ SIZES: Mapping[str, tuple[int, int]] = {
 }
 THEMES = ("light", "dark")
 NOWHERE = "/nowhere"
+LAST_NEW = 50
+"""After so many steps without a state of another kind none is to come: somebody resigns."""
 LONGEST_PX = 4000
 """So much of a long page a picture shows."""
 
@@ -164,18 +166,19 @@ class Tour:
         if self.table.view().phase is Phase.SETUP:
             yield from (Stop(f"{name}-setup-{page}", path) for page, path in everybody[:2])
         shown: set[str] = set()
-        for _ in range(400):
+        steps = 0
+        while self._state() != "over" and steps < LAST_NEW:
             state = self._state()
+            steps += 1
             if state not in shown:
                 shown.add(state)
+                steps = 0
                 self._look()
                 yield from (Stop(f"{name}-{state}-{page}", path) for page, path in everybody)
-            if state == "over" or len(shown) > 8:
-                break
             self.go_on()
         if self._state() != "over":
             self.table.resign(Seat.NORTH)
-            yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
+        yield from (Stop(f"{name}-over-{page}", path) for page, path in everybody)
         yield Stop(f"{name}-host", f"/host?game={name}")
         yield Stop(f"{name}-rules", f"/rules/{name}")
 

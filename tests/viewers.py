@@ -12,7 +12,7 @@ from companion.service.app import Companion
 
 PUBLIC = (
     "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
-    "/workbench/state", "/seat/south", "/api/seat/south/view", "/live/seat/south", "/api/seat/south/mine", "/nowhere",
+    "/workbench/state", "/seat/south", "/api/seat/south/view", "/api/seat/south/mine", "/nowhere",
     "/history", "/history/1", "/history/1/scene/0", "/history/1.webp", "/history/1/turn/1.webp",
     "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
@@ -47,22 +47,16 @@ class Viewer:
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
         self.url = f"http://127.0.0.1:{companion.server.port}"
         self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
-        for seat, client, name in (
-            (Seat.SOUTH, self.south, "Mara"),
-            (Seat.NORTH, self.north, "Jonas"),
-        ):
-            if seat in seats:
-                client.post(f"/api/seat/{seat}/take", name=name)
+        if Seat.SOUTH in seats:
+            self.south.post("/api/seat/south/take", name="Mara")
+        if Seat.NORTH in seats:
+            self.north.post("/api/seat/north/take", name="Jonas")
 
     def everything(self) -> list[tuple[str, bytes]]:
         """All pages, all JSON, all streams, all refusals."""
         seen = []
         for client, paths in ((self.public, PUBLIC), (self.north, (*PUBLIC, *NORTH))):
             for path in paths:
-                if client is self.public and path.startswith("/live"):
-                    continue
-                if path.startswith("/live"):
-                    continue
                 status, body, headers = client.send(path)
                 kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
                 seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))

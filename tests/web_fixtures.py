@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import Undefined
 from werkzeug.test import Cookie
 
 from companion.archive.history import History
@@ -95,6 +96,14 @@ class Place:
         return self.table.view().moment
 
 
+class _NoSuchAttribute(Undefined):
+    """What a template finds under a wrong name: Jinja draws nothing there, and says nothing."""
+
+    def __init__(self, *more: Any, **named: Any) -> None:
+        super().__init__(*more, **named)
+        assert not is_dataclass(named.get("obj")), self._undefined_message
+
+
 @contextmanager
 def open_place(
     folder: Path,
@@ -104,7 +113,6 @@ def open_place(
     table_settings: TableSettings | None = None,
     welcome: Welcome | None = None,
     join: Literal["open", "code"] = "open",
-    engines: tuple[str, ...] = (),
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
     signing_key: bytes = b"k" * 32,
 ) -> Iterator[Place]:
@@ -128,7 +136,7 @@ def open_place(
                 paint=moving_picture,
             ),
             health=health,
-            opponents=cast(engines),
+            opponents=cast(()),
             coach=Coach(table, b"k" * 32, open_coach),
         )
         site = Site(
@@ -139,6 +147,7 @@ def open_place(
             is_key_used=lambda: False,
         )
         app = create_app(table, GAMES, clock, site, features)
+        app.jinja_env.undefined = _NoSuchAttribute
         yield Place(table, app, clock, health)
         app.extensions["streams"].close()
         app.extensions["worker"].close()
@@ -146,7 +155,7 @@ def open_place(
 
 def page_of(browser: FlaskClient, path: str) -> str:
     """A page as text, with a blank wherever there is any space."""
-    return flat(browser.get(path).get_data(as_text=True))
+    return flat(browser.get(path).text)
 
 
 def flat(page: str) -> str:
@@ -156,12 +165,12 @@ def flat(page: str) -> str:
 
 def view_of(place: Place) -> dict[str, Any]:
     """What everybody may know, as programs get it."""
-    return dict(place.browser().get("/api/view").get_json())
+    return dict(place.browser().get("/api/view").json)
 
 
 def error_of(answer: Any) -> dict[str, Any]:
     """What a refused JSON request says."""
-    error: dict[str, Any] = answer.get_json()["error"]
+    error: dict[str, Any] = answer.json["error"]
     return error
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
@@ -52,19 +52,8 @@ Picture = NDArray[np.uint8]
 """What is shown: (height, width) in grey, or (height, width, 3) in BGR."""
 Area = tuple[float, float, float, float]
 """Low x, low y, high x, high y in board mm."""
-SETTLED, SETTLED_IF_SMALL = 10, 4
-"""So many settled frames are kept: at 1080p some 1 MB each packed, 2 MB unpacked; and on a machine
-of little memory."""
-UNPACKED = 2
-"""So many of them wait to be packed until a frame says nothing new; of more the oldest is packed at
-once."""
-_PACKING = (
-    cv2.IMWRITE_PNG_COMPRESSION,
-    1,
-    cv2.IMWRITE_PNG_STRATEGY,
-    cv2.IMWRITE_PNG_STRATEGY_HUFFMAN_ONLY,
-)
-"""What packs a noisy picture smallest is the fastest as well: 40 ms at 1080p, 20 to unpack it."""
+SETTLED, SETTLED_IF_SMALL = 5, 3
+"""So many settled frames are kept, at 1080p some 2 MB each; and on a machine of little memory."""
 _PICTURE_PX, _PICTURE_QUALITY = 960, 70
 _PHOTOGRAPH_PX, _PHOTOGRAPH_BYTES, _PHOTOGRAPH_QUALITIES = 640, 32_000, (80, 70, 60, 50, 40, 30)
 _MEASURED_FRAMES = 30
@@ -73,20 +62,6 @@ _TALL_MM = 15.0
 """Pieces rise at most so high above the board."""
 _EDGE_MM = 4.0
 """So much paper around the corner markers belongs to the printed board."""
-
-
-class _PackedFrame(Frame):
-    """A frame as a lossless picture of half its size, unpacked whenever somebody looks at it."""
-
-    def __init__(self, frame: Frame) -> None:
-        packed = cv2.imencode(".png", frame.luma, _PACKING)[1]
-        tint = frame.colours() if frame.colours else None
-        vars(self).update(at_s=frame.at_s, number=frame.number, packed=packed, colours=lambda: tint)
-
-    @property
-    def luma(self) -> Luma:
-        """The picture as it was."""
-        return np.asarray(cv2.imdecode(vars(self)["packed"], cv2.IMREAD_GRAYSCALE), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,18 +111,14 @@ class BoardEye:
     def saw(self, frame: Frame, reading: Reading) -> None:
         """Take a frame that was just read, before the table hears of the reading.
 
-        Keeps references and computes nothing, unless this frame says nothing new: then what is kept
-        is packed.
+        Keeps references and computes nothing.
         """
         before = self._last
         if self._reader.mirror.is_mirrored:
             frame = self._reader.mirror.as_read(frame)
         look = _Look(next(self._numbers), frame, reading, self._reader.seen)
         self._last = look
-        if not reading.quiet:
-            return
-        if before is not None and before.reading == reading:
-            self.pack(0)
+        if not reading.quiet or (before is not None and before.reading == reading):
             return
         kept = self.settled_frames
         with self._lock:
@@ -160,23 +131,6 @@ class BoardEye:
             if kept and kept[-1].reading == reading:
                 kept.pop()  # the board is as before something moved: the newest picture of it counts
             kept.append(look)
-        self.pack(UNPACKED)
-
-    def pack(self, most: int = UNPACKED - 1) -> None:
-        """Pack the oldest settled frame where more than these are not packed yet.
-
-        Called in the watcher's thread, also after a round: so the next frame need not wait for it
-        before the table hears of it. Only that thread changes what is kept.
-        """
-        kept = self.settled_frames
-        packed_ones = 0
-        for look in kept:
-            packed_ones += isinstance(look.frame, _PackedFrame)
-        if len(kept) - packed_ones > most:
-            place = packed_ones
-            packed = replace(kept[place], frame=_PackedFrame(kept[place].frame))
-            with self._lock:
-                kept[place] = packed
 
     # ---- the last frame -----------------------------------------------------
 

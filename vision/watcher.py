@@ -53,14 +53,13 @@ class WatchListeners:
 
     `on_reading` is given every reading, `on_status` how the camera is whenever that changes,
     `on_look` every frame with its reading. `on_rows` is given the rows of order tiles that were
-    wanted. `on_round` is called after every round of the watcher's own thread.
+    wanted.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
     on_status: Callable[[CameraStatus], None] = lambda _: None
     on_look: Callable[[Frame, Reading], None] = lambda _frame, _reading: None
     on_rows: Callable[[RowsSeen], None] = lambda _: None
-    on_round: Callable[[], None] = lambda: None
 
 
 def board_watcher(
@@ -177,7 +176,6 @@ class Watcher(Closeable):
                 self._in_trouble(
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )
-            self._listeners.on_round()
             self.round_s = self._clock.monotonic_s()
             self.link.wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
             self.link.wake.clear()

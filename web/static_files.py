@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import mimetypes
@@ -61,10 +60,6 @@ class StaticFiles:
             raise NotFound
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=kind)
-        if request.accept_encodings.quality("gzip") > 0:
-            answer.set_data(_compress(content))
-            answer.content_encoding = "gzip"
-        answer.vary.add("Accept-Encoding")
         fresh = version == self._static_version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if fresh else "no-cache"
@@ -88,12 +83,6 @@ def static_version() -> str:
 def static_files() -> Mapping[str, bytes]:
     """Read stylesheets, scripts and the sign, by name."""
     return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
-
-
-@cache
-def _compress(content: bytes) -> bytes:
-    """Compress a static file once. Pages never are, as their size could tell what is secret."""
-    return gzip.compress(content, mtime=0)
 
 
 def script_words(name: str) -> bytes | None:

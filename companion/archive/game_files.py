@@ -9,7 +9,6 @@ import msgspec
 from companion.archive.played_games import MOST_BYTES, Ending, GameLine
 from companion.archive.replay import GameFile
 from companion.archive.replay_scenes import Replay, ended_by_word
-from companion.archive.scoresheet import read_sheet
 from companion.core.errors import Malformed
 from companion.core.files import is_dense
 from companion.core.i18n import say
@@ -24,7 +23,7 @@ _LONGEST_NAME = 24
 
 
 def read_game(content: bytes) -> GameFile:
-    """Return the game of a file in JSON or in notation. Raises `Malformed`."""
+    """Return the game of a file in JSON. Raises `Malformed`."""
     if len(content) > MOST_BYTES:
         raise Malformed(say("A game file may have at most {number} bytes", number=MOST_BYTES))
     try:
@@ -35,8 +34,8 @@ def read_game(content: bytes) -> GameFile:
         raise Malformed(
             say("This is not a game file: choose one that was saved from a list of games")
         ) from None
-    if not text.lstrip().startswith("{"):
-        return read_sheet(text)
+    if text.lstrip().startswith("["):
+        raise Malformed(say("The notation is for people to read: choose the game’s JSON file"))
     try:
         return msgspec.json.decode(text, type=GameFile)
     except (msgspec.DecodeError, RecursionError) as error:

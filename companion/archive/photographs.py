@@ -32,8 +32,6 @@ _PATIENCE_S = 20.0
 """Timeout in seconds for a board to lie still. By then the turn is another one."""
 _MOMENT = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _MEGABYTE = 1_000_000
-_THIN_FROM = 8
-"""Games with fewer photographs are removed as a whole when room is needed, longer ones lose every second first."""
 
 
 class PhotographFolder:
@@ -87,9 +85,18 @@ class PhotographFolder:
             with contextlib.suppress(OSError):
                 unfinished.unlink(missing_ok=True)
             raise
-        self._total = (self._measured() if self._total is None else self._total) + len(picture)
-        while self._total > self._limit and self._thin():
+        if self._total is None:
             self._total = self._measured()
+        else:
+            self._total += len(picture)
+        oldest_first = [path for game in self._games() for path in self._of(game)]
+        for old in oldest_first[:-1]:
+            if self._total <= self._limit:
+                break
+            self._total -= old.stat().st_size
+            old.unlink()
+            with contextlib.suppress(OSError):  # others are in it
+                old.parent.rmdir()
 
     def remove(self, game: int) -> None:
         """Remove all photographs of a game. Raises `OSError`."""
@@ -98,25 +105,6 @@ class PhotographFolder:
         with contextlib.suppress(OSError):
             (self.folder / str(game)).rmdir()
         self._total = None
-
-    def _thin(self) -> bool:
-        """Remove some of the oldest game that still has many, else all of the oldest.
-
-        False: nothing can go.
-        """
-        games = self._games()
-        long = next((game for game in games if len(self._of(game)) >= _THIN_FROM), None)
-        if long is not None:
-            gone = self._of(long)[1:-1:2]  # the first and the last stay longest
-        elif len(games) > 1:
-            gone = self._of(games[0])
-        else:
-            return False
-        for path in gone:
-            path.unlink(missing_ok=True)
-        if long is None:
-            games[0].rmdir()
-        return True
 
     def _measured(self) -> int:
         return sum(path.stat().st_size for game in self._games() for path in self._of(game))

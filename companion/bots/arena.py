@@ -71,11 +71,13 @@ Mix = list[tuple[Codes, float]]
 """Plans of a side with their shares."""
 _A_GAME = 200.0
 """Lead in points that decides a game, as a rule: about four robots."""
-_MIN_TRUST, _MAX_TRUST = 0.1, 0.6
+_MIN_TRUST = 0.1
+_MAX_TRUST = 0.6
 """How far the other side is taken to play its plain plan."""
 _RARE = 0.05
 """Shares of a mixed strategy below this are noise of the approximation, and not played."""
-_MAX_MIXED, _MIN_SHARE = 5, 0.03
+_MAX_MIXED = 5
+_MIN_SHARE = 0.03
 """Plans of the other side, and the share of each, that an answer takes into account."""
 _FEW = 2
 """Maximum number of enemies for which all orders are tried against a plan that may win at once."""
@@ -96,7 +98,8 @@ class ArenaBot(Bot):
         self._field = Field(Arena().options(options), weights, self._side)
         self._guess: dict[int, int] = {}
         """Where the opponent's robots would stand after this turn by the plain plan, by their numbers."""
-        self._right, self._guessed = 1.0, 4.0
+        self._right = 1.0
+        self._guessed = 4.0
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Count how many of the opponent's robots did what the plain plan says."""
@@ -146,9 +149,12 @@ class _Search:
     def __init__(
         self, field: Field, robots: Robots, side: int, strength: Strength, trust: float
     ) -> None:
-        self.field, self.robots = field, robots
-        self.strength, self.trust = strength, trust
-        self.nodes, self.max_nodes = 0, strength.nodes
+        self.field = field
+        self.robots = robots
+        self.strength = strength
+        self.trust = trust
+        self.nodes = 0
+        self.max_nodes = strength.nodes
         self.sign = 1.0 if side == 0 else -1.0
         mine = [index for index, owner in enumerate(robots.sides) if owner == side]
         theirs = [index for index, owner in enumerate(robots.sides) if owner != side]
@@ -269,10 +275,12 @@ class _Search:
                         return tuple(plan)
                     if code == plan[unit]:
                         continue
-                    before, plan[unit] = plan[unit], code
+                    before = plan[unit]
+                    plan[unit] = code
                     other = self._worth_against(side, plan, mix)
                     if other > value + 1e-9:
-                        value, has_changed = other, True
+                        value = other
+                        has_changed = True
                     else:
                         plan[unit] = before
             if not has_changed:
@@ -296,7 +304,8 @@ class _Search:
             most = self._sum_against(first, replies)
             for unit, orders in enumerate(self._choices[0]):
                 for code in orders:
-                    before, plan[unit] = plan[unit], code
+                    before = plan[unit]
+                    plan[unit] = code
                     total = self._sum_against(plan, replies)
                     if total > most:
                         most = total
@@ -327,7 +336,8 @@ class _Search:
     def plain(self, side: int) -> Codes:
         """Return what many players do: hit the weakest neighbour, otherwise go to the nearest
         enemy."""
-        robots, field = self.robots, self.field
+        robots = self.robots
+        field = self.field
         foes = {robots.places[index]: robots.points[index] for index in self.units[1 - side]}
         occupied = {robots.places[index] for index in self.units[side]}
         plan = []
@@ -359,7 +369,8 @@ class _Search:
 
     def _orders(self, index: int) -> list[int]:
         """Return the orders of a robot that can matter."""
-        field, robots = self.field, self.robots
+        field = self.field
+        robots = self.robots
         side = robots.sides[index]
         place = robots.places[index]
         # squares on which a hit can matter: enemies and where they can step
@@ -430,24 +441,13 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Codes) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, what comes of it, and by which orders the next
-        best plan differs."""
+        """Return the other side's likeliest plan, and by which orders the next best plan differs."""
         mix = self._expected_plans()
         theirs, share = mix[0]
         if self.strength.rounds:
             reply = expected_reply(self._words(1, theirs), share)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
-        after = self.field.play(self.robots, self.joined(plan, theirs))
-        own = self.robots.sides[self.units[0][0]]
-        points_left = [0, 0]
-        for side, points in zip(after.sides, after.points, strict=True):
-            points_left[side != own] += points
-        words = say(
-            "After that, this side has {own} hit points left and the other side {other}.",
-            own=points_left[0],
-            other=points_left[1],
-        )
         others = {
             other: self._worth_against(0, other, mix) for other in self.plans[0] if other != plan
         }
@@ -455,7 +455,7 @@ class _Search:
         less = self._worth_against(0, plan, mix) - others.get(second, 0.0)
         differing = [code if code != own else None for code, own in zip(second, plan, strict=True)]
         scale = _A_GAME if self.strength.rounds else _A_GAME * self.strength.rashness
-        return reasons_of(reply, words, second_best(self._words(0, differing), less / scale))
+        return reasons_of(reply, second_best(self._words(0, differing), less / scale))
 
     def _words(self, side: int, plan: Sequence[int | None]) -> list[str]:
         """Return a side's orders in words. None is left out."""

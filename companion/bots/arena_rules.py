@@ -14,7 +14,10 @@ from companion.core.kit import SEATS
 from companion.games.arena.board import Terrain, terrain_of
 from companion.games.arena.state import ArenaOptions
 
-ATTACK, DEFEND, DESTRUCT, NOTHING = 4, 8, 9, 10
+ATTACK = 4
+DEFEND = 8
+DESTRUCT = 9
+NOTHING = 10
 """The first order of each kind. Moves are the orders before `ATTACK`."""
 Codes = tuple[int, ...]
 DECIDED = 10_000.0
@@ -88,12 +91,15 @@ class Field:
     """A board with its options: carries turns out and values what comes of them, for South, as a side sees it."""
 
     def __init__(self, options: ArenaOptions, weights: Weights, side: int = 0) -> None:
-        self.options, self.weights, self.side = options, weights, side
+        self.options = options
+        self.weights = weights
+        self.side = side
         self.terrain = terrain = terrain_of(options.board)
         self.ahead = tuple(
             tuple(_OFF if place is None else place for place in ways) for ways in terrain.ahead
         )
-        self.around, self.spawns = terrain.around, terrain.spawns
+        self.around = terrain.around
+        self.spawns = terrain.spawns
         self.ways = [self._steps_to(place) for place in range(len(self.ahead))]
         """How many steps a robot needs from a place to each other one, robots left out.
 
@@ -228,7 +234,8 @@ class Field:
     def _places(self, robots: Robots, material: float) -> float:
         """Return what the places are worth: who can hit, who can be brought down, friends at hand,
         how near the enemy is."""
-        weights, attack = self.weights, self.options.attack
+        weights = self.weights
+        attack = self.options.attack
         masks = [0, 0]
         enemies = []
         for side, place in zip(robots.sides, robots.places, strict=True):

@@ -16,7 +16,8 @@ from companion.core.kit import Seat
 
 LEVELS = (1, 2, 3)
 """Beginner, club player, as strong as it can be."""
-_MIN_LIKELY, _CERTAIN = 10, 95
+_MIN_LIKELY = 10
+_CERTAIN = 95
 """Chance in percent from which an expected reply is worth a word, and from which it is told as sure."""
 
 
@@ -99,7 +100,9 @@ class Bot(ABC):
     """
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
-        self.seat, self.options, self.level = seat, options, level
+        self.seat = seat
+        self.options = options
+        self.level = level
         self.rng = Random(seed)
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027

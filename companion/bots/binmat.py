@@ -104,7 +104,8 @@ class BinmatBot(Bot):
                 return Choice(text_of(action), _CHECKS * len(actions), (say("This wins at once."),))
         points = {action: points_of(table, action) + self._noise(action) for action in actions}
         ranked = sorted(actions, key=points.__getitem__, reverse=True)
-        best, nodes = ranked[0], len(actions)
+        best = ranked[0]
+        nodes = len(actions)
         lines: tuple[str, ...] = ()
         if self._strength.tried and len(ranked) > 1:
             candidates = _apart(table, ranked)[: self._strength.tried]
@@ -121,11 +122,14 @@ class BinmatBot(Bot):
         by_text = {text_of(option): option for option in table.legal()}
         if action not in by_text or not self._strength.deals:
             return Verdict(choice, None)
-        best, tried = by_text[choice.action], by_text[action]
+        best = by_text[choice.action]
+        tried = by_text[action]
         deal = _Dealer(table, hidden, self._held, Random(f"{self._seed}/{table.left}/judge"))
-        better, deals = 0.0, sum(self._strength.deals)
+        better = 0.0
+        deals = sum(self._strength.deals)
         for _ in range(deals):
-            sample, seed = deal.table(), deal.rng.random()
+            sample = deal.table()
+            seed = deal.rng.random()
             better += self._playout(sample, best, seed) - self._playout(sample, tried, seed)
         return Verdict(choice, share_of_game(better, deals))
 
@@ -148,7 +152,8 @@ class BinmatBot(Bot):
         order = {action: place for place, action in enumerate(candidates)}
         for round_deals in self._strength.deals:
             for _ in range(round_deals):
-                sample, seed = deal.table(), deal.rng.random()
+                sample = deal.table()
+                seed = deal.rng.random()
                 for action in candidates:
                     scores[action] += self._playout(sample, action, seed)
                 nodes += len(candidates)
@@ -163,7 +168,8 @@ class BinmatBot(Bot):
             candidates = candidates[: (len(candidates) + 1) // 2]
             if len(candidates) == 1:
                 break
-        best, less = candidates[0], ""
+        best = candidates[0]
+        less = ""
         if second:
             lead = max(0.0, scores[best] - scores[second])
             less = second_best([_words(second)], lead / done)
@@ -175,8 +181,10 @@ class BinmatBot(Bot):
 
     def _playout(self, deal: Table, action: Action, seed: float) -> float:
         """Return how well a deal ends for this seat after an action, 0 to 1."""
-        table, rng = deal.copy(), Random(seed)
-        whole, end = table.left, table.left - _LONGEST
+        table = deal.copy()
+        rng = Random(seed)
+        whole = table.left
+        end = table.left - _LONGEST
         table.play(action, rng)
         while table.winner is None and table.left > end:
             move = attacker_move if table.acts == ATTACKS else defender_move
@@ -192,8 +200,10 @@ class _Dealer:
     """Deals what a seat cannot see at random, again and again."""
 
     def __init__(self, shown: Table, hidden: list[Hidden], held: set[str], rng: Random) -> None:
-        self._shown, self._hidden = shown, hidden
-        self._unseen, self._held = cards_unseen(shown), held
+        self._shown = shown
+        self._hidden = hidden
+        self._unseen = cards_unseen(shown)
+        self._held = held
         self.rng = rng
 
     def table(self) -> Table:
@@ -267,7 +277,9 @@ def _attack_points(table: Table, action: Action) -> float:
         return -10.0
     hand = table.hands[ATTACKS]
     if lane == ATTACKER_PILE:
-        return 2.5 - 0.5 * len(hand) if letter == "d" else -6.0
+        if letter == "d":
+            return 2.5 - 0.5 * len(hand)
+        return -6.0
     wall = table.defence[lane]
     deck = _cards_left(table, lane)
     if letter == "d":
@@ -309,7 +321,9 @@ def _defence_points(table: Table, action: Action) -> float:
     threat = len(table.attack[lane])
     if not wall:
         points = 5.0 + 0.5 * max(0, 13 - deck) + gain + 1.5 * threat
-        return points - 1.0 if card[0] == BOUNCE else points
+        if card[0] == BOUNCE:
+            return points - 1.0
+        return points
     points = 1.5 * gain + 1.0 * threat
     if card[0] == TRAP and not table.is_up[lane]:
         points += 1.0
@@ -319,9 +333,11 @@ def _defence_points(table: Table, action: Action) -> float:
 def attacker_move(table: Table, rng: Random) -> Action:
     """Return what the attacker does in a playout: what brings most a turn, a draw, a combat, or a
     stack to be built."""
-    hand, random = table.hands[ATTACKS], rng.random
+    hand = table.hands[ATTACKS]
+    random = rng.random
     room = max(0.0, 1.2 - 0.15 * len(hand))
-    best, most = PASS, -9.0
+    best = PASS
+    most = -9.0
     if table.attacker_deck or table.attacker_discard:
         best = ("d", "", ATTACKER_PILE)
         most = 0.4 * room + 0.3 * random()
@@ -336,7 +352,8 @@ def attacker_move(table: Table, rng: Random) -> Action:
         if not wall and cards_left:
             worth = weight + room + 0.3 * random()
             if worth > most:
-                best, most = ("d", "", lane), worth
+                best = ("d", "", lane)
+                most = worth
         if not mine:
             continue
         strength = power(mine)
@@ -348,7 +365,8 @@ def attacker_move(table: Table, rng: Random) -> Action:
             return ("c", "", lane)
         worth = weight * damage + 0.3 * random()
         if worth > most:
-            best, most = ("c", "", lane), worth
+            best = ("c", "", lane)
+            most = worth
         if wall and breaks and weight * strength > most:
             best = ("u", breaks[0], lane)
             most = weight * strength
@@ -370,7 +388,9 @@ def _wall_power(table: Table, lane: int, random: Callable[[], float]) -> int:
     wall = table.defence[lane]
     if not wall:
         return 0
-    return power(wall) if table.is_up[lane] else max(0, int(random() * 5.5 - 1.5))
+    if table.is_up[lane]:
+        return power(wall)
+    return max(0, int(random() * 5.5 - 1.5))
 
 
 def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[str | None, float]:
@@ -385,7 +405,8 @@ def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[
     # a BREAK does damage by the whole power, else by the difference and one
     less = 0 if has_break and wall else theirs - 1
     cards = [(card, WORTH[card]) for card in table.hands[ATTACKS] if card[0] != BREAK]
-    best, most = None, -9.0
+    best = None
+    most = -9.0
     for index, (card, worth) in enumerate(cards):
         # alone, with the combat in two turns, or with another card in three
         builds = [(before + worth, 2)]
@@ -396,7 +417,8 @@ def _best_build(table: Table, lane: int, has_break: bool, rng: Random) -> tuple[
                 damage = strength - less
                 value = _SURE if damage > cards_left else weight * damage / turns
                 if value > most:
-                    best, most = card, value
+                    best = card
+                    most = value
     return best, most
 
 
@@ -441,7 +463,8 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
 
     Towards a power of two where none gets there. BREAKs are kept.
     """
-    best, most = None, -9.0
+    best = None
+    most = -9.0
     before = sum([WORTH[card] for card in stack])
     for card in hand:
         if card[0] == BREAK:
@@ -450,7 +473,8 @@ def _best_card(hand: list[str], stack: list[str], rng: Random) -> str | None:
         if card[0] in (BOUNCE, TRAP):
             worth -= 0.8
         if worth > most:
-            best, most = card, worth
+            best = card
+            most = worth
     return best
 
 

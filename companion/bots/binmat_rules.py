@@ -25,7 +25,8 @@ WORTH: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _A_WILD * (card[0] == WILD)) for card in DECK
 }
 """What a card adds to the sum of a stack, for `power_of`."""
-DEFENDS, ATTACKS = 0, 1
+DEFENDS = 0
+ATTACKS = 1
 
 
 def power(stack: Iterable[str]) -> int:
@@ -44,14 +45,18 @@ def power_of(worth: int) -> int:
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
-    return total.bit_length() - 1 if total and not total & (total - 1) else 0
+    if total and not total & (total - 1):
+        return total.bit_length() - 1
+    return 0
 
 
 class Table:
     """A game that goes on. `winner` is a seat once it is over."""
 
     def __init__(self, is_hackmud: bool, left: int, acts: int) -> None:
-        self.is_hackmud, self.left, self.acts = is_hackmud, left, acts
+        self.is_hackmud = is_hackmud
+        self.left = left
+        self.acts = acts
         self.decks: list[list[str]] = [[] for _ in LANES]
         self.are_open = [False] * len(LANES)
         self.discards: list[list[str]] = [[] for _ in LANES]
@@ -164,7 +169,9 @@ class Table:
             self.winner = DEFENDS
 
     def _stack_of(self, seat: int, lane: int) -> list[str]:
-        return self.attack[lane] if seat == ATTACKS else self.defence[lane]
+        if seat == ATTACKS:
+            return self.attack[lane]
+        return self.defence[lane]
 
     def _is_spent(self) -> bool:
         """Return whether the attacker has no card and nothing to draw."""
@@ -252,7 +259,8 @@ class Table:
             self.attacker_discard += rest
             self._bounce_wall(lane)
             return
-        strength, wall = power(mine), power(theirs)
+        strength = power(mine)
+        wall = power(theirs)
         damage = 0
         if strength < wall:
             self.discards[lane] += mine
@@ -305,7 +313,9 @@ def damage_of(
     """Return the damage of an attack that is not weaker than the wall."""
     in_attack = any(card[0] == BREAK for card in mine)
     if not is_hackmud:
-        return strength if in_attack else strength - wall + 1
+        if in_attack:
+            return strength
+        return strength - wall + 1
     if strength == 0:
         return 0
     if in_attack or any(card[0] == BREAK for card in theirs):

@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import os
 import resource
-import stat
 import sys
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -82,7 +81,9 @@ class BotEngine:
     """
 
     def __init__(self, game: str, level: int, seed: int) -> None:
-        self._game, self._level, self._seed = game, level, seed
+        self._game = game
+        self._level = level
+        self._seed = seed
         self._bot: Bot | None = None
 
     def answer(self, line: bytes) -> bytes:
@@ -158,19 +159,10 @@ def _error(kind: str, message: str) -> bytes:
 
 def serve_lines(engine: BotEngine, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer requests line by line until the source ends. Blank lines are passed over."""
-    while line := source.readline(MAX_LINE + 2):
-        if len(line) > MAX_LINE + 1 and not line.endswith(b"\n"):
-            _skip_line(source)
-        if stripped := line.strip():
-            sink.write(engine.answer(stripped) + b"\n")
+    for line in source:
+        if request := line.strip():
+            sink.write(engine.answer(request) + b"\n")
             sink.flush()
-
-
-def _skip_line(source: BinaryIO) -> None:
-    """Read on to the end of a line that is too long."""
-    while rest := source.readline(MAX_LINE):
-        if rest.endswith(b"\n"):
-            return
 
 
 def limit_process(pid: int, memory_bytes: int) -> None:
@@ -200,13 +192,10 @@ def _set_limit(pid: int, limit: int, most: int) -> None:
 
 
 def confine() -> None:
-    """Give this process low priority, bounded memory, no files written, no core dump."""
+    """Give this process low priority, bounded memory, no core dump."""
     pid = os.getpid()
     limit_process(pid, MEMORY_BYTES)
     _set_limit(pid, resource.RLIMIT_CORE, 0)
-    # whoever keeps the answers in a file wants that one to be written
-    if not stat.S_ISREG(os.fstat(1).st_mode):
-        _set_limit(pid, resource.RLIMIT_FSIZE, 0)
 
 
 def run_bot(game: str, level: int, seed: int) -> int:

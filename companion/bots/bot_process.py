@@ -27,14 +27,14 @@ from companion.core.names import is_printable
 
 MAX_MEMORY_BYTES = 512 << 20
 """Maximum private memory of any program. Our own ask for less."""
-_MAX_ACTION, _MAX_REASONS, _MAX_REASON = 10_000, 12, 400
+_MAX_ACTION = 10_000
+_MAX_REASONS = 12
+_MAX_REASON = 400
 _ROOT = Path(__file__).parents[2]
 """The folder of the packages: there the child finds the same program, installed or not."""
 _CHUNK = 65_536
 _PATTERN = re.compile(r"(?:[^{}]|\{[a-z]\w*(?:!c)?\})+")
 """What a sentence with parts looks like: nothing that `str.format` could be led astray by."""
-_LAST_MOMENT_S = 0.5
-"""Timeout in seconds for a child whose pipe broke to end by itself with its own status."""
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 R = TypeVar("R")
 
@@ -116,7 +116,8 @@ class BotProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._calls, self._ends = Lock(), Lock()
+        self._calls = Lock()
+        self._ends = Lock()
         try:
             self.child = subprocess.Popen(
                 list(command),
@@ -195,18 +196,14 @@ class BotProcess:
     ) -> None:
         self.close()
 
-    def _end(self) -> int:
-        """Kill the child with its session.
-
-        Return how it ended, a negative number for a signal.
-        """
+    def _end(self) -> None:
+        """Kill the child with its session."""
         with self._ends:
             self._is_open = False
             if self.child.returncode is None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.child.pid, signal.SIGKILL)
                 self.child.wait()
-            return self.child.returncode
 
     def _fail(self, what: str) -> NoReturn:
         """End the child and say why."""
@@ -242,7 +239,7 @@ class BotProcess:
             except BlockingIOError:
                 continue
             except OSError:
-                self._fail_ended()
+                self._fail("has ended")
 
     def _read_line(self, ends_s: float, deadline_s: float) -> bytes:
         """Return the one line that the child answers, without its end."""
@@ -255,7 +252,7 @@ class BotProcess:
             except BlockingIOError:
                 continue
             if not chunk:
-                self._fail_ended()
+                self._fail("has ended")
             answer += chunk
             if len(answer) > MAX_LINE:
                 self._fail("answered a line that is too long")
@@ -270,16 +267,6 @@ class BotProcess:
         left_s = ends_s - time.monotonic()
         if left_s <= 0 or not poll.poll(left_s * 1000):
             self._fail(f"did not answer within {deadline_s:g} s")
-
-    def _fail_ended(self) -> NoReturn:
-        """Explain a broken pipe: the child has ended by itself, was killed, or has closed its end."""
-        is_over = not self._is_open or _has_ended(self.child.pid)
-        status = self._end()
-        if not is_over:
-            raise BotFailure("The opponent hung up")
-        if status < 0:
-            raise BotFailure(f"The opponent was killed by signal {-status}")
-        raise BotFailure(f"The opponent ended with status {status}")
 
 
 def _clean_reason(reason: str | _Sentence) -> str:
@@ -312,17 +299,3 @@ def _pipe(pipe: IO[bytes] | None) -> int:
     if pipe is None:
         raise AssertionError("the child was started with pipes")
     return pipe.fileno()
-
-
-def _has_ended(pid: int) -> bool:
-    """Return whether the child ends within a moment. Nobody waits for it yet, so that its group can still be killed."""
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError:
-        return True
-    try:
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        return bool(poll.poll(_LAST_MOMENT_S * 1000))
-    finally:
-        os.close(handle)

@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 TRIES = 2
 """Attempts to get an answer from a process, for one question."""
-_GOOD, _FAIR = 0.02, 0.08
+_GOOD = 0.02
+_FAIR = 0.08
 """Up to so much of a game, by its own judgement, an action is as good as the best, or nearly so."""
 
 

@@ -168,7 +168,8 @@ class _MachinePlayer:
 
     def close(self) -> None:
         """End the process. A later step begins another one."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         self._known_turn = self._plan = None
         if process is not None:
             process.close()
@@ -212,7 +213,9 @@ class _MachinePlayer:
         """Return the time from being asked to handing in, at least: never a notable part of what a clock leaves."""
         low_s, high_s = self._casting.tempo_s
         pause_s = Random(secrets.randbits(32)).uniform(low_s, high_s)
-        return pause_s if turn.due_s is None else min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
+        if turn.due_s is None:
+            return pause_s
+        return min(pause_s, max(0.0, (turn.due_s - now_s) / 3))
 
     def _choice(self, turn: MachineTurn) -> Choice | None:
         """Return what the process chooses.

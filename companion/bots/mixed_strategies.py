@@ -25,7 +25,8 @@ def solve(
     column_regrets = [0.0] * len(columns)
     totals = [0.0] * len(payoff)
     column_totals = [0.0] * len(columns)
-    mine, theirs = shares_of(regrets), shares_of(column_regrets)
+    mine = shares_of(regrets)
+    theirs = shares_of(column_regrets)
     for number in range(1, rounds + 1):
         before = mine
         gains = [sum(map(mul, row, theirs)) for row in payoff]

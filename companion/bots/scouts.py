@@ -49,7 +49,9 @@ _LEAP = 6.0
 """Maximum gain, in ranks, of a play after another one that opens its way."""
 _ROCK_WORTH = 3.0
 """What a rock is worth that is not laid yet."""
-_MAX_TURNS, _LAST_HOPES, _ROCKS_TRIED = 150, 120, 24
+_MAX_TURNS = 150
+_LAST_HOPES = 120
+_ROCKS_TRIED = 24
 _A_GAME = 40.0
 """Lead in ranks that decides a game, as a rule."""
 _SQUARE = re.compile(r"[a-h](?:10|[1-9])")
@@ -169,12 +171,15 @@ def _squares_in(text: str) -> list[int]:
 
 def _rock_squares(action: str) -> int | None:
     """Return the squares that a rock of this notation covers. None: it lays none."""
-    return sum_of_masks(_squares_in(action)) if "@" in action else None
+    if "@" in action:
+        return sum_of_masks(_squares_in(action))
+    return None
 
 
 def _play_text(position: Position, origin: int, target: int) -> str:
     """Return a dash where one leads there, otherwise the shortest chain of jumps."""
-    start, end = number_of(origin), number_of(target)
+    start = number_of(origin)
+    end = number_of(target)
     if dashes(position, start) & target:
         return f"{NAMES[start]}-{NAMES[end]}"
     return chain_text(_chain(position, start, end))
@@ -187,7 +192,8 @@ def _chain(position: Position, start: int, end: int) -> tuple[int, ...]:
 def _words(position: Position, plays: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in plays:
-        start, end = number_of(origin), number_of(target)
+        start = number_of(origin)
+        end = number_of(target)
         if dashes(position, start) & target:
             yield dash_label(start, end)
         else:
@@ -198,7 +204,9 @@ def _words(position: Position, plays: Plays) -> Iterator[str]:
 def _rock_text(kind: int, covered: int) -> str:
     first = number_of(covered & -covered)
     last = number_of(covered)
-    return f"R@{NAMES[first]}-{NAMES[last]}" if kind else f"B@{NAMES[first]}"
+    if kind:
+        return f"R@{NAMES[first]}-{NAMES[last]}"
+    return f"B@{NAMES[first]}"
 
 
 class _Search:
@@ -214,8 +222,10 @@ class _Search:
         strength: Strength,
         visits: Mapping[tuple[int, ...], int],
     ) -> None:
-        self.terrain, self.seat = terrain, seat
-        self.strength, self.visits = strength, visits
+        self.terrain = terrain
+        self.seat = seat
+        self.strength = strength
+        self.visits = visits
         self.nodes = 0
         self.ranked: list[Turn] = []
         """The turns that were compared at last, the best first."""
@@ -249,7 +259,8 @@ class _Search:
     def _ranked(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
         """Return the first of these turns, looked at one ply deeper than the widths tell, the best
         first."""
-        ranked, alpha = [], -inf
+        ranked = []
+        alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             value = self.terrain.value(after, self.seat)
             boredom = _BOREDOM * self.visits.get(after, 0)
@@ -356,11 +367,13 @@ class _Search:
         # only rocks beside a scout with intel can stop it
         near = [placing for placing in rock_placings(position) if placing[1] & zone]
         near.sort(key=lambda placing: (placing[1] & zone).bit_count(), reverse=True)
-        best, most = None, self.worth_of_rock(position, None)
+        best = None
+        most = self.worth_of_rock(position, None)
         for kind, covered in near[:_ROCKS_TRIED]:
             worth = self.worth_of_rock(position, covered)
             if worth > most:
-                best, most = (kind, covered), worth
+                best = (kind, covered)
+                most = worth
         return best
 
     def worth_of_rock(self, position: Position, covered: int | None) -> float:
@@ -394,7 +407,8 @@ class _Search:
     ) -> tuple[str, ...]:
         """Return why this turn, in sentences, the main thing first."""
         worth, _, node = turn
-        before, words = position[:6], []
+        before = position[:6]
+        words = []
         if worth >= _SURE:
             words.append(say("This brings intel home."))
         elif worth <= -_SURE:
@@ -419,7 +433,8 @@ class _Search:
         worth, plays, _ = turn
         if abs(worth) >= _SURE:
             return ()
-        after, terrain = _after_plays(position, plays), self.terrain
+        after = _after_plays(position, plays)
+        terrain = self.terrain
         if rock is None:
             after = pass_turn(after)
         else:

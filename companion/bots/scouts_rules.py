@@ -31,9 +31,11 @@ Move = tuple[float, int, int]
 WIN = 10_000.0
 WAY = 18
 """Ranks from the home rank to the other one and back."""
-_HURRY, _FADE = 25.0, 0.8
+_HURRY = 25.0
+_FADE = 0.8
 """The last ranks count more: so much on the last one, by this factor less on each before."""
-_UNDER_OWN, _UNDER_FOE = 0.85, 0.35
+_UNDER_OWN = 0.85
+_UNDER_FOE = 0.35
 """What a scout that waits under another one keeps of its worth."""
 
 
@@ -52,7 +54,9 @@ class Terrain:
     """What does not change while a turn is thought over: rocks, the rule of stacks, and the worth of every square."""
 
     def __init__(self, values: list[float], stone: int, may_stack: bool) -> None:
-        self.values, self.stone, self.may_stack = values, stone, may_stack
+        self.values = values
+        self.stone = stone
+        self.may_stack = may_stack
         self.worth: tuple[tuple[dict[int, float], dict[int, float]], ...] = (
             _worth(values, 0),
             _worth(values, 1),
@@ -144,7 +148,8 @@ class Terrain:
 
 def _worth(values: list[float], seat: int) -> tuple[dict[int, float], dict[int, float]]:
     """Return what a scout of a seat is worth by the mask of its square, plain and with intel."""
-    plain, turned = {}, {}
+    plain = {}
+    turned = {}
     for number in range(len(AROUND)):
         rank, file = divmod(number, FILES)
         ahead = rank if seat == 0 else 9 - rank
@@ -158,7 +163,8 @@ def _jumps(number: int, single: int, empty: int, stop: int) -> int:
     """Return where a scout gets by jumps, as a mask. A chain ends on `stop`."""
     if not BESIDE[number] & single:
         return 0
-    reached, work = 0, [number]
+    reached = 0
+    work = [number]
     # follow chains of jumps; `reached` keeps each square to one visit
     while work:
         for over, landing, target in JUMPS[work.pop()]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import IO
 
-from companion.cli.greeting import begin, count
+from companion.cli.greeting import begin
 from companion.cli.options import Commands, add_command, settings_of, settings_path
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
@@ -38,14 +37,7 @@ def _backup(options: argparse.Namespace) -> None:
         with _new_file(unfinished) as target:
             with as_owner_of(settings.journal_path.parent):
                 begin("Copying settings and games.")
-                note = make_backup(
-                    settings,
-                    path,
-                    RealClock(),
-                    options.photographs,
-                    target,
-                    when_packed=partial(count, "Photographs"),
-                )
+                note = make_backup(settings, path, RealClock(), options.photographs, target)
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:

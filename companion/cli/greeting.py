@@ -1,6 +1,6 @@
 """What is said to somebody at a terminal.
 
-At the start of `companion play` what was found, the addresses, and QR codes. Else how far a command has come.
+At the start of `companion play` what was found, the addresses, and QR codes. Else what a command begins to do.
 """
 
 from __future__ import annotations
@@ -64,10 +64,3 @@ def begin(what: str) -> None:
     """Say what is being done. Programs read the result alone."""
     if sys.stderr.isatty():
         print(what, file=sys.stderr, flush=True)
-
-
-def count(what: str, done: int, total: int) -> None:
-    """Say how far it has come, in one line that is written over until all is done."""
-    if sys.stderr.isatty():
-        end = "\n" if done == total else ""
-        print(f"\r{what}: {done} of {total}", end=end, file=sys.stderr, flush=True)

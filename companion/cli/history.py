@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from companion.archive.played_games import GameLine, PlayerRecord
-from companion.cli.greeting import count
+from companion.archive.played_games import GameLine
 from companion.cli.options import Commands, add_command, settings_of, write_file
 from companion.core.config import Settings
 from companion.core.errors import Malformed
@@ -30,11 +29,6 @@ def add_history(commands: Commands) -> None:
     about = "list the games played, the newest first"
     history = add_command(commands, "history", _history, about, has_settings=True)
     history.add_argument("--json", action="store_true", help="the same as JSON, one line per game")
-    history.add_argument(
-        "--players",
-        action="store_true",
-        help="what each player did instead, and against each machine",
-    )
     about = "write a finished game as JSON or as notation"
     export = add_command(commands, "export", _export, about, has_settings=True)
     export.add_argument(
@@ -49,12 +43,6 @@ def add_history(commands: Commands) -> None:
     replay = add_command(commands, "replay", _replay, about, has_settings=True)
     replay.add_argument(
         "game", metavar="ID|FILE", help="a number from history, or an exported file"
-    )
-    replay.add_argument(
-        "--photographs",
-        type=Path,
-        metavar="DIR",
-        help="write the photographs of its turns to this folder",
     )
     replay.add_argument("--json", action="store_true", help="print the game as a file instead")
 
@@ -73,14 +61,9 @@ def _past(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
 
 def _history(options: argparse.Namespace) -> None:
     with _past(settings_of(options)) as past:
-        for line in past.statistics() if options.players else past.lines(0, past.count()):
-            if options.json:
-                words = msgspec.json.encode(line, enc_hook=str).decode()
-            elif isinstance(line, GameLine):
-                words = _line_words(line)
-            else:
-                words = _record_words(line)
-            print(words, flush=True)
+        for line in past.lines(0, past.count()):
+            as_json = msgspec.json.encode(line, enc_hook=str).decode()
+            print(as_json if options.json else _line_words(line), flush=True)
 
 
 def _line_words(line: GameLine) -> str:
@@ -103,22 +86,6 @@ def _player_words(line: GameLine, seat: Seat) -> str:
     if seat in line.coached:
         notes.append("coach")
     return f"{name} ({', '.join(notes)})" if notes else name
-
-
-def _record_words(record: PlayerRecord) -> str:
-    """Return a player: games won, drawn and lost against people, then against each of the machine's
-    characters."""
-
-    def totals(games: int, wins: int, ties: int) -> str:
-        word = "game" if games == 1 else "games"
-        return f"{games} {word}, {wins} won, {ties} drawn, {games - wins - ties} lost"
-
-    total = record.total
-    lines = [f"{record.name}: against people {totals(total.games, total.wins, total.ties)}"]
-    for machine in record.against:
-        words = totals(machine.games, machine.wins, machine.ties)
-        lines.append(f"  against {machine.name}: {words}")
-    return "\n".join(lines)
 
 
 def _export(options: argparse.Namespace) -> None:
@@ -160,16 +127,9 @@ def _replay(options: argparse.Namespace) -> None:
     from companion.archive.game_files import read_game  # noqa: PLC0415 - brings the games
     from companion.archive.replay import retell  # noqa: PLC0415
 
-    photographs: list[tuple[str, Path]] = []
     if options.game.isdigit():
-        number = int(options.game)
-        settings = settings_of(options)
-        photographs = _photographs_of(settings, number)
-        if options.photographs:
-            _write_photographs(photographs, number, options.photographs)
-            return
-        with _past(settings) as past:
-            played = past.file(number)
+        with _past(settings_of(options)) as past:
+            played = past.file(int(options.game))
     else:
         played = read_game(_content(Path(options.game)))
     if options.json:
@@ -177,36 +137,3 @@ def _replay(options: argparse.Namespace) -> None:
         return
     for sentence in retell(played):
         print(sentence)
-    if photographs:
-        titles = ", ".join(title for title, _ in photographs)
-        print(f"Photographs, written out by --photographs DIR: {titles}")
-
-
-def _photographs_of(settings: Settings, number: int) -> list[tuple[str, Path]]:
-    """Return the photographs of a game with what they show, oldest first. One from elsewhere has none."""
-    from companion.archive.photographs import PhotographFolder  # noqa: PLC0415
-    from companion.storage.journal import Journal  # noqa: PLC0415
-    from companion.table.views import turn_title  # noqa: PLC0415
-
-    with Journal(settings.journal_path, read_only=True) as journal:
-        if number in journal.archive.imported():
-            return []
-        session = journal.fold(number)
-    turns = {turn.moment: turn.number for turn in session.turns}
-    folder = PhotographFolder(settings.photographs_path)
-    moments = folder.moments(number)
-    return [(turn_title(moment, turns), folder.path(number, moment)) for moment in moments]
-
-
-def _write_photographs(photographs: list[tuple[str, Path]], number: int, folder: Path) -> None:
-    if not photographs:
-        raise Malformed(f"There are no photographs of game {number}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for place, (title, path) in enumerate(photographs):
-            name = f"{place:03} {title.lower()}.jpg".replace(" ", "-")
-            (folder / name).write_bytes(path.read_bytes())
-            count("Photographs", place + 1, len(photographs))
-    except OSError as error:
-        raise Malformed(f"{folder} cannot be written: {error.strerror or error}") from None
-    print(f"{len(photographs)} photographs are in {folder}.")

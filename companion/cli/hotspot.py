@@ -9,7 +9,6 @@ could read it in the list of processes), and printed by nobody but the table's o
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import secrets
@@ -34,8 +33,6 @@ TEMPLATE = "hotspot.nmconnection"
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without those that look alike."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}")
-_BEFORE = "# before="
-"""A comment in the profile: the `[wifi]` of the settings that comes back when the hotspot goes."""
 COMMAND_TIMEOUT_S = 60.0
 
 Run = Callable[[Sequence[str]], tuple[int, str]]
@@ -103,12 +100,10 @@ class Hotspot:
             settings = SettingsFile(self.settings).read().settings
         former = self._profile()
         password = _password_in(former) or "".join(secrets.choice(_LETTERS) for _ in range(12))
-        own_wifi = _before_in(former) if _is_told(former, settings.wifi) else settings.wifi
         text = profile_text(CONNECTION, name, password, is_permanent=True)
-        before = json.dumps([own_wifi.name, own_wifi.password, own_wifi.hidden])
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
         profile_path, names_path = self.root / PROFILE, self.root / HOTSPOT_NAMES_FILE
-        write_profile(profile_path, f"{text}{_BEFORE}{before}\n")
+        write_profile(profile_path, text)
         write_profile(names_path, names, 0o644)
         for task in (("load", str(profile_path)), ("up", CONNECTION)):
             status, said = self.run(["nmcli", "connection", *task])
@@ -141,9 +136,12 @@ class Hotspot:
         (self.root / PROFILE).unlink(missing_ok=True)
         with as_owner_of(self.settings.parent):
             wifi = SettingsFile(self.settings).read().settings.wifi
-        if _is_told(former, wifi):
-            self._tell_phones(_before_in(former))
-        return "The hotspot is off; its password is forgotten."
+        if wifi.password == _password_in(former):  # else somebody has named another one since
+            self._tell_phones(WifiSettings())
+        return (
+            "The hotspot is off; its password is forgotten. If phones join a Wi-Fi of yours, name it "
+            "on the settings page."
+        )
 
     def _require_root(self) -> None:
         if self.root == Path("/") and os.geteuid() != 0:
@@ -175,26 +173,9 @@ class Hotspot:
         self.run(["systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service"])
 
 
-def _value(profile: str, pattern: str) -> str:
-    match = re.search(pattern, profile, re.MULTILINE)
-    return match[1] if match else ""
-
-
 def _password_in(profile: str) -> str:
-    return _value(profile, r"^psk=(\S+)$")
-
-
-def _is_told(profile: str, wifi: WifiSettings) -> bool:
-    """Return whether the settings name this hotspot, and not what somebody wrote since."""
-    return (wifi.name, wifi.password) == (_value(profile, r"^ssid=(.+)$"), _password_in(profile))
-
-
-def _before_in(profile: str) -> WifiSettings:
-    """Return what the settings said before the hotspot."""
-    try:
-        return WifiSettings(*json.loads(_value(profile, f"^{_BEFORE}(.+)$")))
-    except (ValueError, TypeError):
-        return WifiSettings()
+    match = re.search(r"^psk=(\S+)$", profile, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def profile_text(connection: str, name: str, password: str, *, is_permanent: bool) -> str:

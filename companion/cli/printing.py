@@ -13,7 +13,6 @@ from companion.core.errors import Malformed
 from companion.core.files import MAX_TEXT, read_file
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
-from companion.games.tools import count
 from companion.printing.kit_printer import PAPERS, KitPrinter
 
 
@@ -23,7 +22,6 @@ def add_print_commands(commands: Commands) -> None:
     kit.add_argument("game", choices=sorted(GAMES))
     _add_sheets(kit)
     add = kit.add_argument
-    add("--spares", type=count, default=0, metavar="N", help="spare tags of each piece")
     add("--low-ink", action="store_true", help="sides in light colours, backs of cards as lines")
     add(
         "--board-only",
@@ -66,9 +64,7 @@ def _kit(options: argparse.Namespace) -> None:
     begin(f"Drawing the kit of {game.title}: this takes some seconds.")
     values = game.options(raw)
     kit = game.kit(values)
-    style = KitStyle(
-        options.paper, options.spares, options.language, options.low_ink, options.board_only
-    )
+    style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)
     advice = "print it at 100 %, on matt paper"
     if options.board_only:
         paper = board_in_one_piece(kit)

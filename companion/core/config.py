@@ -18,12 +18,8 @@ from companion.core.files import MAX_TEXT, expanded, read_file
 from companion.core.i18n import LANGUAGES, Verbatim, headed, say
 from companion.core.resources import is_small_machine
 
-RETIRED_SETTINGS: tuple[str, ...] = (
-    "panel.brightness",
-    "table.demonstration_minutes",
-    "web.metrics",
-)
-"""Dotted names of entries and sections that no longer exist. One in a file is told at the start and stops nothing."""
+RETIRED_SETTINGS = (("panel", "brightness"), ("table", "demonstration_minutes"), ("web", "metrics"))
+"""Sections and entries that no longer exist. One in a file is told at the start and stops nothing."""
 
 if TYPE_CHECKING:
     Language = str
@@ -92,7 +88,7 @@ class CameraSettings(_Section, frozen=True):
     """Where pictures of the board come from."""
 
     source: str = "auto"
-    """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture, a folder or a film.
+    """Camera: `auto`, `none`, `picamera`, `usb:0`, or the path of a picture or a folder.
 
     `picamera:imx708` has this sensor, `usb:C920` these words in its name. `http://…` is a stream of JPEGs and `rtsp://…`
     a video in the network.
@@ -239,6 +235,10 @@ class LogSettings(_Section, frozen=True):
     """Lowest level that is written."""
 
 
+TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+"""How a topic is spelled: a broker or Home Assistant would take anything else for something else."""
+
+
 class MqttSettings(_Section, frozen=True):
     """What the table tells a broker of the house."""
 
@@ -256,11 +256,11 @@ class MqttSettings(_Section, frozen=True):
     """Whether the line is encrypted."""
     ca_file: Annotated[str, Meta(max_length=200)] = ""
     """PEM file of the authority that signed the broker's certificate."""
-    topic: Annotated[str, Meta(max_length=64)] = ""
+    topic: Annotated[str, Meta(max_length=64, pattern=rf"^({TOPIC})?$")] = ""
     """Beginning of all topics. Empty is `tabletop/` and the machine's name."""
     home_assistant: bool = True
     """Whether Home Assistant makes a device of the table."""
-    discovery: Annotated[str, Meta(max_length=64)] = "homeassistant"
+    discovery: Annotated[str, Meta(max_length=64, pattern=rf"^{TOPIC}$")] = "homeassistant"
     """Beginning of the topics by which it finds devices."""
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
     """Name of the device."""
@@ -322,10 +322,6 @@ class Settings(_Section, frozen=True):
         return self.journal_path.with_name("lenses.json")
 
 
-MAX_KEY_PARTS = 32
-"""Parts of a dotted key. The longest of this program has two; a comment may have some dots more."""
-
-
 def read_settings(text: str, name: str = "settings.toml") -> Settings:
     """Read settings from TOML. Raises `ConfigError` that names the place.
 
@@ -340,16 +336,7 @@ def read_settings(text: str, name: str = "settings.toml") -> Settings:
 
 
 def _tree_of(text: str) -> dict[str, Any]:
-    """Read TOML that a backup may have brought. Raises `tomllib.TOMLDecodeError`, also for what would take too long.
-
-    `tomllib` keeps every beginning of a dotted key: 18 kB of `a.a.a` take 330 MB.
-    """
-    parts = 0
-    for part in text.split("."):
-        is_key = part.strip() and not {"\n", "="} & set(part)
-        parts = parts + 1 if is_key else 0
-        if parts > MAX_KEY_PARTS:
-            raise tomllib.TOMLDecodeError("A key has too many parts")
+    """Read TOML. Raises `tomllib.TOMLDecodeError`."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -359,27 +346,14 @@ def _tree_of(text: str) -> dict[str, Any]:
 def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     """Make settings from sections and their values. Raises `ConfigError` that names the place."""
     try:
-        settings = msgspec.convert(_without(tree, _retired_in(tree)), Settings)
+        settings = msgspec.convert(_without_retired(tree), Settings)
     except msgspec.ValidationError as error:
         raise ConfigError(headed(name, _place(str(error)))) from None
     _refuse_double_pins(settings.panel, name)
-    _refuse_topics(settings.mqtt, name)
     _refuse_paths(settings, name)
-    _refuse_proxies(settings.web, name)
-    if not is_page_path(settings.web.path):
-        raise ConfigError(
-            say(
-                "{file}: “{text}” in [web] path is not a path such as /table",
-                file=name,
-                text=Verbatim(settings.web.path),
-            )
-        )
+    require_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
-    if bool(settings.web.certificate) != bool(settings.web.key):
-        raise ConfigError(
-            say("{file}: [web] needs both certificate and key, or neither", file=name)
-        )
     return settings
 
 
@@ -389,43 +363,27 @@ def retired_settings(path: Path) -> tuple[str, ...]:
         tree = _tree_of(read_file(path, MAX_TEXT).decode())
     except (OSError, ValueError):
         return ()
-    return tuple(_retired_words(name) for name in _retired_in(tree))
+    return tuple(
+        say(
+            "{setting} is no longer used: remove it from the settings file.",
+            setting=f"[{section}] {entry}",
+        )
+        for section, entry in _retired_in(tree)
+    )
 
 
-def _retired_words(name: str) -> str:
-    section, _, entry = name.rpartition(".")
-    place = f"[{section}] {entry}" if section else f"[{entry}]"
-    return say("{setting} is no longer used: remove it from the settings file.", setting=place)
+def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return those of `RETIRED_SETTINGS` that the tree has."""
+    sections = {name: part for name, part in tree.items() if isinstance(part, Mapping)}
+    return [place for place in RETIRED_SETTINGS if place[1] in sections.get(place[0], {})]
 
 
-def _retired_in(tree: Mapping[str, Any]) -> list[str]:
-    """Return the names of `RETIRED_SETTINGS` that the tree has."""
-    return [name for name in RETIRED_SETTINGS if _has(tree, name.split("."))]
-
-
-def _has(tree: object, steps: list[str]) -> bool:
-    for step in steps:
-        if not isinstance(tree, Mapping) or step not in tree:
-            return False
-        tree = tree[step]
-    return True
-
-
-def _without(tree: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
-    """Return the tree without these entries, which it has."""
-    for name in names:
-        tree = _without_one(tree, name.split("."))
-    return tree
-
-
-def _without_one(tree: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]:
-    first, *deeper = steps
-    left = dict(tree)
-    if deeper:
-        left[first] = _without_one(tree[first], deeper)
-    else:
-        left.pop(first, None)
-    return left
+def _without_retired(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tree without retired settings."""
+    kept = dict(tree)
+    for section, entry in _retired_in(tree):
+        kept[section] = {name: value for name, value in kept[section].items() if name != entry}
+    return kept
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
@@ -458,24 +416,6 @@ def _place(message: str) -> str:
     return say("{error} in [{place}]", error=text, place=place) if separator and place else text
 
 
-TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
-"""How a topic is spelled that the table’s own ones begin with."""
-
-
-def _refuse_topics(mqtt: MqttSettings, name: str) -> None:
-    """Raise `ConfigError` for a topic that a broker or Home Assistant would take for something else."""
-    for key, topic in (("mqtt.topic", mqtt.topic), ("mqtt.discovery", mqtt.discovery)):
-        is_delivered = key == "mqtt.topic" and not topic
-        if not is_delivered and not re.fullmatch(TOPIC, topic):
-            raise ConfigError(
-                say(
-                    "{file}: use letters, digits, _ and - with slashes between in [{place}]",
-                    file=name,
-                    place=key,
-                )
-            )
-
-
 _PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 
 
@@ -488,8 +428,16 @@ def is_page_path(text: str) -> bool:
     return _PAGE_PATH.fullmatch(text) is not None
 
 
-def _refuse_proxies(web: WebSettings, name: str) -> None:
-    """Raise `ConfigError` for what is neither an address nor a network."""
+def require_web(web: WebSettings, name: str) -> None:
+    """Raise `ConfigError` for a path, a proxy or a certificate that pages cannot be served with."""
+    if not is_page_path(web.path):
+        raise ConfigError(
+            say(
+                "{file}: “{text}” in [web] path is not a path such as /table",
+                file=name,
+                text=Verbatim(web.path),
+            )
+        )
     for proxy in web.proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -501,6 +449,10 @@ def _refuse_proxies(web: WebSettings, name: str) -> None:
                     text=Verbatim(proxy),
                 )
             ) from None
+    if bool(web.certificate) != bool(web.key):
+        raise ConfigError(
+            say("{file}: [web] needs both certificate and key, or neither", file=name)
+        )
 
 
 def _refuse_paths(settings: Settings, name: str) -> None:

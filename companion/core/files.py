@@ -1,7 +1,7 @@
 """Files that people name: read only where they are ordinary files, without waiting for anybody, and never too much.
 
-A path in a setting or on the command line may lead to a device, a pipe or one of the kernel's own files (`/dev/zero`,
-`/proc/kmsg`): reading such a thing never ends, or never begins.
+A path in a setting or on the command line may lead to a device or a pipe (`/dev/zero`): reading such a thing never
+ends, or never begins.
 """
 
 from __future__ import annotations
@@ -20,11 +20,6 @@ MAX_TEXT = 1_000_000
 """Bytes of a file that a person writes or a certificate has: settings, board maps, PEM files."""
 MAX_GAME = 50_000_000
 """Bytes of a game that is brought in."""
-_KERNEL = frozenset(
-    """autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts efivarfs fusectl mqueue nsfs proc pstore
-    securityfs selinuxfs sysfs tracefs""".split()  # noqa: SIM905 - a list of words reads better
-)
-"""File systems whose files are the kernel's: regular by their mode, with sizes that say nothing."""
 V4L2_MAJOR = 81
 """The number of video devices (Linux, Documentation/admin-guide/devices.txt)."""
 
@@ -151,7 +146,7 @@ def is_video_device(path: str | Path) -> bool:
 def _demand_regular(status: os.stat_result, path: Path) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(status.st_mode) or _file_system(status.st_dev) in _KERNEL:
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "Not an ordinary file", str(path))
 
 
@@ -161,23 +156,6 @@ def _demand_size(size: int, most: int, path: str | Path) -> None:
         if most >= 1_000_000:
             words = f"Larger than {most // 1_000_000} MB"
         raise OSError(errno.EFBIG, words, str(path))
-
-
-def _file_system(device: int) -> str:
-    """Return the kind of the file system with this number, such as `ext4`.
-
-    Empty: it has no mount of its own.
-    """
-    number = f"{os.major(device)}:{os.minor(device)}"
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
-            for line in mounts:
-                before, _, after = line.partition(" - ")
-                if before.split(" ")[2:3] == [number]:
-                    return after.split(" ", 1)[0]
-    except OSError:
-        pass
-    return ""
 
 
 def is_dense(content: bytes) -> bool:

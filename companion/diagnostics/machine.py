@@ -23,8 +23,6 @@ LOW_BYTES = 500_000_000
 WARM_C, HOT_C = 75.0, 80.0
 """At 80 degrees a Raspberry Pi begins to slow its processor down (Raspberry Pi documentation, `temp_limit`)."""
 LOW_MEMORY_MB = 100
-LOW_CMA_MB = 64
-"""What boards with 512 MB have. The widest view of every known camera fits into it."""
 _EARLIEST_UNIX_S = 1_735_689_600  # 1 January 2025: an older clock was never set
 _SUPPLY = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -46,24 +44,6 @@ def board(machine: Machine) -> Finding:
         advice = say("Close other programs, or use a Raspberry Pi with more memory.")
         return Finding("machine", Grade.WARN, joined(" ", (text, advice)))
     return Finding("machine", Grade.OK, text)
-
-
-def picture_memory(machine: Machine) -> Iterator[Finding]:
-    """Yield the memory for the pictures of a camera on the ribbon cable, where a machine has such memory."""
-    if (memory := probes.contiguous_memory(machine)) is None:
-        return
-    text = say(
-        "{free} of {total} MB of contiguous memory (CMA) are free for a ribbon camera’s pictures.",
-        free=memory.free_mb,
-        total=memory.total_mb,
-    )
-    if memory.total_mb < LOW_CMA_MB:
-        advice = say(
-            "That is not much: set dtoverlay=vc4-kms-v3d,cma-128 in /boot/firmware/config.txt, then restart."
-        )
-        yield Finding("memory", Grade.NOTE, joined(" ", (text, advice)))
-    else:
-        yield Finding("memory", Grade.OK, text)
 
 
 def warmth(machine: Machine) -> Iterator[Finding]:
@@ -181,32 +161,22 @@ def forgetful(machine: Machine, folder: Path) -> str:
 
 
 def disk_health(machine: Machine, folder: Path) -> Iterator[Finding]:
-    """Yield what the file system and the kernel tell of errors of the disk."""
+    """Yield what the file system tells of errors of the disk."""
     mount = probes.volume(machine, _existing(folder))
     disk = probes.disk(machine, mount.device) if mount else None
     if disk is None:
         return
     name = " ".join(filter(None, (disk.kind, disk.name))) or mount.device if mount else ""
-    kernel = probes.kernel_troubles(machine)
-    advice = say("save a backup and use a new card")
     if disk.errors:
         text = say_n(
             "The file system has found {n} error on {disk}: {advice}.",
             "The file system has found {n} errors on {disk}: {advice}.",
             disk.errors,
             disk=name,
-            advice=advice,
+            advice=say("save a backup and use a new card"),
         )
         yield Finding("disk", Grade.WARN, text)
-    if kernel:
-        text = say_n(
-            "The kernel’s log has {n} line about errors of a disk: {advice}.",
-            "The kernel’s log has {n} lines about errors of a disk: {advice}.",
-            kernel,
-            advice=advice,
-        )
-        yield Finding("disk", Grade.WARN, text)
-    if not disk.errors and not kernel:
+    else:
         yield Finding("disk", Grade.OK, say("{disk}: no known errors.", disk=name))
 
 
@@ -260,7 +230,6 @@ def quick_look(machine: Machine, folder: Path) -> Iterator[Finding]:
 def thorough_look(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Yield all that there is to know of the machine."""
     yield board(machine)
-    yield from picture_memory(machine)
     yield from quick_look(machine, folder)
     if sentence := forgetful(machine, folder):
         yield Finding("disk", Grade.FAIL, sentence)

@@ -6,7 +6,6 @@ judges: see `machine` and `network`.
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from collections.abc import Callable, Sequence
@@ -17,10 +16,6 @@ from companion.core.network import output_of
 
 COMMAND_S = 2.0
 """Timeout in seconds for a command to answer."""
-_KMSG_BYTES = 1 << 20
-_TROUBLE_LINE = re.compile(
-    r"I/O error|EXT4-fs error|EXT4-fs warning .*error|mmc\d+: .*error|Remounting filesystem read-only"
-)
 _CONTAINER = (".dockerenv", "run/.containerenv")
 """Files by which Docker and Podman mark what they run."""
 Run = Callable[[Sequence[str]], str]
@@ -112,17 +107,13 @@ def throttling_of(bits: int) -> Throttling:
 
 
 def throttling(machine: Machine) -> Throttling | None:
-    """Return what the firmware says, by the kernel's file, `vcgencmd`, or the alarm of the voltage alone."""
+    """Return what the firmware says, by the kernel's file or `vcgencmd`."""
     for path in machine.found("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (bits := machine.number(path, 16)) is not None:
             return throttling_of(bits)
     _, _, digits = machine.run(["vcgencmd", "get_throttled"]).strip().partition("throttled=")
     if re.fullmatch(r"0x[0-9a-f]{1,8}", digits):
         return throttling_of(int(digits, 16))
-    for folder in machine.found("sys/class/hwmon/hwmon*"):
-        if machine.text(f"{folder}/name") == "rpi_volt":
-            alarm = machine.number(f"{folder}/in0_lcrit_alarm")
-            return None if alarm is None else Throttling(under_voltage=alarm == 1)
     return None
 
 
@@ -140,16 +131,6 @@ def memory(machine: Machine) -> MachineMemory | None:
     if "MemTotal" not in fields or "MemAvailable" not in fields:
         return None
     return MachineMemory(int(fields["MemTotal"]) // 1000, int(fields["MemAvailable"]) // 1000)
-
-
-def contiguous_memory(machine: Machine) -> MachineMemory | None:
-    """Return the memory of one piece (CMA) out of which cameras on ribbon cables have their pictures.
-
-    None: there is none.
-    """
-    fields = dict(re.findall(r"^(Cma\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
-    total_mb, free_mb = (int(fields.get(name, 0)) // 1024 for name in ("CmaTotal", "CmaFree"))
-    return MachineMemory(total_mb, free_mb) if total_mb else None
 
 
 # ---- the disk --------------------------------------------------------------------------------------------------------
@@ -235,29 +216,6 @@ def disk(machine: Machine, device: str) -> Disk | None:
         machine.text(f"{at}/name") or machine.text(f"{at}/model") or whole.name,
         machine.number(f"sys/fs/ext4/{part.name}/errors_count"),
     )
-
-
-def kernel_troubles(machine: Machine) -> int | None:
-    """Return how many lines of the kernel's log tell of errors of a disk.
-
-    None: it may not be read here.
-    """
-    try:
-        handle = os.open(machine.root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-    log = b""
-    try:
-        while len(log) < _KMSG_BYTES and (piece := os.read(handle, 1 << 16)):
-            log += piece + b"\n"
-    except BlockingIOError:
-        pass  # that was the newest line
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
-    lines = log.decode(errors="replace").splitlines()
-    return sum(_TROUBLE_LINE.search(line) is not None for line in lines)
 
 
 # ---- the clock -------------------------------------------------------------------------------------------------------

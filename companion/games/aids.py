@@ -74,8 +74,8 @@ class Extras:
     def shared_points(self) -> tuple[AidPoint, ...]:
         """Return the rules in brief that stand on the aids of all seats."""
         aids = list(self.aids.values())
-        return (
-            tuple(point for point in aids[0].points if all(point in aid.points for aid in aids))
-            if aids
-            else ()
-        )
+        if aids:
+            return tuple(
+                point for point in aids[0].points if all(point in aid.points for aid in aids)
+            )
+        return ()

@@ -93,7 +93,8 @@ class Engine:
     def _new(self, new: _New) -> Reply:
         options = self._game.options(new.options)
         rng = Random(new.seed)
-        self._state, self._rng = self._game.setup(options, rng), rng
+        self._state = self._game.setup(options, rng)
+        self._rng = rng
         return {"to_act": sorted(self._game.to_act(self._state))}
 
     def _legal(self, seat: Seat, limit: int | None) -> Reply:

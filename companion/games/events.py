@@ -82,7 +82,9 @@ class EventKind(StrEnum):
         """Return a kind by its name, with its look and cue, and what makes it worth remembering."""
         kind = str.__new__(cls, name)
         kind._value_ = name
-        kind.look, kind.cue, kind.highlight = look, cue, highlight
+        kind.look = look
+        kind.cue = cue
+        kind.highlight = highlight
         return kind
 
     @property

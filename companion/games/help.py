@@ -30,7 +30,9 @@ def possibilities(
 def public_possibilities(game: Game[Any, Any], state: Any) -> tuple[Possible, ...]:
     """Return what the rules allow whoever is to act, without anything that only a seat may know."""
     due = sorted(game.to_act(state))
-    return tuple(_of_keys(game, state, due[0], is_public=True)) if due else ()
+    if due:
+        return tuple(_of_keys(game, state, due[0], is_public=True))
+    return ()
 
 
 def _of_keys(
@@ -39,7 +41,8 @@ def _of_keys(
     def possible(word: str, drawing: str = "") -> Possible:
         return Possible(drawing, word, game.help_words.get(str(word), ""))
 
-    tableau, standing = game.tableau(state, seat), game.standing(state, seat)
+    tableau = game.tableau(state, seat)
+    standing = game.standing(state, seat)
     if tableau:
         usable = {choice.key for choice in tableau.choices}
         for key in tableau.keys:

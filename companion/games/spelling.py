@@ -31,11 +31,9 @@ class SpelledOrder:
     @property
     def whole(self) -> str:
         """Return it in words, with the piece that it is for."""
-        return (
-            say("{unit}: {order}", unit=self.letter, order=self.words)
-            if self.is_units
-            else self.words
-        )
+        if self.is_units:
+            return say("{unit}: {order}", unit=self.letter, order=self.words)
+        return self.words
 
 
 def spell_action(
@@ -92,11 +90,9 @@ def _spell_placing(names: Mapping[str, str], text: str) -> Iterator[SpelledOrder
 
 def choice_of(tableau: CardUi | None, text: str) -> CardChoice | None:
     """Return the choice of a text, where the seat gives it by tapping cards, lanes and keys."""
-    return (
-        next((choice for choice in tableau.choices if choice.text == text), None)
-        if tableau
-        else None
-    )
+    if tableau:
+        return next((choice for choice in tableau.choices if choice.text == text), None)
+    return None
 
 
 def _spell_choice(tableau: CardUi, text: str) -> str:
@@ -117,7 +113,9 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     """Return where an action leads on the board, for pictures: square by square, piece by piece, or
     its first order."""
     if play := play_of(game, state, seat, text):
-        return () if len(play.touches) == 1 else tuple(pairwise(play.squares))
+        if len(play.touches) == 1:
+            return ()
+        return tuple(pairwise(play.squares))
     ends = game.plan(state, seat, text) or ()
     standing = game.standing(state, seat)
     if standing and standing.sheet:

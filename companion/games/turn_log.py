@@ -50,7 +50,8 @@ class TurnLog:
         """Add a stage of the events and headlines since the last one. `more` are further fields of `Stage`."""
         more = {"orders": {}, "headlines": tuple(self.headlines), **more}
         self.stages.append(Stage(title, events=self.fresh_events, expected=expected, **more))
-        self._staged, self.headlines = len(self.events), []
+        self._staged = len(self.events)
+        self.headlines = []
 
     def end(self, winner: Seat | int | None, reason: str, rule: str) -> None:
         """End the game. Without a winner it is a draw."""

@@ -95,13 +95,10 @@ class SessionTaken(CompanionError, RuntimeError):
 
 @dataclass(eq=False)
 class _Wish:
-    """What a host waits for, and whether the hub has been asked for it already."""
+    """What a host waits for."""
 
     wish: PairWish
     answer: Future[PairAnswer] = field(default_factory=Future)
-    is_asked: bool = False
-    before: Pair | None = None
-    """The game that was agreed on last when it was asked."""
 
 
 async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
@@ -157,16 +154,12 @@ class PairLine:
     def offer(self, game: str, options: dict[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat. Return the code for the other host.
 
-        One that is on and has begun at another hub is offered instead, to go on with it. Raises a `CompanionError`.
+        Raises a `CompanionError`.
         """
-        number, id_, begun = self._journal.next_number(), "", self.interrupted
-        if begun is not None:
-            game, options, seat = begun.game, dict(begun.options), begun.seat.other
-            number, id_ = begun.number, begun.id
         require_playable(game, options)
         mark = kit_mark(game, options)
-        wish = PairOffer(game, options, seat, __version__, mark, number, name, id_)
-        self.code = self._ask(wish).code
+        number = self._journal.next_number()
+        self.code = self._ask(PairOffer(game, options, seat, __version__, mark, number, name)).code
         self._table.redraw()
         return self.code
 
@@ -177,17 +170,9 @@ class PairLine:
             raise Malformed(say("This message cannot be read: {error}", error="offer"))
         require_same(offer, __version__)
         require_playable(offer.game, offer.options)
-        begun = self.interrupted
-        number = self._journal.next_number()
-        self._ask(PairTake(code, __version__, number, name, begun.id if begun else ""))
+        self._ask(PairTake(code, __version__, self._journal.next_number(), name))
         if self._fault:
             raise Illegal(Refusal.WRONG_PHASE, self._fault)
-
-    @property
-    def interrupted(self) -> RemoteBeginning | None:
-        """Return the game that is on and of which this hub knows nothing. None: there is none."""
-        begun, pair = self._table.remote.begun, self._pair
-        return begun if begun is not None and (pair is None or pair.id != begun.id) else None
 
     def again(self, swaps: bool) -> None:
         """Ask for another game of these two tables. Nothing is waited for."""
@@ -286,7 +271,9 @@ class PairLine:
             answer, refusal = PairAnswer(), None
             if not wish.answer.cancelled():
                 try:
-                    answer = await self._answer(client, wish)
+                    answer = await self._request(client, wish.wish)
+                    if isinstance(wish.wish, PairTake) and answer.pair is not None:
+                        self._begin(answer.pair)
                 except CompanionError as error:
                     refusal = error
             self._wishes.popleft()
@@ -296,17 +283,6 @@ class PairLine:
                 wish.answer.set_exception(refusal)
             else:
                 wish.answer.set_result(answer)
-
-    async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
-        is_taking = isinstance(asked.wish, PairTake)
-        pair = self._pair
-        if is_taking and asked.is_asked and pair is not None and pair is not asked.before:
-            return PairAnswer(pair)  # the hub had agreed: only its answer was lost with the line
-        asked.is_asked, asked.before = True, pair
-        answer = await self._request(client, asked.wish)
-        if is_taking and answer.pair is not None:
-            self._begin(answer.pair)
-        return answer
 
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_again_sent = True

@@ -33,10 +33,8 @@ class _Message(
 class PairOffer(_Message, frozen=True, tag="offer"):
     """A host offers a game: `seat` is played at that table, by `name`.
 
-    `number` is the next game's there.
-
-    `kit` tells the same game from one with other rules or pieces (see `kit_mark`). `id` is set where a game goes on
-    that has begun at another hub.
+    `number` is the next game's there. `kit` tells the same game from one with other rules or pieces
+    (see `kit_mark`).
     """
 
     game: Text
@@ -46,7 +44,6 @@ class PairOffer(_Message, frozen=True, tag="offer"):
     kit: Text
     number: Number
     name: Name = ""
-    id: GameId = ""
 
 
 class PairLook(_Message, frozen=True, tag="look"):
@@ -56,13 +53,12 @@ class PairLook(_Message, frozen=True, tag="look"):
 
 
 class PairTake(_Message, frozen=True, tag="take"):
-    """The other host agrees. `id` is the game that is on at that table, if there is one."""
+    """The other host agrees. `number` is the next game's at that table."""
 
     code: Text
     version: Text
     number: Number
     name: Name = ""
-    id: GameId = ""
 
 
 class PairAgain(_Message, frozen=True, tag="again"):

@@ -8,7 +8,6 @@ there once, behind the one before. The table never waits for this thread.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 from collections.abc import Callable
@@ -54,12 +53,11 @@ KEEPS_AGAIN_S = 3.0
 """Interval in seconds at which a hub that keeps nothing is asked whether it does again."""
 GOODBYE_S = 0.5
 """Timeout in seconds for what is on its way at the end."""
-ASK_AGAIN_S = 60.0
+ASK_AGAIN_S = 2.0
+"""Interval in seconds at which a hub that has just been started is asked for our game at two tables."""
 LOOK_S, LET_PASS_S = 0.03, 0.02
 """Interval in seconds at which the line looks whether there is news, and the pause that it makes even then. An input
 wakes nobody up, because what the table has to do after it comes first."""
-IDLE_S = 10.0
-"""Seconds without news after which the line sleeps until it is woken up: a table at rest costs nothing."""
 PULSE_S = 10.0
 """Interval in seconds at which a table says how it is where nothing changes: a hub that hears nothing calls it lost."""
 _FULL = say(
@@ -101,9 +99,6 @@ class HubLine:
         self._connected = connected
         self._clock = clock
         self._has_news = False
-        self._last_news_s = 0.0
-        self._woken = asyncio.Event()
-        self._is_asleep = False
         self._is_closing = False
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
@@ -120,8 +115,6 @@ class HubLine:
     def wake(self) -> None:
         """Note that there is something new."""
         self._has_news = True
-        if self._is_asleep:
-            self._thread.call(self._woken.set)
 
     def look_for_pair(self) -> None:
         """Note that the hub has a game at two tables for us."""
@@ -223,7 +216,6 @@ class HubLine:
             pause_s = KEEPS_AGAIN_S if keeps_s > line_time_s() else PULSE_S
             await self._rest(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
-                self._last_news_s = line_time_s()
                 await self._rest(LET_PASS_S)
             elif line_time_s() >= self._state_sent_s + PULSE_S:
                 self._sent_state = b""
@@ -301,25 +293,12 @@ class HubLine:
 
     async def _rest(self, seconds: float, until_news: bool = False) -> None:
         """Wait some seconds, or until there is news."""
-        loop = asyncio.get_running_loop()
-        end_s = loop.time() + seconds
-        while (
-            not (self._is_closing or (until_news and self._has_news))
-            and (left_s := end_s - loop.time()) > 0
-        ):
-            if until_news and line_time_s() >= self._last_news_s + IDLE_S:
-                await self._sleep(left_s)
-            else:
-                await asyncio.sleep(min(LOOK_S, left_s))
-
-    async def _sleep(self, seconds: float) -> None:
-        """Sleep some seconds, or until somebody says that there is news, which may have come just before."""
-        self._woken.clear()
-        self._is_asleep = True
-        with contextlib.suppress(TimeoutError):
-            if not (self._has_news or self._is_closing):
-                await asyncio.wait_for(self._woken.wait(), seconds)
-        self._is_asleep = False
+        end_s = line_time_s() + seconds
+        while not (self._is_closing or (until_news and self._has_news)):
+            left_s = end_s - line_time_s()
+            if left_s <= 0:
+                return
+            await asyncio.sleep(min(LOOK_S, left_s))
 
     def _set_line(self, is_connected: bool, trouble: str) -> None:
         if trouble != self.trouble and trouble:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -16,11 +15,8 @@ from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord
 from web.hub.room import Room
-from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
-GAMES = Rate(5000, 0.01)
-"""Rate of games that a table may end: a year's at once, then one every 100 seconds."""
 
 
 class RecordPlace(NamedTuple):
@@ -41,7 +37,6 @@ class HubListener:
     pairs: PairKeeper
     when_round: Callable[[], None] = lambda: None
     """Also called now and then."""
-    _games: Buckets = field(default_factory=lambda: Buckets(GAMES, time.monotonic))
 
     def on_record(self, table: str, record: PublicRecord, age_s: float, place: RecordPlace) -> None:
         """Take what a table has accepted: what comes of it is kept before the room shows it."""
@@ -50,9 +45,7 @@ class HubListener:
             if pair and not self.pairs.is_seated(table, pair.id, pair.seat):
                 log.warning("Hub: a table tells of a game at two tables that is none of its own")
                 record = msgspec.structs.replace(record, pair=None)
-            is_new = self.league.results.take(table, record, place.at_s, place.sequence)
-            if is_new and not self._games.take(table):
-                self.members.shut_out(table)
+            self.league.results.take(table, record, place.at_s, place.sequence)
         self.room.record(table, record, age_s)
 
     def on_round(self) -> None:

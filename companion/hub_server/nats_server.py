@@ -37,9 +37,6 @@ MAX_LINES, MAX_HEARD = 32, 64
 subjects listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
-_TABLE = "table-"
-_OLD_ACCOUNT = "$G"
-"""Where hubs kept everything before tables had accounts of their own."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +90,7 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
 
 def account_of(table: str) -> str:
     """Return the account of a table at NATS."""
-    return f"{_TABLE}{table}"
-
-
-def table_of_account(account: str) -> str:
-    """Return the table whose account this is. Empty: it is none's.
-
-    >>> table_of_account(account_of("7")), table_of_account(OWN_ACCOUNT)
-    ('7', '')
-    """
-    return account.removeprefix(_TABLE) if account.startswith(_TABLE) else ""
+    return f"table-{table}"
 
 
 def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:
@@ -190,27 +178,22 @@ class NatsServer:
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(settings.folder / OWN_FILE)]
         end_s = time.monotonic() + READY_S
-        self._take_old_store()
-        while self._answers() and time.monotonic() < end_s:
+        while self._is_port_busy() and time.monotonic() < end_s:
             time.sleep(PAUSE_S)
-        while True:
-            with (settings.folder / "nats.log").open("ab") as log:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=COLLECTS | os.environ,
-                )
-            while self._process.poll() is None and time.monotonic() < end_s:
-                if self._answers():
-                    return
-                time.sleep(PAUSE_S)
-            is_busy = self._process.poll() is not None and "address already in use" in self._why()
-            self.close()
-            if not is_busy or time.monotonic() > end_s:
-                raise SystemTrouble(self._why())
+        with (settings.folder / "nats.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=COLLECTS | os.environ,
+            )
+        while self._process.poll() is None and time.monotonic() < end_s:
+            if self._answers():
+                return
             time.sleep(PAUSE_S)
+        self.close()
+        raise SystemTrouble(self._why())
 
     def check(self) -> bool:
         """Return whether it runs. One that has died is started anew.
@@ -256,11 +239,6 @@ class NatsServer:
             self._process.kill()
             self._process.wait()
 
-    def _take_old_store(self) -> None:
-        store = self._settings.folder / "store" / "jetstream"
-        if (store / _OLD_ACCOUNT).is_dir() and not (store / OWN_ACCOUNT).exists():
-            (store / _OLD_ACCOUNT).rename(store / OWN_ACCOUNT)
-
     def _text(self) -> str:
         settings = self._settings
         own: dict[str, object] = {
@@ -280,6 +258,15 @@ class NatsServer:
             own["tls"] = {"cert_file": settings.certificate, "key_file": settings.key}
         lines = [f"{name}: {json.dumps(value)}" for name, value in own.items()]
         return "\n".join([*lines, f"include ./{USERS_FILE}", ""])
+
+    def _is_port_busy(self) -> bool:
+        settings = self._settings
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        try:
+            socket.create_server((settings.host, settings.port), family=family).close()
+        except OSError:
+            return True
+        return False
 
     def _answers(self) -> bool:
         try:

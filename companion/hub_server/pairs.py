@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -36,10 +36,8 @@ from companion.hub.pairing import (
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
 from companion.table.remote.remote_table import require_playable
 from web.security.join_code import EACH, LENGTH
-from web.security.rate_limit import Buckets, Guesses, Rate
+from web.security.rate_limit import Guesses
 
-AGREED = Rate(20, 0.05)
-"""Rate of games that a table may agree on: NATS reads its rights anew for each, and all wait."""
 HELD_S = 25.0
 """Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
 REFUSED_S = 60.0
@@ -105,7 +103,6 @@ class PairKeeper:
         self._again: dict[str, PairAgain] = {}
         self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
-        self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
@@ -121,16 +118,7 @@ class PairKeeper:
 
     def is_seated(self, table: str, pair: str, seat: Seat) -> bool:
         """Return whether this is the table of that seat, in a game on which it has agreed here."""
-        return self._seated(pair).get(seat) == table
-
-    def _seated(self, pair: str) -> Mapping[Seat, str]:
-        file = self._folder.now
-        last = file.pair(pair)  # a hub of version 1.0 remembered the last one alone
-        return file.seated.get(pair) or (last.tables if last else {})
-
-    def _is_of_others(self, pair: str, tables: set[str]) -> bool:
-        """Return whether it is a game of tables that are still here, and not these."""
-        return any(self._folder.knows(table) for table in {*self._seated(pair).values()} - tables)
+        return self._folder.now.seated.get(pair, {}).get(seat) == table
 
     def forget(self, table: str) -> None:
         """Forget a table that has left the hub."""
@@ -193,24 +181,14 @@ class PairKeeper:
     def _take(self, table: str, take: PairTake) -> Pair:
         other, offer = self._offer_under(take.code, table)
         require_version(offer.version, take.version)
-        if offer.id and (offer.id != take.id or self._is_of_others(offer.id, {other, table})):
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("The other table wants to continue a game that is not being played here"),
-            )
         tables = {offer.seat: other, offer.seat.other: table}
         names = {offer.seat: offer.name, offer.seat.other: take.name}
-        number = offer.number if offer.id else max(offer.number, take.number)
-        game = offer.id or _new_id()
-        return self._keep(Pair(game, offer.game, offer.options, number, tables, names))
+        number = max(offer.number, take.number)
+        return self._keep(Pair(_new_id(), offer.game, offer.options, number, tables, names))
 
     def _keep(self, pair: Pair) -> Pair:
         """Keep a game on which two tables have agreed."""
         tables = set(pair.tables.values())
-        if not all(self._agreed.take(table) for table in tables):
-            raise Illegal(
-                Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute")
-            )
         former = [self._folder.now.pair_of(table) for table in tables]
         self._folder.change(lambda file: _with(_without(file, tables), pair))
         for table in tables:

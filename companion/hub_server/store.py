@@ -14,12 +14,10 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -44,7 +42,6 @@ from companion.hub.subjects import (
     ALL_RECORDS,
     ALL_STATES,
     ALL_WISHES,
-    KEPT_OR_ASKED,
     NEAR,
     PAIRS,
     RECORDS,
@@ -57,15 +54,13 @@ from companion.hub.subjects import (
     table_of,
 )
 from companion.hub_server.listener import HubListener, RecordPlace
-from companion.hub_server.nats_server import NatsServer, table_of_account
+from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
 
 log = logging.getLogger(__name__)
 KEPT_EACH = 5000
 """Number of records kept of each table: some fifty games."""
-MIN_SHARES = 8
-"""The store is divided among the tables, and into no fewer shares: what one table sends pushes out its own alone."""
 ROUND_S = 0.1
 LOOK_S = 1.0
 """Interval in seconds at which the child and the disk are looked at."""
@@ -94,25 +89,12 @@ BAD_COUNTS = 200
 WISH_COUNTS = 20
 LARGE_BYTES = 4096
 """A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
-_ASKER = "Nats-Request-Info"
-"""The header in which NATS itself says from which account a message comes.
-
-It overwrites one that a table has set.
-"""
 
 
 class StoreAnew(CompanionError, RuntimeError):
     """NATS does not answer as it should and is to be started anew."""
 
     kind = "store_anew"
-
-
-@dataclass
-class TableRoom:
-    """What a table has in the store, about: how many records, and their bytes."""
-
-    count: int = 0
-    size: int = 0
 
 
 class HubStore:
@@ -136,7 +118,6 @@ class HubStore:
         self._is_full = False
         self._looked_s = -LOOK_S
         self.is_ready = threading.Event()
-        self._rooms: dict[str, TableRoom] = {}
         self._forgotten: set[tuple[str, str]] = set()
         """Streams and subjects of which nothing is to be kept any more."""
         self._thread = LoopThread("hub-store", self._run)
@@ -243,7 +224,6 @@ class HubStore:
             )
             stream = client.jetstream(timeout=ANSWERS_S)
             found = await self._make_streams(stream)
-            await self._measure_rooms(stream)
             self._unkept = None
             if found.state.last_seq < self._listener.league.results.sequence:
                 self._listener.league.results.begin_anew()
@@ -254,7 +234,6 @@ class HubStore:
                 ALL_PAIRS: self._paired,
                 ALL_NEAR: self._near,
                 ALL_WISHES: self._wish,
-                **dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear),
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
@@ -314,7 +293,7 @@ class HubStore:
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
             max_msgs_per_subject=KEPT_EACH,
-            max_bytes=self._record_bytes,
+            max_bytes=self._keep_bytes * 9 // 10,
             max_msg_size=MOST_BYTES * 2,
             duplicate_window=SHORTEST_WINDOW_S,
             allow_direct=True,
@@ -357,37 +336,9 @@ class HubStore:
                 continue
         self._has_last = True
 
-    async def _measure_rooms(self, stream: JetStreamContext) -> None:
-        """Estimate what each table has in the store, by the number of its records."""
-        self._rooms.clear()
-        state = (await stream.stream_info(RECORDS, subjects_filter=ALL_RECORDS)).state
-        mean_bytes = state.bytes / max(1, state.messages)
-        for subject, count in (state.subjects or {}).items():
-            self._rooms[table_of(subject)] = TableRoom(count, round(count * mean_bytes))
-
-    @property
-    def _record_bytes(self) -> int:
-        """Return how much of the disk is for records."""
-        return self._keep_bytes * 9 // 10
-
-    async def _make_room(self, table: str, size: int) -> None:
-        """Count a record, and remove the older half of a table's records once they take more than its share."""
-        room = self._rooms.setdefault(table, TableRoom())
-        room.count += 1
-        room.size += size
-        # each table has an equal share of the store
-        shares = max(MIN_SHARES, len(self._listener.members.ids()))
-        if room.size <= self._record_bytes // shares or self._client is None:
-            return
-        room.count, room.size = room.count // 2, room.size // 2
-        log.warning("Hub: a table has used up its share of the store; its older records go")
-        with contextlib.suppress(NatsError, TimeoutError):
-            stream = self._client.jetstream(timeout=ANSWERS_S)
-            await stream.purge_stream(RECORDS, subject=record_subject(table), keep=room.count)
-
     async def _record(self, message: Msg) -> None:
-        await self._make_room(table_of(message.subject), len(message.data))
         table, number = table_of(message.subject), message.metadata.sequence.stream
+        self._flood.count(table, 1 + len(message.data) // LARGE_BYTES)
         try:
             record = read_record(message.data)
         except Malformed as error:
@@ -487,10 +438,6 @@ class HubStore:
         return say("The hub’s store does not answer; it is being restarted.")
 
 
-class _Asker(msgspec.Struct):
-    acc: str = ""
-
-
 class FloodGuard:
     """Counts, in the line's thread. `when_too_much` is told the table each time."""
 
@@ -502,15 +449,6 @@ class FloodGuard:
         """Count what a table has said."""
         if not all(self._buckets.take(table) for _ in range(times)):
             self._when_too_much(table)
-
-    async def overhear(self, message: Msg) -> None:
-        """Count what the store answers by itself, or refuses, and what no table is told of."""
-        try:
-            asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
-        except msgspec.MsgspecError:
-            return
-        if table := table_of_account(asker.acc):
-            self.count(table, 1 + len(message.data) // LARGE_BYTES)
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:

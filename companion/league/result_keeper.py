@@ -43,23 +43,20 @@ class ResultKeeper:
         self.sequence = ledger.store.value("sequence")
         """How far the records of tables were followed, as the hub's store counts them."""
 
-    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> bool:
+    def take(self, table: str, record: PublicRecord, at_s: float, sequence: int) -> None:
         """Take a record that a table has told.
 
         `at_s` is when it was accepted there, by the hub's clock.
-
-        Answers whether it is the first result of a game.
         """
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
             if change == ResultChange():
                 self._follow(table, after, sequence)
-                return False
+                return
             changes = self._unwritten(sequence)
             changes.followed[table] = after
             come, gone = change.come, change.gone
-            is_new = come is not None and self.of(come.key) is None
             entry = None
             if come is not None:
                 south, north = (
@@ -78,26 +75,16 @@ class ResultKeeper:
             self._follow(table, after, sequence)
             self._unkept.clear()
             self._ledger.changed()
-            return is_new
 
     def keep(self) -> None:
-        """Keep how far tables were followed. Tables may go on telling while the disk is waited for."""
-        ledger = self._ledger
-        with ledger.lock:
-            if not self._unkept or ledger.clock.monotonic_s() - self._kept_s < KEEP_S:
+        """Keep how far tables were followed. Raises `SystemTrouble`."""
+        with self._ledger.lock:
+            now_s = self._ledger.clock.monotonic_s()
+            if not self._unkept or now_s - self._kept_s < KEEP_S:
                 return
-            self._kept_s = ledger.clock.monotonic_s()
-            changes = self._unwritten(self.sequence)
+            self._kept_s = now_s
+            self._ledger.write(self._unwritten(self.sequence))
             self._unkept.clear()
-            ledger.writing.acquire()
-        try:
-            ledger.store.write(changes)
-        except BaseException:
-            ledger.writing.release()
-            with ledger.lock:
-                self._unkept |= changes.followed.keys()
-            raise
-        ledger.writing.release()
 
     def begin_anew(self) -> None:
         """Follow another store of the hub from its beginning."""

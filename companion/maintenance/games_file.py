@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -30,11 +28,8 @@ from companion.table.session import Phase
 
 MAX_LINE_BYTES = 16_000_000
 """The longest line is a game that was imported: such a file has up to 2 MB."""
-MAX_ROWS, MAX_GAME_INPUTS, MAX_GAME_BYTES = 1_000_000, 50_000, 16_000_000
-"""Maximum number of lines, and of inputs and bytes of one game, which is held in memory as a whole.
-
-A game of twenty turns has some 120 inputs. Who sat where, in eight thousand games, has fifty thousand.
-"""
+MAX_ROWS = 1_000_000
+"""Maximum number of lines. A game of twenty turns has some 120."""
 MAX_RECORD_BYTES = 200_000
 """The longest input: the pages take requests of 16 KB."""
 MAX_NAME = 24
@@ -160,60 +155,35 @@ def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Bounds:
-    """Counts what was read. Raises `Malformed` for more than there may be."""
-
-    max_bytes: int
-    bytes_read: int = 0
-    rows: int = 0
-    inputs: Counter[int] = field(default_factory=Counter)
-    sizes: Counter[int] = field(default_factory=Counter)
-
-    def take(self, text: bytes) -> None:
-        """Count one line."""
-        self.rows += 1
-        self.bytes_read += len(text)
-        if self.rows > MAX_ROWS or self.bytes_read > self.max_bytes or len(text) > MAX_LINE_BYTES:
-            raise Malformed(_too_long())
-
-    def take_input(self, game: int, record: AnyRecord, record_bytes: int) -> None:
-        """Count one input, and look at the name in it."""
-        self.inputs[game] += 1
-        self.sizes[game] += record_bytes
-        is_long = self.inputs[game] > MAX_GAME_INPUTS or self.sizes[game] > MAX_GAME_BYTES
-        if is_long or record_bytes > MAX_RECORD_BYTES:
-            raise Malformed(_too_long())
-        name = record.name if isinstance(record, TakeSeat | MoveSeat) else ""
-        if len(name) > MAX_NAME or not is_printable(name):
-            raise Malformed(
-                say("A name may have at most {number} printable characters", number=MAX_NAME)
-            )
-
-
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
     """Make a new journal of the lines of a backup. Raises `Malformed` for what no backup of this program holds."""
-    bounds = _Bounds(max_bytes)
+    rows = bytes_read = 0
     path.touch(mode=0o600)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         make(db)
         db.execute("BEGIN IMMEDIATE")
         try:
             while text := source.readline(MAX_LINE_BYTES + 1):
-                bounds.take(text)
+                rows, bytes_read = rows + 1, bytes_read + len(text)
+                if rows > MAX_ROWS or bytes_read > max_bytes or len(text) > MAX_LINE_BYTES:
+                    raise Malformed(_too_long())
                 if is_dense(text):
                     raise Malformed(_damaged())
-                _put(db, _decode_line(text), bounds)
+                _put(db, _decode_line(text))
             link_all(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
             raise Malformed(_damaged()) from None
         db.execute("COMMIT")
 
 
-def _put(db: sqlite3.Connection, line: _Line, bounds: _Bounds) -> None:
+def _put(db: sqlite3.Connection, line: _Line) -> None:
     if isinstance(line, InputLine):
         record = _encode(line.record)
-        bounds.take_input(line.game, line.record, len(record))
+        if len(record) > MAX_RECORD_BYTES:
+            raise Malformed(_too_long())
+        name = line.record.name if isinstance(line.record, TakeSeat | MoveSeat) else ""
+        if len(name) > MAX_NAME or not is_printable(name):
+            raise Malformed(_damaged())
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
         db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
@@ -228,9 +198,4 @@ def _damaged() -> str:
 
 
 def _too_long() -> str:
-    return say(
-        "The games in this backup are too long: at most {inputs} inputs and {size} MB each, {all} inputs in all.",
-        inputs=MAX_GAME_INPUTS,
-        size=MAX_GAME_BYTES // 1_000_000,
-        all=MAX_ROWS,
-    )
+    return say("The games in this backup are too long: at most {number} inputs.", number=MAX_ROWS)

@@ -18,7 +18,7 @@ from companion.archive.photographs import PhotographFolder
 from companion.core.clock import Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
-from companion.core.i18n import joined, listed, say
+from companion.core.i18n import listed, say
 from companion.core.ports import Closeable
 from companion.core.resources import TIDYING, give_back, give_way
 from companion.storage.disk_space import DiskSpace
@@ -57,7 +57,7 @@ class Housekeeping(Closeable):
         space: DiskSpace | None = None,
     ) -> None:
         self._table = table
-        self._journal, self._history, self._album = journal, history, album
+        self._journal, self._history = journal, history
         self._clock = clock
         self.settings = settings
         self.space = space or DiskSpace(journal.path)
@@ -69,7 +69,6 @@ class Housekeeping(Closeable):
         self.unchecked: list[int] | None = None
         self._damaged: list[int] = []
         self._stuck: set[int] = set()
-        self._wrong: dict[str, str] = {}
         self._given_back: tuple[int, Phase] | None = None
         self._give_back_s = clock.monotonic_s() + GIVE_BACK_S
         self.tasks: list[Callable[[], object]] = []
@@ -156,35 +155,19 @@ class Housekeeping(Closeable):
     # ---- old games ---------------------------------------------------------------------------------------------------
 
     def _thin(self) -> None:
-        """Remove some of the games that are not to be kept any more, the oldest first. Photographs of all go before."""
-        old = self._old_games()
-        for number in sorted(set(old) & set(self._album.games()) - self._stuck):
-            self._removes(number, self._album.remove)
-        old = [number for number in old if number not in self._stuck]
+        """Remove some of the games that are not to be kept any more, the oldest first."""
         end_s = time.monotonic() + _SLICE_S
-        gone = done = 0
-        while done < len(old) and (not done or time.monotonic() < end_s):
-            gone += self._removes(old[done], self._history.remove)
-            done += 1
+        for number in self._old_games():
+            if number in self._stuck:
+                continue
+            try:
+                self._history.remove(number)
+            except (CompanionError, OSError) as error:  # it waits until somebody has played
+                self._stuck.add(number)
+                log.warning("game %d cannot be removed: %s", number, error)
+            if time.monotonic() >= end_s:
+                break
         self._journal.database.shrink(_PAGES)  # also what one round has left to the next
-        if gone:
-            log.info("%d old games were removed: [history] keeps no more.", gone)
-        sentence = say(
-            "Old games that could not be removed: {numbers}. The next attempt is after the next game.",
-            numbers=listed(sorted(self._stuck)[:_NAMED]),
-        )
-        self._tell("removal", sentence if self._stuck else "")
-
-    def _removes(self, number: int, remove: Callable[[int], None]) -> bool:
-        """Remove a game or its photographs. One that stays keeps no other one, and waits until somebody has played."""
-        try:
-            remove(number)
-        except Exception as error:  # a comfort, as above
-            self._stuck.add(number)
-            foreseen = isinstance(error, CompanionError | OSError)
-            log.warning("game %d cannot be removed: %s", number, error, exc_info=not foreseen)
-            return False
-        return True
 
     def _old_games(self) -> list[int]:
         """Return the games beyond what the settings keep, the oldest first, and none that was imported."""
@@ -221,9 +204,4 @@ class Housekeeping(Closeable):
                     numbers=listed(sorted(self._damaged)[:_NAMED]),
                 )
                 log.error("%s", sentence)
-                self._tell("games", sentence)
-
-    def _tell(self, about: str, sentence: str) -> None:
-        if self._wrong.get(about, "") != sentence:
-            self._wrong[about] = sentence
-            self._table.notice("damage", joined(" ", self._wrong.values()))
+                self._table.notice("damage", sentence)

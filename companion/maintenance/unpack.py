@@ -6,7 +6,6 @@ What a member says about its size is believed only as an upper bound. What comes
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,55 +18,8 @@ from companion.storage.disk_space import FULL_BYTES, free_bytes
 PIECE_BYTES = 65_536
 MAX_MEMBERS = 20_000
 """A thousand games of twenty turns, each with its photograph."""
-_MAX_DIRECTORY_BYTES = 2_000_000
-"""The list of members at a ZIP file's end: `zipfile` keeps some 700 bytes in memory for each 75 of it."""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """What a backup uses. LZMA would take as much memory as the file says."""
-
-
-class _NoLargeReads(io.RawIOBase):
-    """A file of which nobody reads more than a list of members at once."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        """Read as from any file. Raises `Malformed` where more is wanted."""
-        content = self._file.read(
-            size if 0 <= size <= _MAX_DIRECTORY_BYTES else _MAX_DIRECTORY_BYTES + 1
-        )
-        if len(content) > _MAX_DIRECTORY_BYTES:
-            raise Malformed(too_many())
-        return content
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Do as any file does."""
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        """Do as any file does."""
-        return self._file.tell()
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-
-def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
-    """Open a ZIP file to read. Raises `Malformed` for one with too many members, and as `zipfile.ZipFile`."""
-    archive = zipfile.ZipFile(_NoLargeReads(file))
-    if len(archive.infolist()) > MAX_MEMBERS:
-        raise Malformed(too_many())
-    return archive
-
-
-def too_many() -> str:
-    """Say that a file has too many members."""
-    return say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
 
 
 def look_at(
@@ -80,6 +32,10 @@ def look_at(
     `most_of` answers how many bytes a member of that name may have. All together have `most_bytes`, and what is free on
     the disk of `folder` less what a game needs.
     """
+    if len(members) > MAX_MEMBERS:
+        raise Malformed(
+            say("This is not a backup: it holds more than {number} files.", number=MAX_MEMBERS)
+        )
     for member in members:
         if member.compress_type not in _KINDS:
             raise Malformed(say("This file is damaged or not a backup."))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from companion import __version__
 from companion.core.clock import Clock
 from companion.core.config import MqttSettings, Settings
 from companion.core.errors import Illegal
-from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
 from companion.mqtt import topics as told
-from companion.mqtt.connection import ONLINE, BrokerLine
-from companion.mqtt.discovery import birth_topic, config_topic, description
+from companion.mqtt.connection import BrokerLine
+from companion.mqtt.discovery import config_topic, description
 from companion.mqtt.topics import packed
 from companion.table.follower import Follower
 from companion.table.listeners import TableListener
@@ -27,8 +25,6 @@ from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
-COMMAND_S = 1.0
-"""Least seconds between two messages that stop the clock or let it go on: each is written into the journal."""
 MAX_SIGNALS = 64
 LOOK_S = 0.5
 """How often the connection is looked at while nothing happens at the table."""
@@ -41,9 +37,9 @@ class MqttAdapter(Closeable):
 
     A context manager, and `close` may be called twice. Nothing waits for the network.
 
-    A file beside the journal remembers what was left at the broker, so that switching MQTT off
-    clears it there, also after a restart. With `threads=False` the table is looked at in `step`
-    only. The network has its own thread all the same.
+    Switching MQTT off, or another topic, clears at a broker that is there what it keeps of this
+    table. With `threads=False` the table is looked at in `step` only. The network has its own
+    thread all the same.
     """
 
     def __init__(
@@ -54,13 +50,10 @@ class MqttAdapter(Closeable):
         self._clock = clock
         self.bell = StaffBell(clock, table.redraw)
         """The key that calls the staff: it is there while somebody hears it."""
-        self._left_path = settings.journal_path.with_name("mqtt.json")
         self._threads = threads
         self.line: BrokerLine | None = None
         self._follower: Follower | None = None
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        self._stale: set[str] = set()
-        """Topics that are being cleared at the broker."""
         self._forget()
         table.connect(TableListener(on_signal=self._signals.append))
         self._open()
@@ -74,7 +67,7 @@ class MqttAdapter(Closeable):
         Empty: MQTT is switched off.
         """
         line = self.line
-        return line.sentence if line and self._mqtt.enabled else ""
+        return line.sentence if line else ""
 
     @property
     def is_connected(self) -> bool:
@@ -82,17 +75,11 @@ class MqttAdapter(Closeable):
         line = self.line
         return bool(line and line.is_connected)
 
-    @property
-    def is_well(self) -> bool:
-        """Return whether the broker hears us, and nobody else under this table's topic."""
-        line = self.line
-        return bool(line and line.is_connected and not line.is_shared)
-
     def change(self, settings: Settings) -> None:
-        """Go by other settings. What the old ones have left at the broker is cleared there."""
+        """Go by other settings. What is no longer told is cleared at the broker."""
         before, self._settings = self._settings, settings
         if before.mqtt != settings.mqtt:
-            self._hang_up()
+            self._hang_up(retained_topics(before.mqtt) - retained_topics(settings.mqtt))
             self._open()
 
     def step(self) -> None:
@@ -116,40 +103,23 @@ class MqttAdapter(Closeable):
         self._clock_seen: tuple[object, ...] | None = None
         self._clock_told: bytes = b""
         self._call_told = (Call.NONE, self.bell.number)
-        self._commanded_s: float | None = None
         self._signals.clear()
 
     def _open(self) -> None:
-        """Connect where that is wanted, or where something is left that nobody wants any more."""
+        """Connect where that is wanted."""
         mqtt = self._mqtt
-        old_topics = self._left()
-        topics = self._wanted_topics()
-        self._stale = old_topics - topics
-        if not topics and not self._stale:
+        if not mqtt.enabled:
             return
         self._forget()
-        self._remember(old_topics | topics)
-        if mqtt.enabled:
-            presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
-            line = BrokerLine(mqtt, presence, self._commands(), self._command, self._connected)
-        else:
-            line = BrokerLine(mqtt)
-        line.tell(dict.fromkeys(self._stale, b""))
-        if config_topic(mqtt) in topics:
+        presence = f"{mqtt.base_topic}/{told.AVAILABILITY}"
+        line = BrokerLine(mqtt, presence, self._commands(), self._command, self._connected)
+        if mqtt.home_assistant:
             line.tell({config_topic(mqtt): packed(description(mqtt, __version__))})
         self.line = line
         line.start()
         if self._threads:
             self._follower = Follower(self._table, "mqtt-table", self._look, LOOK_S)
             self._follower.start()
-
-    def _wanted_topics(self) -> set[str]:
-        """Return the topics that stay at the broker."""
-        mqtt = self._mqtt
-        if not mqtt.enabled:
-            return set()
-        own = {f"{mqtt.base_topic}/{name}" for name in told.RETAINED}
-        return own | {config_topic(mqtt)} if mqtt.home_assistant else own
 
     def _commands(self) -> tuple[str, ...]:
         """Return the topics that are listened to."""
@@ -159,17 +129,15 @@ class MqttAdapter(Closeable):
             commands.append(f"{mqtt.base_topic}/{told.STAFF_SET}")
         if mqtt.pause:
             commands.append(f"{mqtt.base_topic}/{told.PAUSED_SET}")
-        if mqtt.home_assistant:
-            commands.append(birth_topic(mqtt))
         return tuple(commands)
 
-    def _hang_up(self) -> None:
+    def _hang_up(self, cleared: Iterable[str] = ()) -> None:
         line, self.line = self.line, None
         follower, self._follower = self._follower, None
         if follower:
             follower.close()
         if line:
-            line.close()
+            line.close(cleared)
         self.bell.hear(False)
 
     # ---- in the line's thread ----
@@ -180,22 +148,16 @@ class MqttAdapter(Closeable):
 
     def _command(self, topic: str, payload: bytes, is_retained: bool) -> None:
         """Obey one of the few words that are let in. Any other changes nothing."""
-        mqtt, line = self._mqtt, self.line
-        if topic == birth_topic(mqtt):
-            if payload == ONLINE and line:
-                line.tell_again(config_topic(mqtt))
-        elif is_retained:
+        mqtt = self._mqtt
+        if is_retained:
             return  # nobody gives it now
-        elif topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
+        if topic == f"{mqtt.base_topic}/{told.STAFF_SET}":
             if payload == b"coming":
                 self.bell.answer()
             elif payload == b"done":
                 self.bell.cancel()
         elif topic == f"{mqtt.base_topic}/{told.PAUSED_SET}" and payload in (b"ON", b"OFF"):
-            now_s = self._clock.monotonic_s()
-            if self._commanded_s is None or now_s - self._commanded_s >= COMMAND_S:
-                self._commanded_s = now_s
-                self._pause(payload == b"ON")
+            self._pause(payload == b"ON")
 
     def _pause(self, stops: bool) -> None:
         try:
@@ -214,16 +176,6 @@ class MqttAdapter(Closeable):
         if line is None:
             return LOOK_S
         self.bell.step()
-        if self._stale and line.is_settled:
-            self._remember(self._left() - self._stale)
-            self._stale = set()
-        if self._mqtt.enabled:
-            return self._tell(line)
-        if not self._stale:  # all is cleared that was left, and nothing else is to be said
-            line.close()
-        return LOOK_S
-
-    def _tell(self, line: BrokerLine) -> float:
         version = self._table.version  # changes with the bell, too
         if version == self._seen and not self._signals:
             return 0.0
@@ -267,29 +219,10 @@ class MqttAdapter(Closeable):
             yield told.staff_event(call[0], self.bell.by, view, language)
         self._call_told = call
 
-    # ---- what was left at the broker ----
 
-    def _left(self) -> set[str]:
-        """Return the topics that this table has left at the broker of the settings.
-
-        None at another one.
-        """
-        try:
-            stored = json.loads(read_file(self._left_path, MAX_TEXT))
-            is_there = (stored["host"], stored["port"]) == (self._mqtt.host, self._mqtt.port)
-            return {str(topic) for topic in stored["topics"]} if is_there else set()
-        except (OSError, ValueError, KeyError, TypeError):
-            return set()
-
-    def _remember(self, topics: set[str]) -> None:
-        try:
-            if topics:
-                mqtt = self._mqtt
-                stored = {"host": mqtt.host, "port": mqtt.port, "topics": sorted(topics)}
-                replace_file(self._left_path, json.dumps(stored).encode())
-            else:
-                self._left_path.unlink(missing_ok=True)
-        except OSError as error:
-            log.warning(
-                "MQTT: what is left at the broker cannot be remembered: %s", error.strerror or error
-            )
+def retained_topics(mqtt: MqttSettings) -> set[str]:
+    """Return the topics that the broker keeps of this table."""
+    if not mqtt.enabled:
+        return set()
+    topics = {f"{mqtt.base_topic}/{name}" for name in told.RETAINED}
+    return topics | {config_topic(mqtt)} if mqtt.home_assistant else topics

@@ -28,7 +28,7 @@ from companion.mqtt.broker import (
 )
 
 if TYPE_CHECKING:
-    from paho.mqtt.client import Client, MQTTMessage, MQTTMessageInfo
+    from paho.mqtt.client import Client, MQTTMessage
     from paho.mqtt.reasoncodes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -70,13 +70,10 @@ class BrokerLine(Closeable):
         self._lock = threading.RLock()
         self._state: dict[str, bytes] = {}
         self._told: dict[str, bytes] = {}
-        self._last: MQTTMessageInfo | None = None
-        """The message that was published last. The broker answers them in order."""
         self._ends = threading.Event()
         self._is_over = threading.Event()
         """The connection has ended, or a try at one."""
         self._is_connected = False
-        self._is_shared = False
         self._client: Client | None = None
         self._socket: socket.socket | None = None
         host, port = settings.host, settings.port
@@ -92,27 +89,9 @@ class BrokerLine(Closeable):
         return self._is_connected
 
     @property
-    def is_shared(self) -> bool:
-        """Return whether somebody else tells under this table's topic."""
-        return self._is_shared
-
-    @property
     def sentence(self) -> str:
         """Return how the connection is, and what to do about it."""
-        if self._is_shared:
-            topic = self._settings.base_topic
-            return say(
-                "Another table tells the broker under {topic} as well: give each table a topic of its own in [mqtt].",
-                topic=topic,
-            )
         return self._sentence
-
-    @property
-    def is_settled(self) -> bool:
-        """Return whether the broker has got everything."""
-        with self._lock:
-            is_told = self._is_connected and self._told == self._state
-            return is_told and self._last is not None and self._last.is_published()
 
     def start(self) -> None:
         """Connect, and stay connected."""
@@ -130,19 +109,15 @@ class BrokerLine(Closeable):
                 for topic, payload in events:
                     self._publish(self._client, topic, payload, retain=False)
 
-    def tell_again(self, topic: str) -> None:
-        """Tell a topic once more, as somebody may have missed it."""
-        with self._lock:
-            self._told.pop(topic, None)
-            self._tell_changes()
-
-    def close(self) -> None:
-        """Say good-bye and end the thread."""
+    def close(self, cleared: Iterable[str] = ()) -> None:
+        """Say good-bye, clear these topics at the broker, and end the thread."""
         self._ends.set()
         client = self._client
         if client is not None and self._is_connected:
-            if self._presence:
-                info = client.publish(self._presence, OFFLINE, qos=1, retain=True)
+            farewell = {self._presence: OFFLINE} if self._presence else {}
+            farewell |= dict.fromkeys(cleared, b"")
+            for topic, payload in farewell.items():
+                info = client.publish(topic, payload, qos=1, retain=True)
                 with contextlib.suppress(ValueError, RuntimeError):  # the broker is gone
                     info.wait_for_publish(GOODBYE_S)
             client.disconnect()
@@ -207,7 +182,8 @@ class BrokerLine(Closeable):
         host, port = self._settings.host, self._settings.port
         self._sentence = say("Connected to the broker {host}, port {port}.", host=host, port=port)
         log.info("MQTT: %s", self._sentence)
-        self._subscribe(client)
+        for topic in self._commands:
+            client.subscribe(topic)
         with self._lock:
             self._is_connected = True
             self._told = {}
@@ -216,14 +192,6 @@ class BrokerLine(Closeable):
             self._tell_changes()
         self._on_state(True)
 
-    def _subscribe(self, client: Client) -> None:
-        from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415 - optional
-
-        topics = (*self._commands, self._presence) if self._presence else self._commands
-        for topic in topics:
-            # Without its own messages: what comes on its presence is somebody else's.
-            client.subscribe(topic, options=SubscribeOptions(qos=0, noLocal=True))
-
     def _lose(self) -> None:
         host = self._settings.host
         if not self._lost_because:
@@ -231,7 +199,7 @@ class BrokerLine(Closeable):
             if self._is_connected:
                 self._lost_because = say("The broker {host} has closed the connection.", host=host)
         with self._lock:
-            self._is_connected = self._is_shared = False
+            self._is_connected = False
         if self._lost_because != self._sentence and not self._ends.is_set():
             log.warning("MQTT: %s", self._lost_because)
         self._sentence = self._lost_because
@@ -250,11 +218,7 @@ class BrokerLine(Closeable):
                 self._told[topic] = payload
 
     def _publish(self, client: Client, topic: str, payload: bytes, *, retain: bool) -> bool:
-        info = client.publish(topic, payload, qos=1, retain=retain)
-        if info.rc != 0:
-            return False
-        self._last = info
-        return True
+        return client.publish(topic, payload, qos=1, retain=retain).rc == 0
 
     def _hear(self, message: MQTTMessage) -> None:
         """Take a message from the broker. Nothing in it may stop the connection."""
@@ -262,32 +226,9 @@ class BrokerLine(Closeable):
             return
         payload = bytes(message.payload)
         try:
-            if message.topic == self._presence:
-                self._hear_presence(payload, message.retain)
-            else:
-                self._on_message(message.topic, payload, message.retain)
+            self._on_message(message.topic, payload, message.retain)
         except Exception as error:
             log.error("MQTT: a command failed: %s", trace_of(error))
-
-    def _hear_presence(self, payload: bytes, is_retained: bool) -> None:
-        """Answer somebody else on the topic that says whether this table is there.
-
-        A retained word is of before. `offline` may be this table's own last will, and an empty word
-        somebody who clears what he had left here.
-        """
-        if is_retained:
-            return
-        with self._lock:
-            client, is_first = self._client, not self._is_shared
-            self._is_shared = payload == ONLINE
-            if payload != ONLINE:
-                self._told = {}
-            if client is not None and (payload != ONLINE or is_first):
-                # Once for each who comes, so that he hears this table, too.
-                self._publish(client, self._presence, ONLINE, retain=True)
-            self._tell_changes()
-        if self._is_shared and is_first:
-            log.warning("MQTT: %s", self.sentence)
 
 
 # ---- for the doctor ----

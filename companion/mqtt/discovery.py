@@ -34,11 +34,6 @@ def config_topic(settings: MqttSettings) -> str:
     return f"{settings.discovery}/device/{device_id(settings)}/config"
 
 
-def birth_topic(settings: MqttSettings) -> str:
-    """Return where Home Assistant says `online` once it listens."""
-    return f"{settings.discovery}/status"
-
-
 def description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     """Return the whole device.
 

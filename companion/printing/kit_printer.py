@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -152,24 +153,17 @@ class KitPrinter:
                 self.kept.move_to_end(key)
             return self.kept.get(key)
 
-    def _alone(self) -> _Turn:
-        return _Turn(self.running)
-
-
-class _Turn:
-    """A turn at the press. Raises `PrinterBusy` when it does not come soon."""
-
-    def __init__(self, lock: Lock) -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(timeout=WAIT_S):
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait for a turn at the press. Raises `PrinterBusy` when it does not come soon."""
+        if not self.running.acquire(timeout=WAIT_S):
             raise PrinterBusy(
                 say("Other sheets are being made right now. Wait a moment and try again.")
             )
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        try:
+            yield
+        finally:
+            self.running.release()
 
 
 def _paper(name: str) -> Paper:

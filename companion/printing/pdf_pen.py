@@ -143,7 +143,14 @@ class Pen:
     def lying(self, x: float, y: float) -> Iterator[None]:
         """Draw on a table top that is seen askew from in front, its near left corner at (x, y)."""
         self._canvas.saveState()
-        self._canvas.transform(1, 0, 0.45, 0.5, x, y)
+        self._canvas.transform(
+            1,
+            0,
+            0.45,
+            0.5,
+            x,
+            y,
+        )
         yield
         self._canvas.restoreState()
 
@@ -174,7 +181,14 @@ class Pen:
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(HexColor(fill))
-            self._canvas.rect(x, y, width, height, stroke=0, fill=1)
+            self._canvas.rect(
+                x,
+                y,
+                width,
+                height,
+                stroke=0,
+                fill=1,
+            )
         if stroke_mm:
             self._canvas.setStrokeColor(HexColor(INK))
             self._canvas.setLineWidth(stroke_mm)
@@ -183,7 +197,13 @@ class Pen:
 
     def square(self, x: float, y: float, size: float, *, fill: str) -> None:
         """Draw a filled square, centred at (x, y)."""
-        self.rectangle(x - size / 2, y - size / 2, size, size, fill=fill)
+        self.rectangle(
+            x - size / 2,
+            y - size / 2,
+            size,
+            size,
+            fill=fill,
+        )
 
     def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
@@ -202,7 +222,13 @@ class Pen:
     def dot(self, x: float, y: float, radius: float, fill: str = INK) -> None:
         """Draw a filled circle."""
         self._canvas.setFillColor(HexColor(fill))
-        self._canvas.circle(x, y, radius, stroke=0, fill=1)
+        self._canvas.circle(
+            x,
+            y,
+            radius,
+            stroke=0,
+            fill=1,
+        )
 
     def text(
         self,
@@ -234,7 +260,16 @@ class Pen:
         self, x: float, y: float, words: str, size: float, *, colour: str = INK, room: float = 0.0
     ) -> None:
         """Draw one line of bold text with its middle at x, see `text`."""
-        self.text(x, y, words, size, bold=True, colour=colour, anchor="middle", room=room)
+        self.text(
+            x,
+            y,
+            words,
+            size,
+            bold=True,
+            colour=colour,
+            anchor="middle",
+            room=room,
+        )
 
     def notation(
         self, x: float, y: float, words: str, size: float, *, squeezed: float = 1.0
@@ -278,14 +313,33 @@ class Pen:
         """Set broken lines below y. Return the y below the last one."""
         for line in broken(words, width, size, bold=bold):
             y -= size * LEADING
-            self.text(x, y + (LEADING - 1) * size, line, size, bold=bold, colour=colour)
+            self.text(
+                x,
+                y + (LEADING - 1) * size,
+                line,
+                size,
+                bold=bold,
+                colour=colour,
+            )
         return y
 
     def plate_text(self, words: str, size: float) -> None:
         """Draw a line of text in the middle above the origin, on white, so that it is read on top of anything."""
         width = text_width(words, size)
-        self.rectangle(-width / 2 - 0.4, -0.25 * size, width + 0.8, 1.2 * size, fill=WHITE)
-        self.text(0, 0, words, size, anchor="middle")
+        self.rectangle(
+            -width / 2 - 0.4,
+            -0.25 * size,
+            width + 0.8,
+            1.2 * size,
+            fill=WHITE,
+        )
+        self.text(
+            0,
+            0,
+            words,
+            size,
+            anchor="middle",
+        )
 
     def scissors(self, size: float) -> None:
         """Draw a pair of scissors at the origin that cuts to the right along y = 0."""
@@ -344,9 +398,21 @@ class Pen:
         self.line(start, end, width=2 * HAIR_MM, colour=WHITE)
         self.line(start, end, width=2 * HAIR_MM, dash=(1.2, 0.8))
 
-    def outline(self, x: float, y: float, width: float, height: float) -> None:
+    def outline(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        line_mm: float = HAIR_MM,
+        dash: tuple[float, ...] = (),
+    ) -> None:
         """Draw a rectangle to cut out."""
-        self.hairline((x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y))
+        right = x + width
+        top = y + height
+        corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
+        self.line(*corners, width=line_mm, dash=dash)
 
     def shutter(self, width: float, height: float, clip: Extent) -> None:
         """Draw the black diagonal shutter in `clip`.
@@ -360,16 +426,35 @@ class Pen:
         pairs = int(reach / (2 * SHUTTER_MM)) + 1
         with self.at(width / 2, height / 2, clip=clip.shifted(-width / 2, -height / 2)):
             if not self._low_ink:
-                self.rectangle(-reach, -reach, 2 * reach, 2 * reach, fill=HATCH)
+                self.rectangle(
+                    -reach,
+                    -reach,
+                    2 * reach,
+                    2 * reach,
+                    fill=HATCH,
+                )
             stripe = STROKE_MM if self._low_ink else SHUTTER_MM
             with self.at(0, 0, turn_deg=-45):
                 for pair in range(-pairs, pairs + 1):
                     left = 2 * pair * SHUTTER_MM - stripe / 2
-                    self.rectangle(left, -reach, stripe, 2 * reach, fill=INK)
+                    self.rectangle(
+                        left,
+                        -reach,
+                        stripe,
+                        2 * reach,
+                        fill=INK,
+                    )
 
     def tile(self, x: float, y: float, size: float, *, dark: bool) -> None:
         """Draw one square of a board, its outline inside the given size."""
-        self.rectangle(x, y, size, size, fill=TILE_2 if dark else None, stroke_mm=STROKE_MM)
+        self.rectangle(
+            x,
+            y,
+            size,
+            size,
+            fill=TILE_2 if dark else None,
+            stroke_mm=STROKE_MM,
+        )
 
     def rim(self, size: float, width: float, side: Side | None, *, dotted: bool) -> None:
         """Draw the coloured frame of a tag at the origin, dotted for North. Nobody's is grey."""
@@ -377,9 +462,21 @@ class Pen:
         far = size - width
         inner = size - 2 * width
         for y in (0.0, far):
-            self.rectangle(0.0, y, size, width, fill=colour)
+            self.rectangle(
+                0.0,
+                y,
+                size,
+                width,
+                fill=colour,
+            )
         for x in (0.0, far):
-            self.rectangle(x, width, width, inner, fill=colour)
+            self.rectangle(
+                x,
+                width,
+                width,
+                inner,
+                fill=colour,
+            )
         self.outline(width, width, inner, inner)
         if not dotted:
             return
@@ -398,26 +495,71 @@ class Pen:
         right = self.width_mm - margin
         top = self.height_mm - margin
         self.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
-        width = self.text(left, top - 11.5, title, 10.5, bold=True, room=0.6 * (right - left))
-        self.text(right, top - 11.5, words, 4.0, anchor="right", room=right - left - width - 6)
+        width = self.text(
+            left,
+            top - 11.5,
+            title,
+            10.5,
+            bold=True,
+            room=0.6 * (right - left),
+        )
+        self.text(
+            right,
+            top - 11.5,
+            words,
+            4.0,
+            anchor="right",
+            room=right - left - width - 6,
+        )
 
     def sign(self, x: float, y: float, width: float, height: float, *, words: str) -> None:
         """Draw the yellow signpost: what is to be done now, its tip to the right."""
         tip = height / 2
         neck = x + width - tip
         top = y + height
-        self.shape((x, y), (neck, y), (x + width, y + tip), (neck, top), (x, top), fill=SIGN)
+        self.shape(
+            (x, y),
+            (neck, y),
+            (x + width, y + tip),
+            (neck, top),
+            (x, top),
+            fill=SIGN,
+        )
         size = min(0.52 * height, (width - tip - 8) / text_width(words, 1.0, bold=True))
-        self.text(x + 5, y + tip - DIGIT / 2 * size, words, size, bold=True)
+        self.text(
+            x + 5,
+            y + tip - DIGIT / 2 * size,
+            words,
+            size,
+            bold=True,
+        )
 
     def ruler(self, x: float, y: float) -> None:
         """Draw a bar of exactly `RULER_MM`, its lower left corner at (x, y), in black and white pieces of 10 mm."""
-        self.rectangle(x, y + 3.2, RULER_MM, 2.4, fill=BLACK)
+        self.rectangle(
+            x,
+            y + 3.2,
+            RULER_MM,
+            2.4,
+            fill=BLACK,
+        )
         for piece in range(1, RULER_MM // 10, 2):
-            self.rectangle(x + 10 * piece, y + 3.5, 10, 1.8, fill=WHITE)
+            self.rectangle(
+                x + 10 * piece,
+                y + 3.5,
+                10,
+                1.8,
+                fill=WHITE,
+            )
         anchors: dict[int, Anchor] = {0: "left", RULER_MM: "right"}
         for mark in range(0, RULER_MM + 1, 10):
-            self.text(x + mark, y, str(mark), 2.8, anchor=anchors.get(mark, "middle"))
+            self.text(
+                x + mark,
+                y,
+                str(mark),
+                2.8,
+                anchor=anchors.get(mark, "middle"),
+            )
 
 
 def printable(words: str) -> str:

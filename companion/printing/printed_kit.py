@@ -59,7 +59,13 @@ def _board(kit: Kit) -> PrintedSheet:
     pen = Pen(extent.width, extent.height, kit.title)
     tiling = tile_board(kit.board, extent.width, extent.height, 0.0)
     pen.page()
-    print_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
+    print_board(
+        pen,
+        kit,
+        tiling,
+        tiling.windows[0],
+        Extent(0.0, 0.0, extent.width, extent.height),
+    )
     (picture,) = _pages(pen.bytes())
     low = (extent.left, extent.bottom)
     high = (extent.right, extent.top)
@@ -81,7 +87,13 @@ def _tops(kit: Kit) -> Iterator[tuple[int, bytes]]:
     pages = tag_pages(kit, tags, (), room)
     for page in pages:
         pen.page()
-        print_tag_page(pen, page, kit, kit.title, origin=(MARGIN_MM, low))
+        print_tag_page(
+            pen,
+            page,
+            kit,
+            kit.title,
+            origin=(MARGIN_MM, low),
+        )
     for page, picture in zip(pages, _pages(pen.bytes()), strict=True):
         for marker, x, y in face_places(page, kit):
             wide, deep = sizes[marker]

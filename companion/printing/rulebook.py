@@ -86,7 +86,14 @@ def _drawn(kit: Kit, example: Example, before: Layout, after: Layout) -> Illustr
     marks = tuple(mark for mark in board.marks if is_shown(mark.square))
     holes = frozenset(filter(is_shown, board.holes))
     has_goals = board.has_goals and ranks == board.ranks
-    part = replace(board, files=files, ranks=ranks, marks=marks, holes=holes, has_goals=has_goals)
+    part = replace(
+        board,
+        files=files,
+        ranks=ranks,
+        marks=marks,
+        holes=holes,
+        has_goals=has_goals,
+    )
     moves = hand_moves(kit, before, after)
     return Illustration(
         replace(kit, board=part),

@@ -185,7 +185,15 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
         cuts_x = _cuts(extent.left, extent.right, across, _seams_x(board))
         cuts_y = _cuts(extent.bottom, extent.top, down - foot_mm, _seams_y(board))
         if cuts_x is not None and cuts_y is not None:
-            tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, *_spots(board)))
+            tilings.append(
+                Tiling(
+                    extent,
+                    landscape,
+                    cuts_x,
+                    cuts_y,
+                    *_spots(board),
+                )
+            )
     if not tilings:
         raise Malformed(
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"

@@ -310,9 +310,7 @@ class Companion(Closeable):
         self._connect_panel(panel)
         camera = partial(self._simulated_camera, world)
         phone = CameraOpener(self.settings.camera, self.clock, self.board.phone).open
-        self._stack.enter_context(self.board).watch(
-            Cameras(camera, phone, mains_hz=self.settings.camera.mains_hz)
-        )
+        self._stack.enter_context(self.board).watch(Cameras(camera, phone))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         """Return what watches the simulated table. May be overridden."""

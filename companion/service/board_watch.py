@@ -88,9 +88,7 @@ class BoardWatch:
     def _watch_real(self, opener: CameraOpener, expected: bool | Callable[[], bool]) -> None:
         settings = self._settings
         lenses = LensShelf(settings.lenses_path, settings.camera)
-        self.watch(
-            Cameras(opener.open, opener.open, expected, lenses, settings.camera.mains_hz), _offers
-        )
+        self.watch(Cameras(opener.open, opener.open, expected, lenses), _offers)
 
     def watch(
         self, watched: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
@@ -106,7 +104,6 @@ class BoardWatch:
             on_status=self._camera_is,
             on_look=eye.saw,
             on_rows=table.saw_rows,
-            on_round=eye.pack,
         )
         self.watcher = watcher = board_watcher(
             watched, reader, self._clock, listeners, settings.fps

@@ -252,7 +252,7 @@ class ServiceHealth(Closeable):
         yield from pads(companion.panel, companion.simulation is not None)
         yield voice(companion.settings.voice)
         if companion.broker.sentence:
-            yield broker_finding(companion.broker.is_well, companion.broker.sentence)
+            yield broker_finding(companion.broker.is_connected, companion.broker.sentence)
         yield from machinery.thorough_look(machine, self._folder)
         yield journal_finding(companion.journal)
         yield from games_from_outside()

@@ -118,11 +118,6 @@ class HubLink(Closeable):
         """
         return self._adapter.pairs.code if self._adapter else ""
 
-    @property
-    def is_interrupted(self) -> bool:
-        """Return whether a game at two tables is on, of which this hub knows nothing."""
-        return self._adapter is not None and self._adapter.pairs.interrupted is not None
-
     def offer_game(self, game: str, options: Mapping[str, Any], seat: Seat, name: str) -> str:
         """Offer a game of which this table plays a seat. Return the code for the other host.
 

@@ -6,25 +6,35 @@ import gc
 import logging
 import os
 import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from companion.core.config import Settings, retired_settings
+from companion.core.config import Settings, WebSettings, retired_settings
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined, say
+from companion.core.ports import Closeable
 from companion.core.resources import save_memory
+from companion.diagnostics.own_pages import IS_COMPANION, ask_address, own_address
 from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
-from companion.service.systemd import Manager, ManagerNotifier, Word
+from companion.service.systemd import Manager, Word
+from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
+    from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
 RESTART = signal.SIGUSR1
 """What begins the service anew: sent by the settings page, or by `kill -USR1`."""
+
+LOOK_S = 2.0
+"""Interval in seconds at which the watchdog is fed and told how the service is, unless systemd wants it more often."""
+ANSWER_TIMEOUT_S = 10.0
+"""Timeout in seconds for the first page."""
 
 MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
 """The service's units say so, too: each of a hundred threads would keep freed memory for itself, 20 MB in a night."""
@@ -143,3 +153,84 @@ def _restore_backup(settings_of: Callable[[], Settings], path: Path) -> tuple[Se
     except SystemTrouble as error:  # what can be played is played
         return settings, "", error.message
     return (settings_of() if notices else settings), notices, ""
+
+
+# ---- what the manager is told ---------------------------------------------------------------------------------------
+
+
+class ManagerNotifier(Closeable):
+    """Tells the manager how one companion is, until it is closed. A context manager, `close` may be called twice.
+
+    The watchdog is fed only while everything that `Heartbeats` listens for is alive: a table whose loop hangs starves
+    it, systemd ends the process and starts it again, and the game goes on from the journal.
+    """
+
+    def __init__(self, companion: Companion, manager: Manager) -> None:
+        self._companion = companion
+        self._manager = manager
+        self._trouble = False
+        self._status = ""
+        self._stop = threading.Event()
+        self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
+        self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
+        if manager.is_there:
+            companion.table.connect(TableListener(on_lamps=self._lamps))
+            until_answered(companion.settings.web, companion.server.port)
+            manager.tell(READY="1", **self._look())
+            self._thread.start()
+
+    def _lamps(self, _lamps: object, trouble: bool) -> None:
+        self._trouble = trouble
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._pause_s):
+            fields = self._look()
+            if fields:
+                self._manager.tell(**fields)
+
+    def _look(self) -> dict[str, str]:
+        """Feed the watchdog if all are alive, and say what is new."""
+        late = self._companion.vitals.late()
+        own_wifi = self._companion.own_wifi
+        well = Word.HOTSPOT if own_wifi and own_wifi.hotspot else Word.READY
+        self._manager.show(Word.FAULT if late or self._trouble else well)
+        fields = {} if late else {"WATCHDOG": "1"}
+        status = silence(late) if late else status_of(self._companion.table)
+        if status != self._status:
+            self._status = fields["STATUS"] = status
+        return fields
+
+    def close(self) -> None:
+        """Say no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+def silence(late: Mapping[str, float]) -> str:
+    """Return who is not heard any more, in words.
+
+    >>> silence({"table": 12.3})
+    'Not alive: table, silent for 12 s'
+    """
+    return "Not alive: " + ", ".join(
+        f"{name}, silent for {age_s:.0f} s" for name, age_s in sorted(late.items())
+    )
+
+
+def status_of(table: Table) -> str:
+    """Return what the table's sign says to everybody, in English.
+
+    Nothing that anybody could not read there.
+    """
+    view = table.view()
+    return f"{view.title}: {view.sign.text}" if view.game else view.sign.text
+
+
+def until_answered(web: WebSettings, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    """Wait until the pages answer. Raises `SystemTrouble`."""
+    address = own_address(web, port)
+    try:
+        ask_address(address, IS_COMPANION, "/health", timeout_s=timeout_s)
+    except OSError as error:
+        raise SystemTrouble(f"The pages do not answer at {address}: {error}") from None

@@ -38,10 +38,8 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one record."""
-        try:
-            return _plain(record)
-        except Exception:  # made by others, with values that do not fit its words
-            return _plain(_wordless(record))
+        fields = _pairs(_fields(record))
+        return f"{record.levelname} {record.getMessage()}{fields}{_trace(record)}"
 
 
 class SystemJournal(logging.Handler):
@@ -62,13 +60,9 @@ class SystemJournal(logging.Handler):
         self._socket.setblocking(False)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one record."""
-        try:
-            sent = datagram(record)
-        except Exception:  # made by others, with values that do not fit its words
-            sent = datagram(_wordless(record))
-        with contextlib.suppress(OSError):
-            self._socket.send(sent)
+        """Send one record. A line of others whose values do not fit its words is left out."""
+        with contextlib.suppress(OSError, TypeError, ValueError):
+            self._socket.send(datagram(record))
 
     def close(self) -> None:
         """Close the socket."""
@@ -89,22 +83,6 @@ def datagram(record: logging.LogRecord) -> bytes:
         **fields,
     }
     return b"".join(_line(name, value) for name, value in lines.items())
-
-
-def _plain(record: logging.LogRecord) -> str:
-    return f"{record.levelname} {record.getMessage()}{_pairs(_fields(record))}{_trace(record)}"
-
-
-def _wordless(record: logging.LogRecord) -> logging.LogRecord:
-    """Return what to say instead of a record that cannot be put into words: where it was made.
-
-    Nothing that was in it is said.
-    """
-    message = "A line that cannot be written: %s, line %d"
-    place = (record.filename, record.lineno)
-    return logging.LogRecord(
-        record.name, record.levelno, record.pathname, record.lineno, message, place, None
-    )
 
 
 def _trace(record: logging.LogRecord) -> str:

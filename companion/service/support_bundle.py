@@ -12,6 +12,7 @@ import logging
 import zipfile
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import cv2
@@ -48,7 +49,8 @@ class LastLines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one record."""
         at = datetime.fromtimestamp(record.created, UTC)
-        self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
+        with suppress(TypeError, ValueError):  # values that do not fit its words
+            self._lines.append(f"{at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LastLines:
         """Listen to everything that is logged from now on."""

@@ -39,20 +39,13 @@ def not_kept(why: str) -> str:
     return say("That could not be saved ({error}): nothing has changed.", error=why)
 
 
-def replaced_words(file: Path, path: Path, copy: Path | None) -> str:
-    """Say that a file of the journal was removed or replaced while it was open, and where its games are now."""
+def replaced_words(file: Path) -> str:
+    """Say that a file of the journal was removed or replaced while it was open."""
     words = say(
         "{file} was removed or replaced while the companion was running: nothing more is saved.",
         file=str(file),
     )
-    if copy is None:
-        return joined(" ", (words, say("Put the file back, then restart the companion.")))
-    todo = say(
-        "All games so far are in {copy}. Stop the companion, rename that file to {file}, and start it again.",
-        copy=copy.name,
-        file=path.name,
-    )
-    return joined(" ", (words, todo))
+    return joined(" ", (words, say("Put the file back, then restart the companion.")))
 
 
 class Database:
@@ -68,7 +61,6 @@ class Database:
         self._log = path.with_name(f"{path.name}-wal")
         self._places = {path: _place_of(path)}
         """Which files were written last. SQLite makes its log at the first write."""
-        self._copy: Path | None = None
         self.on_full: Callable[[], bool] = lambda: False
         """Frees what is held in reserve. Answers whether there was something. Called with the lock held."""
         self._lock = threading.Lock()
@@ -98,7 +90,7 @@ class Database:
         with self._lock:
             if gone := self.gone_file():
                 self.fault = WriteFault.GONE
-                raise JournalError(replaced_words(gone, self.path, self._copied()))
+                raise JournalError(replaced_words(gone))
             try:
                 answer = self._transact_with_reserve(work)
             except sqlite3.Error as error:
@@ -126,17 +118,6 @@ class Database:
                 raise
         self._shorten_log()
         return self._transact(work)
-
-    def _copied(self) -> Path | None:
-        """Copy what the open file holds beside its old place, once. None: that cannot be done."""
-        if self._copy is None:
-            copy = self.path.with_name(f"{self.path.stem}-saved{self.path.suffix}")
-            with suppress(sqlite3.Error, OSError):
-                copy.unlink(missing_ok=True)
-                copy.touch(mode=0o600)
-                self.connection.execute("VACUUM INTO ?", (str(copy),))
-                self._copy = copy
-        return self._copy
 
     def try_to_write(self) -> None:
         """Find out whether something can be written again, or no longer. Changes nothing. Raises `JournalError`."""

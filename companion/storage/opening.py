@@ -7,7 +7,6 @@ import logging
 import os
 import sqlite3
 from contextlib import closing, suppress
-from enum import Enum, auto
 from pathlib import Path
 from typing import IO
 
@@ -28,20 +27,9 @@ from companion.storage.recovery import finish_rescue, rescue, transactions_in_lo
 from companion.storage.sentences import log_lost_words, rescue_words
 
 log = logging.getLogger(__name__)
-MAX_CHECKED_BYTES = 100_000_000
-"""Largest file that is checked page by page at the start: 99 MB with 504,000 inputs took 0.3 s of a core of a PC."""
 MAX_FORMAT = 1000
 """Highest format that any version will ever write. A file that says more is damaged."""
 GAMES = "SELECT DISTINCT game FROM entries WHERE game > 0 ORDER BY game"
-
-
-class Condition(Enum):
-    """What a file is before it is opened."""
-
-    MISSING = auto()
-    SOUND = auto()
-    OTHER_FORMAT = auto()
-    DAMAGED = auto()
 
 
 def hold(path: Path) -> IO[str]:
@@ -83,7 +71,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
         _keep_private(path)
         if _is_log_cut(path):
             notice = log_lost_words()
-        if _condition_of(path) is Condition.DAMAGED:
+        if _is_damaged(path):
             return _opened_after_rescue(path, notice)
         db, warning = _connected(path)
         notice = joined(" ", (notice, warning))
@@ -138,34 +126,31 @@ def _keep_private(path: Path) -> None:
             file.chmod(0o600)
 
 
-def _condition_of(path: Path) -> Condition:
-    """Return what a file is. Raises `sqlite3.Error` for what may pass, such as a lock, and `OSError`."""
+def _is_damaged(path: Path) -> bool:
+    """Return whether a file is none of this program, or not as it was written.
+
+    Raises `sqlite3.Error` for what may pass, such as a lock, and `OSError`.
+    """
     if not os.path.lexists(path):
-        return Condition.MISSING
+        return False
     if not path.is_file() or not _can_be_written(path):
-        return Condition.DAMAGED
+        return True
     try:
         with closing(_connect(path.absolute().as_uri())) as db:
             if not has_our_tables(db):
-                return Condition.OTHER_FORMAT if _may_be_ours(db) else Condition.DAMAGED
+                return not _may_be_ours(db)
             db.execute("BEGIN IMMEDIATE")  # can it be written at all?
             db.execute("ROLLBACK")
-            checked = (
-                "1" if path.stat().st_size <= MAX_CHECKED_BYTES else "keys"
-            )  # without keys no page is answered
-            if db.execute(f"PRAGMA integrity_check({checked})").fetchone()[0] != "ok":
-                return Condition.DAMAGED
-            return (
-                Condition.SOUND
-                if all(has_valid_rows(db, table) for table in BESIDE)
-                else Condition.DAMAGED
-            )
+            # every page: 99 MB with 504,000 inputs took 0.3 s of a core of a PC
+            if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                return True
+            return not all(has_valid_rows(db, table) for table in BESIDE)
     except UnicodeDecodeError:  # SQLite's own words held what was damaged
-        return Condition.DAMAGED
+        return True
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise
-        return Condition.DAMAGED
+        return True
 
 
 def _can_be_written(path: Path) -> bool:

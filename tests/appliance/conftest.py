@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from appliance import build
-from appliance.house import House
+from appliance.house import House, boot
 from companion import __version__
 
 
@@ -23,14 +23,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     asked = any("tests/appliance" in str(argument) for argument in config.invocation_params.args)
     return None if asked else True
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """The machine's own tests first, the cuts after them, whatever order all others have: they begin with a moment that
-    those keep."""
-    yield
-    items.sort(key=lambda item: "test_cuts" in item.nodeid)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -82,8 +74,9 @@ def disk(figures: list[str]) -> build.Disk:
 @pytest.fixture(scope="session")
 def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """The machine, booted once for all tests that do not pull its plug."""
-    with House(disk, tmp_path_factory.mktemp("machine")) as booted:
-        yield booted
+    machine, ready_s = boot(disk, tmp_path_factory.mktemp("machine"))
+    with machine:
+        yield House(machine, ready_s)
 
 
 @pytest.fixture(scope="session")

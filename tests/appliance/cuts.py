@@ -9,9 +9,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
-import struct
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,62 +152,3 @@ def _take_out(image: Path, folder: Path, kept_in: str) -> Path:
         ["debugfs", "-R", f"rdump {kept_in} {folder}", str(image)], capture_output=True, check=True
     )
     return folder / Path(kept_in).name
-
-
-# ---- the log of writes ----------------------------------------------------------------------------------------------
-
-_SUPER, _ENTRY = struct.Struct("<QQQL"), struct.Struct("<QQQQ")
-_FLUSH, _FUA, _DISCARD = 1, 2, 4
-_MAGIC = 0x6A736677736872
-
-
-class Write(NamedTuple):
-    """One entry of the log: where on the disk, in bytes, and where in the log its content is."""
-
-    offset: int
-    size: int
-    flags: int
-    content: int
-
-    @property
-    def is_flush(self) -> bool:
-        """Is everything before it on the disk for good?"""
-        return bool(self.flags & _FLUSH)
-
-
-def count(log: Path) -> int:
-    """How many writes the log holds by now."""
-    with log.open("rb") as file:
-        data = file.read(_SUPER.size)
-    return int(_SUPER.unpack(data)[2]) if len(data) == _SUPER.size else 0
-
-
-def writes(log: Path) -> Iterator[Write]:
-    """Every write in the order in which the machine made them."""
-    with log.open("rb") as file:
-        magic, _, entries, sector = _SUPER.unpack(file.read(_SUPER.size))
-        if magic != _MAGIC:
-            raise ValueError(f"{log} is no log of writes")
-        place = sector
-        for _ in range(entries):
-            file.seek(place)
-            where, sectors, flags, _ = _ENTRY.unpack(file.read(_ENTRY.size))
-            length = 0 if flags & _DISCARD else sectors * sector
-            yield Write(where * sector, sectors * sector, flags, place + sector)
-            place += sector + length
-
-
-def replay(log: Path, image: Path, first: int, last: int) -> None:
-    """Do the writes from `first` up to before `last` to an image."""
-    with log.open("rb") as source, image.open("r+b") as target:
-        for number, write in enumerate(writes(log)):
-            if number >= last:
-                break
-            if number < first or write.size == 0:
-                continue
-            target.seek(write.offset)
-            if write.flags & _DISCARD:
-                target.write(bytes(write.size))
-            else:
-                source.seek(write.content)
-                target.write(source.read(write.size))

@@ -10,7 +10,6 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -54,34 +53,19 @@ class Browser:
 
 
 class Evening:
-    """Two phones and what they were told; `position` answers how far the disk's log has come."""
+    """Two phones and what they were told."""
 
-    def __init__(
-        self, url: str, host_key: str, rng: Random, position: Callable[[], int] = lambda: 0
-    ) -> None:
+    def __init__(self, url: str, host_key: str, rng: Random) -> None:
         self.phones = {seat: Browser(url) for seat in SEATS}
         self.key = host_key
         self._host = {"X-Host-Key": host_key}
-        self.rng, self.position = rng, position
+        self.rng = rng
         self.promises = Promises()
-        self.positions: list[int] = []
-        """For every promise, how far the log had come when it was heard."""
-        self.answers_s: list[float] = []
 
     def sit_down(self) -> None:
         """Both take their seats; the host's word stands for the code on the table's screen."""
         for seat, phone in self.phones.items():
             phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
-
-    def stand_up(self) -> None:
-        """Both leave."""
-        for seat, phone in self.phones.items():
-            phone.ask(f"/api/seat/{seat}/leave", {})
-
-    def until(self, last: int) -> Promises:
-        """What was promised while the disk's log had no more than so many writes; all else may have arrived or not."""
-        heard = zip(self.promises.told, self.positions, strict=True)
-        return Promises(self.promises.asked, [told for told, position in heard if position <= last])
 
     def move(self, url: str) -> None:
         """Go on at the same machine after it has started anew."""
@@ -89,7 +73,9 @@ class Evening:
             phone.move(url)
 
     def begin(self, clock: bool) -> None:
-        """A game on the clock, or one with sealed orders."""
+        """A game on the clock, or one with sealed orders, in place of the one that is on."""
+        if self.view()["phase"] not in ("lobby", "over"):
+            self._post("south", "/api/host/abandon", {})
         game, options = ("binmat", {"way": "referee"}) if clock else ("outbuffered", {})
         self._post("south", "/api/host/new-game", {"game": game, "options": options})
         if clock:
@@ -153,11 +139,8 @@ class Evening:
         """Hand an action in and note what was promised."""
         phone = self.phones.get(told.seat, self.phones["south"])
         self.promises.asked.append(told)
-        began_s = time.monotonic()
         phone.ask(path, {"moment": told.moment, "action": told.action} | more)
-        self.answers_s.append(time.monotonic() - began_s)
         self.promises.told.append(told)
-        self.positions.append(self.position())
 
     def _post(self, seat: str, path: str, body: dict[str, Any]) -> None:
         self.phones[seat].ask(path, body, **(self._host if "/host/" in path else {}))

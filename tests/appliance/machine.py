@@ -1,4 +1,4 @@
-"""The machine under QEMU: booted or woken, its hands inside the guest, its plug.
+"""The machine under QEMU: booted, its hands inside the guest, its plug.
 
 Software emulation, two cores. The guest is reached by two virtio ports (`guest/agent.py`, `guest/camera.py`), so nothing
 here waits for a network; phones come by a forwarded port where there is one.
@@ -57,8 +57,7 @@ def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: fl
 class Machine:
     """One QEMU with a disk of its own; a context manager, `close` may be called twice.
 
-    `folder` gets console and sockets. `asleep` is a file that `sleep` wrote: the machine goes on from there.
-    `log` is where every write to the disk is noted, flush by flush. `stick` is a second disk.
+    `folder` gets console and sockets. `stick` is a second disk.
     """
 
     def __init__(
@@ -67,8 +66,6 @@ class Machine:
         image: Path,
         folder: Path,
         network: bool = True,
-        asleep: Path | None = None,
-        log: Path | None = None,
         stick: Path | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -77,11 +74,9 @@ class Machine:
         self.url = f"http://127.0.0.1:{self.port}"
         self.began_s = time.monotonic()
         self._asked = 0
-        command = self._command(disk, network, log)
+        command = self._command(disk, network)
         if stick:
             command += ["-drive", f"file={stick},format=raw,if=virtio,cache=writeback"]
-        if asleep:
-            command += ["-incoming", f"exec:cat {asleep}"]
         with (folder / "qemu.log").open("wb") as said:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
@@ -92,30 +87,14 @@ class Machine:
             self._monitor_file.readline()
             self.monitor("qmp_capabilities")
             self._join_hands()
-            if asleep:
-                until(
-                    "waking up",
-                    lambda: self.monitor("query-status")["status"] in ("running", "paused"),
-                    60,
-                    0.05,
-                )
-                self.monitor("cont")
         except BaseException:
             self.close()
             raise
 
-    def _command(self, disk: Disk, network: bool, log: Path | None) -> list[str]:
+    def _command(self, disk: Disk, network: bool) -> list[str]:
         folder = self._folder
         line = "console=ttyS0 root=/dev/vda ro rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
         device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
-        if log:
-            files = [
-                f"driver=file,node-name={name},filename={path}"
-                for name, path in (("f0", self.image), ("f1", log))
-            ]
-            logged = "driver=blklogwrites,node-name=d0,file=r0,log=f1,log-sector-size=512,log-super-update-interval=1"
-            blocks = (files[0], "driver=raw,node-name=r0,file=f0", files[1], logged)
-            device = [word for block in blocks for word in ("-blockdev", block)]
         ports = [
             word
             for name in ("agent", "frames")
@@ -237,21 +216,6 @@ class Machine:
                 return answer["return"]
             if "error" in answer:
                 raise MachineError(f"{command}: {answer['error']['desc']}")
-
-    def sleep(self, asleep: Path) -> None:
-        """Stop where it stands and keep its memory in a file; the disk beside it is what belongs to it."""
-        self.monitor("stop")
-        self.monitor("migrate-set-parameters", **{"max-bandwidth": 1 << 33})
-        self.monitor("migrate", uri=f"exec:cat > {asleep}")
-        until(
-            "falling asleep",
-            lambda: self.monitor("query-migrate").get("status") == "completed",
-            120,
-            0.1,
-        )
-        self.monitor("quit")
-        self._process.wait(30)
-        self.close()
 
     def pull_the_plug(self) -> None:
         """SIGKILL: what the guest has not flushed is gone with its memory."""

@@ -1,8 +1,7 @@
-"""What goes wrong on a shelf: a camera is pulled and put back, the supply is weak, the case is too warm."""
+"""What goes wrong on a shelf: a camera is pulled and put back."""
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -15,9 +14,6 @@ from companion.core.ports import CameraState
 from companion.games.outbuffered import Outbuffered
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(900)]
-THROTTLED, TEMPERATURE = "/run/appliance/throttled", "/run/appliance/thermal/thermal_zone0/temp"
-LOOKED_AT_S = 150.0
-"""The service looks at the machine once a minute."""
 CAMERA_S = 120.0
 
 
@@ -25,46 +21,6 @@ CAMERA_S = 120.0
 def _long_form(short: bool) -> None:
     if short:
         pytest.skip("part of the long form")
-
-
-def findings(machine: Machine) -> dict[str, tuple[str, str]]:
-    """What the doctor finds, the worst of each topic: grade and words."""
-    grades = ("ok", "note", "warn", "fail")
-    found: dict[str, tuple[str, str]] = {}
-    for each in json.loads(
-        machine.run("companion", "doctor", "--json", check=False, timeout_s=180)
-    )["findings"]:
-        before = found.get(each["topic"], ("ok", ""))[0]
-        if each["topic"] not in found or grades.index(each["grade"]) > grades.index(before):
-            found[each["topic"]] = each["grade"], each["text"]
-    return found
-
-
-def status(machine: Machine) -> str:
-    """What `/health` says of the machine."""
-    return str(json.loads(machine.ask("fetch", "http://127.0.0.1:8080/health")[1])["machine"])
-
-
-def test_low_voltage_and_heat_are_told_and_forgotten(house: House, figures: list[str]) -> None:
-    machine = house.machine
-    before = findings(machine)
-    assert before["power"] == ("ok", "The voltage is fine, and nothing is slowed down.")
-    assert before["warmth"] == ("ok", "The processor is at 48 °C.")
-    machine.ask("write", THROTTLED, "0x50005\n")
-    machine.ask("write", TEMPERATURE, "82000\n")
-    began_s = time.monotonic()
-    until("a word on the weak supply", lambda: status(machine) == "warn", LOOKED_AT_S, 2)
-    figures.append(
-        f"low voltage and heat: told {time.monotonic() - began_s:.0f} s after they began"
-    )
-    now = findings(machine)
-    assert now["power"][0] == "warn"
-    assert "The voltage is too low now" in now["power"][1]
-    assert now["warmth"][0] == "warn"
-    assert now["warmth"][1].startswith("The processor is at 82 °C. It is slowing down to cool")
-    machine.ask("write", THROTTLED, "0x0\n")
-    machine.ask("write", TEMPERATURE, "48312\n")
-    until("no more word of it", lambda: status(machine) != "warn", LOOKED_AT_S, 2)
 
 
 def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> None:

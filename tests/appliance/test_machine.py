@@ -56,16 +56,9 @@ def test_the_unit_is_hardened(house: House, figures: list[str]) -> None:
     assert float(found[1]) <= 2.0, said
 
 
-def test_a_moment_is_kept_for_the_cuts(house: House) -> None:
-    """Two phones sit down; memory and disk of this moment are what every pulled plug begins with."""
-    house.fall_asleep()
-    assert view(house.machine)["seats"]["north"]["name"] == "North"
-
-
 def test_a_game_over_the_pins_and_the_camera(
     house: House, match: PadMatch, short: bool, figures: list[str]
 ) -> None:
-    house.stand_up()
     began_s = time.monotonic()
     match.begin()
     lamps = house.machine.lamp_levels()

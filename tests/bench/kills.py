@@ -10,26 +10,22 @@ that a whole machine has to lose its power (`make appliance`).
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from bench.figures import Figure
-from bench.processes import compiled
+from ports import free_port
+
+from bench.bars import RESUMED_S
+from bench.processes import LOCAL, Process, play_command
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import NOTE_S
@@ -44,20 +40,23 @@ from companion.table.records import (
     TakeBack,
 )
 from companion.table.session import Phase, Session, receipt
-from companion.table.state import TableState
-from companion.table.views import view_of
 from companion.tools.selfplay.people import Phone, Stuck
-from web.rendering.json_view import plain_view
 
 TABLES = 2
 KILLS = 1000
-RESUMED_MS = 2000.0
 LONGEST_PLAY_S = 0.8
 RESIGNS = 0.03
 """How often somebody gives up instead of tapping on: games of both kinds come in turn."""
 HESITATES = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
 """How often a person looks on before an order: one order lies sealed alone for a while."""
-_PATIENCE_S = 60.0
+LOST = (OSError, http.client.HTTPException, ValueError)
+"""What a phone meets when its service goes away."""
+SETTINGS = f"""{LOCAL}[table]
+reading_time_s = 0.1
+[camera]
+source = "none"
+fps = 0.5
+"""
 _CLOCK_SLACK_S = 0.5
 """So much later than due a running clock may have been noted, on a machine that does other things as well."""
 Key = tuple[str, ...]
@@ -70,111 +69,45 @@ class KillReport:
 
     kills: int = 0
     acknowledged: int = 0
-    unanswered: int = 0
     lost: int = 0
     twice: int = 0
-    revealed: int = 0
     sealed: int = 0
     running: int = 0
     wrong: list[str] = field(default_factory=list)
     given_back_s: float = 0.0
-    resumed_ms: list[float] = field(default_factory=list)
-    worked_ms: list[float] = field(default_factory=list)
-    """Time of a core that a start took until the first page: it does not grow with what else runs here."""
-
-    def add(self, other: KillReport) -> None:
-        """Count what was found at another table."""
-        for name in (
-            "kills",
-            "acknowledged",
-            "unanswered",
-            "lost",
-            "twice",
-            "revealed",
-            "sealed",
-            "running",
-        ):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.wrong += other.wrong
-        self.resumed_ms += other.resumed_ms
-        self.worked_ms += other.worked_ms
-        self.given_back_s = max(self.given_back_s, other.given_back_s)
+    resumed_s: list[float] = field(default_factory=list)
 
     @property
     def is_good(self) -> bool:
         """Was nothing lost, doubled, revealed or otherwise wrong?"""
-        return not (self.lost or self.twice or self.revealed or self.wrong) and self.kills > 0
+        return not (self.lost or self.twice or self.wrong) and self.kills > 0
 
     def sentence(self) -> str:
-        """The figures for people."""
+        """Return the figures for people."""
         return (
-            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged ({self.unanswered} cut off before "
-            f"their answer): {self.lost} lost, {self.twice} applied twice; {self.sealed} kills over sealed orders: "
-            f"{self.revealed} revealed; {self.running} over a running clock: {self.given_back_s:.2f} s given back at "
-            f"most (at most {NOTE_S + _CLOCK_SLACK_S:.1f}); {len(self.wrong)} otherwise wrong  "
+            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: {self.lost} lost, "
+            f"{self.twice} applied twice; {self.sealed} kills over sealed orders, {self.running} over a running "
+            f"clock, {self.given_back_s:.2f} s given back at most; {len(self.wrong)} wrong  "
             f"{'ok' if self.is_good else 'NOT GOOD ENOUGH'}"
         )
 
 
-def bench_kills(kills: int = KILLS, seed: int = 1) -> bool:
-    """Kill and resume so often, and print what was found; answers whether every bound is kept."""
-    total = KillReport()
+def bench_kills(kills: int = KILLS) -> bool:
+    """Kill and resume so often, print what was found, and return whether every bar is kept."""
     with ThreadPoolExecutor(TABLES) as pool:
-        for tally in pool.map(
-            lambda table: _one_table(-(-kills // TABLES), seed + table), range(TABLES)
-        ):
-            total.add(tally)
-    figure = Figure("killed service -> first page", total.resumed_ms, RESUMED_MS)
-    print(figure.sentence(), flush=True)
-    worked_ms = sorted(total.worked_ms)[len(total.worked_ms) // 2]
-    print(f"{'':<4}of that at work on a core: p50 {worked_ms:.0f} ms", flush=True)
-    print(total.sentence(), flush=True)
-    for what in total.wrong[:10]:
-        print(f"{'':<8}{what}", flush=True)
-    return figure.is_met() and total.is_good
+        reports = list(
+            pool.map(lambda table: _one_table(-(-kills // TABLES), table), range(TABLES))
+        )
+    good = RESUMED_S.judge([time_s for report in reports for time_s in report.resumed_s])
+    for report in reports:
+        print(report.sentence(), *report.wrong[:10], sep="\n        ", flush=True)
+        good &= report.is_good
+    return good
 
 
 def _one_table(kills: int, seed: int) -> KillReport:
     with tempfile.TemporaryDirectory() as folder:
         return KilledTable(Path(folder), Random(seed)).run(kills)
-
-
-# ---- the process -----------------------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def first_page_ms(process: subprocess.Popen[bytes], port: int, began_s: float) -> float:
-    """Milliseconds until the table screen is answered; raises RuntimeError when the process ends before."""
-    while time.monotonic() - began_s < _PATIENCE_S:
-        if process.poll() is not None:
-            break
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
-        with (
-            contextlib.closing(connection),
-            contextlib.suppress(OSError, http.client.HTTPException),
-        ):
-            connection.request("GET", "/")
-            if connection.getresponse().status == 200:
-                return (time.monotonic() - began_s) * 1000
-        time.sleep(0.005)
-    raise RuntimeError("the service did not come up")
-
-
-def _worked_ms(process: int) -> float:
-    """How long a process has had a core until now, all its threads together."""
-    fields = (
-        Path(f"/proc/{process}/stat")
-        .read_text(encoding="ascii", errors="replace")
-        .rpartition(")")[2]
-        .split()
-    )
-    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------
@@ -200,14 +133,13 @@ class Tapper:
         self.phone = Phone(url, seat)
         self.tapped = Tapped()
         self._rng = rng
-        self._url = url
 
     def play(self, stop: threading.Event) -> None:
         """Tap until the service is gone, or until told to stop."""
         while not stop.is_set():
             try:
                 view = self.phone.get("view")
-            except (OSError, http.client.HTTPException, ValueError, Stuck):
+            except (*LOST, Stuck):
                 return
             if not self._tap(view):
                 return
@@ -227,7 +159,7 @@ class Tapper:
         except Stuck as refused:
             if '"late"' not in refused.message:
                 return True
-        except (OSError, http.client.HTTPException, ValueError):
+        except LOST:
             pass  # the service went away: perhaps after it had written
         else:
             if (
@@ -313,23 +245,6 @@ def keys_of(journal: Journal) -> Counter[Key]:
     return found
 
 
-_OF_THE_MACHINE = frozenset({"version", "camera", "watched", "panel", "suggested", "notices"})
-"""What a view tells beside the game."""
-
-
-def tells(told: dict[str, Any], session: Session, seat: Seat, viewer: Seat | None) -> bool:
-    """Is a view, as it was told, another one than if this seat had sealed another order under the same receipt?"""
-    sealed = session.sealed[seat]
-    action = next(str(play) * len(sealed.action) for play in "UDLRIS" if play not in sealed.action)
-    other = replace(
-        session, sealed={**session.sealed, seat: replace(sealed, action=action, salt="0" * 32)}
-    )
-    expected = json.loads(json.dumps(plain_view(view_of(TableState(other), viewer)), default=str))
-    return any(
-        told.get(name) != expected.get(name) for name in {*told, *expected} - _OF_THE_MACHINE
-    )
-
-
 class KilledTable:
     """One installation: a service that is killed and begun anew, and the two people who play there."""
 
@@ -337,83 +252,43 @@ class KilledTable:
         self._folder = folder
         self._rng = rng
         self._port = free_port()
-        self._journal = folder / "journal.sqlite"
-        self._log = folder / "service.log"
         url = f"http://127.0.0.1:{self._port}"
         self.people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
         self.tally = KillReport()
-        settings = (
-            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = 0.1\n'
-        )
-        camera = '[camera]\nsource = "none"\nfps = 0.5\n[voice]\nby = "off"\n'
-        (folder / "settings.toml").write_text(settings + camera, encoding="utf-8")
 
     def run(self, kills: int) -> KillReport:
-        """Play and kill so often; answers what was found."""
-        process = self._start()  # no resume: there is nothing yet, and it compiles everything
-        self.tally.resumed_ms.clear()
-        self.tally.worked_ms.clear()
+        """Play and kill so often. Return what was found."""
+        process = Process(play_command(self._folder, SETTINGS), self._folder, self._port)
         try:
+            process.until()  # no resume: there is nothing yet, and it compiles everything
             for person in self.people:
                 person.phone.post("take", {"name": "Bench"})
             for _ in range(kills):
                 session, killed_s = self._play_and_kill(process)
-                process = self._start()
-                self._look_after(session, killed_s)
+                process.start()
+                self.tally.resumed_s.append(process.until())
+                self._look_after(process, session, killed_s)
                 for person in self.people:
                     person.again()
-            self.tally.acknowledged = sum(
-                person.tapped.acknowledged.total() for person in self.people
-            )
-            self.tally.unanswered = sum(person.tapped.unknown.total() for person in self.people)
         finally:
             process.kill()
-            process.wait()
+        self.tally.acknowledged = sum(person.tapped.acknowledged.total() for person in self.people)
         return self.tally
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [
-            sys.executable,
-            "-m",
-            "companion",
-            "play",
-            "--settings",
-            str(self._folder / "settings.toml"),
-        ]
-        with self._log.open("ab") as log:
-            began_s = time.monotonic()
-            process = subprocess.Popen(
-                [*command, "--port", str(self._port)],
-                env=compiled(self._folder),
-                stdout=log,
-                stderr=log,
-            )
-        try:
-            self.tally.resumed_ms.append(first_page_ms(process, self._port, began_s))
-            self.tally.worked_ms.append(_worked_ms(process.pid))
-        except RuntimeError:
-            process.kill()
-            process.wait()
-            raise RuntimeError(
-                self._log.read_text(encoding="utf-8", errors="replace")[-2000:]
-            ) from None
-        return process
-
-    def _play_and_kill(self, process: subprocess.Popen[bytes]) -> tuple[Session, float]:
-        """Let both tap for a random while, kill, and hold the journal against them; answers the table at the kill."""
+    def _play_and_kill(self, process: Process) -> tuple[Session, float]:
+        """Let both tap for a random while, kill, and hold the journal against them. Return the table at the kill."""
         stop = threading.Event()
         threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
         for thread in threads:
             thread.start()
         time.sleep(self._rng.uniform(0.0, LONGEST_PLAY_S))
-        process.send_signal(signal.SIGKILL)
         killed_s = time.monotonic()
-        process.wait()
+        process.kill()
         stop.set()
         for thread in threads:
             thread.join()
         self.tally.kills += 1
-        with Journal(self._journal, read_only=True) as journal:
+        with Journal(self._folder / "journal.sqlite", read_only=True) as journal:
             self.hold_against(keys_of(journal))
             session = journal.restore()
             if journal.notice:
@@ -421,74 +296,57 @@ class KilledTable:
         return session, killed_s
 
     def hold_against(self, kept: Counter[Key]) -> None:
+        """Count what of the journal the phones know otherwise."""
         acknowledged = sum((person.tapped.acknowledged for person in self.people), Counter[Key]())
         unknown = sum((person.tapped.unknown for person in self.people), Counter[Key]())
-        self.tally.lost = sum(max(0, count - kept[key]) for key, count in acknowledged.items())
-        twice = 0
-        for key, count in kept.items():
-            most = 1 if key[0] in _ONCE else acknowledged[key] + unknown[key]
-            twice += max(0, count - most) if key[0] != "start" else 0
-        self.tally.twice = twice
+        self.tally.lost = (acknowledged - kept).total()
+        most = acknowledged + unknown
+        for key in kept:
+            if key[0] in _ONCE:
+                most[key] = 1
+        twice = kept - most
+        twice.pop(("start",), None)
+        self.tally.twice = twice.total()
 
-    def _look_after(self, before: Session, killed_s: float) -> None:
+    def _look_after(self, process: Process, before: Session, killed_s: float) -> None:
         """Hold what the pages tell after a restart against the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
-        view = views[Seat.SOUTH]
+        view, wrong = views[Seat.SOUTH], self.tally.wrong
         is_on = before.phase is not Phase.OVER  # after a finished game a start leads home
         if before.number and is_on and (view["moment"].partition(".")[0]) != str(before.number):
-            self.tally.wrong.append(f"game {before.number} came back as {view['moment']}")
-        running = before.countdown is not None and before.countdown.since_s is not None
-        if running:
-            self._look_at_clock(before, view, killed_s)
-        if before.sealed and before.phase is Phase.ORDERS and view["moment"] == before.moment:
-            self._look_at_sealed(before, views)
+            wrong.append(f"game {before.number} came back as {view['moment']}")
         if any(seat["name"] is None for seat in view["seats"].values()):
-            self.tally.wrong.append("a seat was lost")
+            wrong.append("a seat was lost")
+        if view["moment"] == before.moment:
+            self._look_at_clock(before, view["clock"], killed_s)
+            if before.sealed and before.phase is Phase.ORDERS:
+                self._look_at_sealed(process, before, views)
 
-    def _look_at_clock(self, before: Session, view: dict[str, Any], killed_s: float) -> None:
-        countdown, clock = before.countdown, view["clock"]
-        if (
-            countdown is None
-            or countdown.due_s is None
-            or view["moment"] != before.moment
-            or not clock
-        ):
+    def _look_at_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
+        countdown = before.countdown
+        if not clock or countdown is None or countdown.since_s is None or countdown.due_s is None:
             return
         self.tally.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
         self.tally.given_back_s = max(self.tally.given_back_s, given_back_s)
-        if (
-            clock["paused"] != "restart"
-            or not -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S
-        ):
-            self.tally.wrong.append(
-                f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
-            )
+        is_right = -_CLOCK_SLACK_S <= given_back_s <= NOTE_S + _CLOCK_SLACK_S
+        if clock["paused"] != "restart" or not is_right:
+            told = f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
+            self.tally.wrong.append(told)
 
-    def _look_at_sealed(self, before: Session, views: dict[Seat, dict[str, Any]]) -> None:
+    def _look_at_sealed(
+        self, process: Process, before: Session, views: dict[Seat, dict[str, Any]]
+    ) -> None:
         """Sealed orders are there, and in nobody's page, answer or log."""
         self.tally.sealed += 1
-        texts = [json.dumps(view) for view in views.values()]
-        everybody = self._page("/api/view")
-        texts += [everybody, *(self._page(path) for path in ("/", "/watch", "/health"))]
-        texts.append(self._log.read_text(encoding="utf-8", errors="replace"))
+        pages = [process.get(path) or b"" for path in ("/api/view", "/", "/watch", "/health")]
+        texts = [json.dumps(views).encode(), *pages, process.log.read_bytes()]
         for seat, sealed in before.sealed.items():
-            if views[seat]["sealed"][seat] != receipt(
-                before.moment, seat, sealed.action, sealed.salt
+            own = views[seat]
+            mark = receipt(before.moment, seat, sealed.action, sealed.salt)
+            if own["sealed"][seat] != mark:
+                self.tally.wrong.append(f"the order of {seat} at {before.moment} did not come back")
+            if any(sealed.salt.encode() in text for text in texts) or any(
+                opened["moment"] == before.moment for opened in own["opened"]
             ):
-                self.tally.wrong.append(
-                    f"the sealed order of {seat} at {before.moment} did not come back"
-                )
-            self.tally.revealed += any(sealed.salt in text for text in texts)
-            self.tally.revealed += tells(views[seat.other], before, seat, seat.other)
-            self.tally.revealed += tells(json.loads(everybody), before, seat, None)
-            self.tally.revealed += any(
-                opened["moment"] == before.moment for opened in views[seat]["opened"]
-            )
-
-    def _page(self, path: str) -> str:
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self._port, timeout=_PATIENCE_S)
-        ) as connection:
-            connection.request("GET", path)
-            return connection.getresponse().read().decode(errors="replace")
+                self.tally.wrong.append(f"the order of {seat} at {before.moment} was revealed")

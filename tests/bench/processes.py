@@ -1,4 +1,4 @@
-"""The service as a process of its own: its pages, its processor time and its memory."""
+"""Servers as processes of their own: their pages, their processor time, their memory, and their end."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import http.client
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from ports import free_port
 
 from companion.service.lifecycle import MALLOC
 
@@ -24,70 +25,77 @@ _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def compiled(folder: Path) -> dict[str, str]:
-    """The environment of an installation: Python keeps what it compiles, here in a folder of its own, and no more."""
+    """Return the environment of an installation: Python keeps what it compiles, here in a folder of its own."""
     environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
 
-class Process:
-    """A server as a process of its own on a free port of this machine."""
+def cpu_s(pid: int) -> float:
+    """Return the processor time of a process until now, of all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * _TICKS_S
 
-    def __init__(self, command: list[str], folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = int(probe.getsockname()[1])
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that a process has begun."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def memory_mb(pid: int) -> float:
+    """Return the memory of a process and its children: what is shared counts for each by its part (`Pss`)."""
+    texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in (pid, *children_of(pid))]
+    sizes_kb = [int(size) for text in texts for size in re.findall(r"^Pss:\s+(\d+)", text, re.M)]
+    return sum(sizes_kb) * 1024 / 1e6
+
+
+class Process:
+    """A server on a port of this machine that stays the same when it is killed and started again."""
+
+    def __init__(self, command: Sequence[str], folder: Path, port: int = 0) -> None:
+        self.port = port or free_port()
+        self.log = folder / "service.log"
+        self._command = [*command, "--port", str(self.port)]
+        self._folder = folder
+        self.start()
+
+    def start(self) -> None:
+        """Start it; `until` says when it answers."""
         self.began_s = time.monotonic()
-        self._process = subprocess.Popen(
-            [*command, str(self.port)],
-            env=compiled(folder),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, env=compiled(self._folder), stdout=log, stderr=log
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
 
     def get(self, path: str) -> bytes | None:
-        """The page, or None while nobody answers."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            try:
-                connection.request("GET", path)
-                answer = connection.getresponse()
-                return answer.read() if answer.status == 200 else None
-            except OSError:
-                return None
+        """Return the page, or None while nobody answers."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        with contextlib.closing(line), contextlib.suppress(OSError, http.client.HTTPException):
+            line.request("GET", path)
+            answer = line.getresponse()
+            return answer.read() if answer.status == 200 else None
+        return None
 
-    def line(self, path: str, holding: bytes) -> bytes:
-        """The first line of a live page that holds this; empty when it ends before."""
-        with contextlib.closing(
-            http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        ) as connection:
-            connection.request("GET", path)
-            return next((line for line in connection.getresponse() if holding in line), b"")
-
-    def until(self, path: str, pattern: bytes) -> float:
-        """Seconds since the start when a page first matches; raises TimeoutError."""
-        while time.monotonic() < self.began_s + PATIENCE_S:
+    def until(self, path: str = "/", pattern: bytes = b"</html>") -> float:
+        """Return the seconds since the start when a page first matches. Raises RuntimeError."""
+        while time.monotonic() < self.began_s + PATIENCE_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):
                 return time.monotonic() - self.began_s
             time.sleep(0.005)
-        raise TimeoutError(f"{path} did not come within {PATIENCE_S:.0f} s")
+        self.kill()
+        raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-2000:])
 
-    def cpu_s(self) -> float:
-        """Processor time until now, of all threads."""
-        fields = (
-            Path(f"/proc/{self._process.pid}/stat")
-            .read_text(encoding="ascii")
-            .rpartition(")")[2]
-            .split()
-        )
-        return (int(fields[11]) + int(fields[12])) * _TICKS_S
-
-    def memory_mb(self) -> float:
-        """Resident memory."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+)", status)
-        return int(found[1]) / 1000 if found else 0.0
+    def kill(self) -> None:
+        """SIGKILL. May be called twice."""
+        self._process.kill()
+        self._process.wait()
 
     def close(self) -> None:
         """Stop it."""
@@ -95,13 +103,18 @@ class Process:
         self._process.wait(timeout=PATIENCE_S)
 
 
+def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
+    """Return the command that runs a silent table with its state in a folder, and these settings in its file."""
+    file = folder / "settings.toml"
+    state = f"state_dir = {json.dumps(str(folder))}\n"
+    file.write_text(f'{state}{settings}[voice]\nby = "off"\n', encoding="utf-8")
+    return [sys.executable, "-m", "companion", "play", "--settings", str(file), *arguments]
+
+
 @contextmanager
 def running_service(folder: Path, settings: str, *arguments: str) -> Iterator[Process]:
-    """Run the companion with its state in a folder, silent, with these settings in its file."""
-    file = folder / "settings.toml"
-    file.write_text(
-        f'state_dir = {json.dumps(str(folder))}\n{settings}[voice]\nby = "off"\n', encoding="utf-8"
-    )
-    command = [sys.executable, "-m", "companion", "play", "--settings", str(file), *arguments]
-    with contextlib.closing(Process([*command, "--port"], folder)) as process:
+    """Run a table until the block ends, from its first page on."""
+    process = Process(play_command(folder, settings, *arguments), folder)
+    with contextlib.closing(process):
+        process.until()
         yield process

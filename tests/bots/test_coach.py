@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
-from bot_tools import bot_of, is_legal, states
+from bot_tools import Programs, bot_of, is_legal, states
 from inside import session_of
 from table_tools import Played, playing
 
 from companion.archive.replay import game_file
-from companion.bots.base import Choice, Verdict
-from companion.bots.bot_process import BotFailure
 from companion.bots.coach import Coach, CoachFailure
 from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Stale
@@ -29,42 +26,6 @@ KEY = b"k" * 32
 GAMES: Mapping[str, dict[str, Any]] = {
     "outbuffered": {}, "scouts": {}, "arena": {}, "kahmate": {}, "binmat": {"way": "full"},
 }  # fmt: skip
-
-
-@dataclass
-class Scripted:
-    """Processes that answer what a test wants; `told` is everything that they were told."""
-
-    verdict: Verdict = field(
-        default_factory=lambda: Verdict(Choice("UUS", 1, ("This gathers intel.",)), 0.3)
-    )
-    failures: int = 0
-    open: int = 0
-    told: list[Any] = field(default_factory=list)
-
-    def __call__(self, command: Sequence[str]) -> Scripted:
-        self.open += 1
-        self.told.append(list(command))
-        return self
-
-    def new(self, *told: Any) -> None:
-        self.told.append(told)
-
-    def see(self, *told: Any) -> None:
-        self.told.append(told)
-
-    def choose(self, *told: Any) -> Choice:
-        return self.judge(*told).best
-
-    def judge(self, *told: Any) -> Verdict:
-        self.told.append(told)
-        if self.failures:
-            self.failures -= 1
-            raise BotFailure("it was killed")
-        return self.verdict
-
-    def close(self) -> None:
-        self.open -= 1
 
 
 @pytest.fixture
@@ -80,20 +41,24 @@ def moment_of(played: Played) -> str:
     return played.table.view().moment
 
 
+def advisers(loss: float | None = 0.3, failures: int = 0) -> Programs:
+    return Programs(why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures)
+
+
 def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played) -> None:
-    process = Scripted()
+    programs = advisers()
     played.table.hand_in(Seat.NORTH, moment_of(played), "LRS")
-    advice = Coach(played.table, KEY, process).ask(Seat.SOUTH, moment_of(played), "now")
+    advice = Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
     assert [order.letter for order in advice.orders] == ["U", "U", "S"]
-    assert (advice.why, advice.judgement, process.open) == (("This gathers intel.",), "", 0)
-    assert "LRS" not in repr(process.told)
-    assert "seed" not in repr(process.told[1:]), "the first is the command, with a seed of its own"
+    assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
+    assert "LRS" not in repr(programs.told)
+    assert "seed" not in repr(programs.told)
     assert Seat.SOUTH in session_of(played.table).awaited, "it handed something in"
 
 
 def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played) -> None:
-    process, moment = Scripted(), moment_of(played)
-    coach = Coach(played.table, KEY, process)
+    programs, moment = advisers(), moment_of(played)
+    coach = Coach(played.table, KEY, programs)
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment, "last")
     played.table.hand_in(Seat.SOUTH, moment, "UII")
@@ -101,22 +66,20 @@ def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played
     played.table.hand_in(Seat.NORTH, moment, "UII")
     played.finish_stages()
     advice = coach.ask(Seat.SOUTH, moment_of(played), "last")
-    view, action, _ = process.told[-1]
+    (_, view), (_, action) = programs.told[-2:]
     assert (action, view["turn"], view["robots"]) == ("UII", before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
-    process.verdict = Verdict(Choice("UUS", 1), 0.01)
+    programs.loss = 0.01
     assert coach.ask(Seat.SOUTH, moment_of(played), "last").is_best
-    process.verdict = Verdict(Choice("UUS", 1), None)
-    assert (
-        coach.ask(Seat.SOUTH, moment_of(played), "last").judgement
-        == "The coach would have done something else."
-    )
+    programs.loss = None
+    unsure = coach.ask(Seat.SOUTH, moment_of(played), "last").judgement
+    assert unsure == "The coach would have done something else."
 
 
 def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
     played: Played, tmp_path: Path
 ) -> None:
-    coach = Coach(played.table, KEY, Scripted())
+    coach = Coach(played.table, KEY, advisers())
     assert not played.table.view().seats[Seat.SOUTH].coached
     coach.ask(Seat.SOUTH, moment_of(played), "now")
     assert played.table.view().seats[Seat.SOUTH].coached
@@ -131,19 +94,9 @@ def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
     assert b"gathers" not in files
 
 
-def test_after_the_end_asking_marks_nothing(played: Played) -> None:
-    for seat in Seat:
-        played.table.hand_in(seat, moment_of(played), "UII")
-    played.finish_stages()
-    played.table.resign(Seat.SOUTH)
-    coach = Coach(played.table, KEY, Scripted())
-    assert coach.ask(Seat.SOUTH, moment_of(played), "last").judgement
-    assert not played.table.view().seats[Seat.SOUTH].coached
-
-
 def test_who_may_ask(played: Played) -> None:
     table = played.table
-    coach = Coach(table, KEY, Scripted())
+    coach = Coach(table, KEY, advisers())
     assert table.coaching.about(Seat.SOUTH) == ("now",)
     assert table.coaching.about(Seat.NORTH) == ()
     with pytest.raises(Stale):
@@ -177,53 +130,17 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
 def test_a_coach_that_fails_says_so_and_the_game_goes_on(played: Played, what: str) -> None:
-    process = (
-        Scripted(failures=2) if what == "killed" else Scripted(Verdict(Choice("XYZ", 1), None))
-    )
+    programs = advisers(failures=2) if what == "killed" else Programs(lambda _: "XYZ")
     with pytest.raises(CoachFailure, match="The coach does not respond"):
-        Coach(played.table, KEY, process).ask(Seat.SOUTH, moment_of(played), "now")
-    assert process.open == 0
+        Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
+    assert programs.open == 0
     played.table.hand_in(Seat.SOUTH, moment_of(played), "UII")
 
 
 def test_one_question_at_a_time(played: Played) -> None:
-    coach = Coach(played.table, KEY, Scripted())
+    coach = Coach(played.table, KEY, advisers())
     with coach._busy, pytest.raises(Illegal, match="The coach is busy"):
         coach.ask(Seat.SOUTH, moment_of(played), "now")
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_every_game_has_a_coach_in_a_real_process(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """How long it thinks at most is no part of this: it comes last for the processor, which others may keep busy."""
-    monkeypatch.setattr("companion.bots.coach.START_S", 100.0)
-    monkeypatch.setattr("companion.bots.coach.THINK_S", 100.0)
-    with playing(tmp_path) as played:
-        table = played.table
-        table.take_seat(Seat.SOUTH, "Ada")
-        table.machines.seat(Seat.NORTH, "Bo")
-        table.new_game(name, GAMES[name], seed=3)
-        coach, rng, asked = Coach(table, KEY), Random(5), set()
-        for _ in range(60):
-            session = session_of(table)
-            about = table.coaching.about(Seat.SOUTH)
-            for what in set(about) - asked:
-                advice = coach.ask(Seat.SOUTH, session.moment, what)
-                assert advice.orders
-                assert bool(advice.judgement) is (what == "last")
-                asked.add(what)
-            if asked == {"now", "last"}:
-                return
-            if session.paused:
-                table.resume("host")
-            elif session.awaited:
-                for seat in sorted(session.awaited):
-                    action = session.playing.random_action(session.state, seat, rng)
-                    table.hand_in(seat, session.moment, session.playing.format(action))
-            else:
-                table.confirm("host", session.moment, session.stage, force=True)
-        raise AssertionError(f"only {asked} could be asked")
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -23,9 +23,6 @@ ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 ALL = frozenset(LEVELS)
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     *(("outbuffered", {}, frozenset({level}), 12 if level == 3 else 60, 30) for level in LEVELS),
-    ("outbuffered", {"directions": "board"}, ALL, 12, 30),
-    ("outbuffered", {"own_flag_blocks_base": True}, ALL, 12, 30),
-    ("outbuffered", {"turn_limit": 20}, ALL, 12, 20),
     ("outbuffered", {"quiet_limit": 5}, ALL, 12, 20),
     (
         "outbuffered",
@@ -43,7 +40,6 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
     *(("kahmate", {}, frozenset({level}), 14 if level == 3 else 60, 60) for level in LEVELS),
     ("kahmate", {"round_limit": 20}, ALL, 14, 60),
     ("kahmate", {"quiet_limit": 6}, ALL, 14, 40),
-    ("kahmate", {"ball_card": 3, "starter": "north"}, ALL, 14, 60),
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 60, 100),
     ("binmat", {"edition": "rulebook"}, frozenset({2}), 60, 100),
 )

@@ -8,20 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.bots.solve import Solver, mirrored, reachable
 from bot_tools import states_in_a_row
 
 from companion.bots.base import LEVELS
-from companion.bots.outbuffered import OutbufferedBot, TurnGame, balance
-from companion.bots.outbuffered.other_player import MAY_LOSE
+from companion.bots.outbuffered import OutbufferedBot, balance
 from companion.bots.outbuffered.turns import (
-    BUFFERS,
     LOST,
     TIED,
     WON,
     Turns,
     buffer_number,
-    buffer_text,
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -29,20 +25,6 @@ from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
 
 GAME = game_named("outbuffered")
 BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
-
-
-def test_the_strategy_is_what_it_draws_from() -> None:
-    """Of ten bots that differ in their seeds alone each plays something that the strategy holds."""
-    mixed = 0
-    for state in states_in_a_row("outbuffered", 6, 3, {}):
-        view = GAME.view(state, Seat.NORTH)
-        shares = OutbufferedBot(Seat.NORTH, {}, 3, 0).strategy(view)
-        assert sum(shares.values()) == pytest.approx(1.0)
-        drawn = {OutbufferedBot(Seat.NORTH, {}, 3, seed).choose(view).action for seed in range(10)}
-        assert drawn <= set(shares)
-        assert max(shares, key=lambda text: shares[text]) in drawn
-        mixed += len(shares) > 1
-    assert mixed
 
 
 def test_its_rules_are_those_of_the_game() -> None:
@@ -66,13 +48,6 @@ def test_its_rules_are_those_of_the_game() -> None:
             assert stirs == (after.stirred == state.turn)
 
 
-def test_buffers_are_written_as_they_are_read() -> None:
-    for number, is_turned in itertools.product(range(BUFFERS), (False, True)):
-        assert buffer_number(buffer_text(number, is_turned), is_turned) == number
-    assert buffer_text(buffer_number("ULS", True), True) == "ULS"
-    assert buffer_text(buffer_number("ULS", True), False) == "DRS"
-
-
 def carrying(seat: Seat) -> dict[str, Any]:
     """A view in which a seat is one step from home with the flag, and cannot be stopped."""
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
@@ -91,21 +66,6 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
         assert choice.why == ("This wins whatever the other side does.",)
 
 
-def test_level_3_costs_little_against_a_perfect_player() -> None:
-    """What it leans away from the equilibrium is bounded in every position."""
-    for state in states_in_a_row("outbuffered", 12, 3, {}):
-        bot = OutbufferedBot(Seat.SOUTH, {}, 3, 1)
-        view = GAME.view(state, Seat.SOUTH)
-        game = bot._game(bot._turns.position(view), view)
-        _, theirs, _ = balance(game.payoff, None, 0.0)
-        bot.choose(view)
-        if (turn := bot._other._expected) is None:
-            continue  # a sure win
-        lost = -float(turn.gains.min())
-        allowed = float((game.payoff @ theirs).max()) + 0.005
-        assert lost <= MAY_LOSE + 0.005, (lost, allowed)
-
-
 def test_a_small_matrix_is_balanced() -> None:
     """Scissors, paper, stone, where a win with stone counts twice."""
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
@@ -117,28 +77,3 @@ def test_a_small_matrix_is_balanced() -> None:
     leaning, _, safe = balance(payoff, always_first, 0.9)
     assert leaning[2] > 0.9
     assert safe < -0.3
-
-
-def test_buffers_that_mean_the_same_are_one() -> None:
-    turns = Turns(STANDARD_MAP, False)
-    ends, table = turns.turn(turns.beginning)
-    game = TurnGame(ends, table, np.zeros(len(ends), np.float32))
-    assert len(game.rows) < 60
-    assert buffer_text(game.rows[0], False) == "III"
-
-
-def test_the_solver_knows_the_standard_board() -> None:
-    turns = Turns(STANDARD_MAP, False)
-    found = reachable(turns)
-    assert len(found) == 10_303
-    assert mirrored(turns.beginning, 12) == turns.beginning
-
-
-def test_the_solver_finds_who_wins_a_tiny_board() -> None:
-    """On a board of six tiles a few sweeps are enough; the worths are those of a fair game."""
-    solver = Solver(Turns(".Nn\nsS.", False))
-    for _ in range(3):
-        solver.sweep(10)
-    assert solver.worth[0] == pytest.approx(0, abs=0.01)
-    assert -1 <= float(solver.worth.min()) < -0.5
-    assert float(solver.worth.max()) == 1

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser
 from tour import cdp
@@ -27,6 +28,15 @@ def window() -> Iterator[WebDriver]:
     """A phone whose network can be changed, and whose pages can be hidden."""
     with browser(PHONE, is_whole=True) as opened:
         cdp(opened, "Network.enable")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def own_clock() -> Iterator[WebDriver]:
+    """A phone whose pages have clocks that stand until the test lets them go on."""
+    with browser(PHONE) as opened:
+        cdp(opened, "Network.enable")
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=OWN_CLOCK)
         yield opened
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import tap_square, until
 from tour import SIZES, Stop, Tour, dress, touring, visit
@@ -111,20 +110,6 @@ def test_a_board_keeps_its_place_and_size_on_the_table_screen(game: str, window:
         )
 
 
-def test_a_refusal_in_scouts_moves_no_key(window: WebDriver) -> None:
-    with at_table("scouts") as tour:
-        to_orders(tour)
-        open_page(window, tour, "/seat/south", SMALL)
-        keys = "return [...document.querySelectorAll('.key, .view')].map(each => each.getBoundingClientRect().top)"
-        until("the plays", lambda: window.execute_script("return document.querySelector('.dots')"))
-        before = window.execute_script(keys)
-        tap_square(window, "c5")
-        said = "return document.getElementById('said').innerText"
-        until("the refusal", lambda: "c5" in window.execute_script(said))
-        assert window.execute_script(keys) == before
-        assert window.execute_script(_CUT) == []
-
-
 def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebDriver) -> None:
     with at_table("kahmate") as tour:
         for seat, text in FORMATIONS.items():
@@ -159,86 +144,3 @@ def test_a_second_tap_on_the_target_commits_and_another_dot_changes(window: WebD
 
 
 # ---- by keyboard -----------------------------------------------------------------------------------------------------
-
-
-def focus(window: WebDriver, selector: str) -> None:
-    """Press Tab until something has the focus."""
-
-    def look() -> bool:
-        if window.execute_script("return document.activeElement.matches(arguments[0])", selector):
-            return True
-        ActionChains(window).send_keys(Keys.TAB).perform()
-        return False
-
-    until(f"focus on {selector}", look)
-
-
-def press(window: WebDriver, selector: str) -> None:
-    """Press a key of the page once it is awake."""
-    awake = "const key = document.querySelector(arguments[0]); return key && !key.matches('.off, :disabled')"
-    until(f"{selector} awake", lambda: window.execute_script(awake, selector))
-    focus(window, selector)
-    ActionChains(window).pause(0.8).send_keys(Keys.ENTER).perform()
-
-
-def choose(window: WebDriver, *squares: str) -> None:
-    """Go to squares of the board by arrows, and press Enter on each."""
-    focus(window, ".view .board")
-    at = "return document.querySelector('.view .board').getAttribute('aria-description')"
-    turned = window.execute_script(
-        "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[3])"
-    )
-    for square in squares:
-        if not window.execute_script(at):
-            ActionChains(window).send_keys(Keys.ARROW_UP).perform()
-        here = window.execute_script(at)
-        across, up = ord(square[0]) - ord(here[0]), int(square[1:]) - int(here[1:])
-        across, up = (-across, -up) if turned else (across, up)
-        steps = [Keys.ARROW_RIGHT if across > 0 else Keys.ARROW_LEFT] * abs(across)
-        steps += [Keys.ARROW_UP if up > 0 else Keys.ARROW_DOWN] * abs(up)
-        ActionChains(window).send_keys(*steps, Keys.ENTER).perform()
-
-
-def test_a_whole_game_of_scouts_is_played_by_keyboard(window: WebDriver) -> None:
-    """Both sides: placing, the clock, dashes, a jump, a boulder, a rock, the end."""
-    with at_table("scouts") as tour:
-        view = tour.table.view
-
-        def play(seat: Seat, *deeds: str) -> None:
-            """Squares are tapped by Enter, the last one twice; what begins with # or [ is a key."""
-            open_page(window, tour, f"/seat/{seat}", (1024, 768))
-            until(
-                "its page", lambda: window.execute_script("return document.querySelector('#plays')")
-            )
-            for deed in deeds:
-                if deed.startswith(("#", "[")):
-                    press(window, deed)
-                    continue
-                moment, squares = view().moment, deed.split()
-                choose(window, *squares, squares[-1])
-                until(
-                    deed,
-                    lambda moment=moment: (
-                        view().moment != moment or view().phase is not Phase.ORDERS
-                    ),
-                )
-                to_orders(tour)
-
-        to_orders(tour)
-        for square in ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10"):
-            play(Seat.SOUTH if square.endswith("1") else Seat.NORTH, square)
-        open_page(window, tour, "/seat/south", (1024, 768))
-        press(window, "#commit")
-        until("the clock", lambda: not view().time.clock.paused)  # type: ignore[union-attr] # it has one
-        for seat, *deeds in (
-            (Seat.SOUTH, "[data-begin=boulder]", "a5", "c1 c2", "#commit"),
-            (Seat.NORTH, "[data-begin=rock]", "h5 h6", "c10 c9", "d10 d9", "#commit"),
-            (Seat.SOUTH, "e1 c1", "d1 d2", "#commit"),
-        ):
-            play(seat, *deeds)
-        until("black", lambda: view().seats[Seat.NORTH].awaited)
-        open_page(window, tour, "/seat/north", (1024, 768))
-        press(window, "#menu summary")
-        press(window, "[data-sure]")
-        press(window, ".sure [data-yes]")
-        until("the end", lambda: view().phase is Phase.OVER)

@@ -37,12 +37,6 @@ def label_of(window: WebDriver, selector: str) -> str:
     return str(window.execute_script(script, selector))
 
 
-def pulled(window: WebDriver) -> int:
-    """How many live pictures the page has asked for so far."""
-    script = "return performance.getEntriesByType('resource').filter(each => each.name.endsWith('/frame.jpg')).length"
-    return int(window.execute_script(script))
-
-
 def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
     with served(tmp_path, "outbuffered") as service:
         client = Client(service.url)
@@ -75,29 +69,3 @@ def test_the_page_follows_the_table(tmp_path: Path, window: WebDriver) -> None:
         assert "purple flag" in text_of(window, "table.layout")
         severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
         assert severe == []
-
-
-def test_no_picture_is_asked_for_while_it_is_out_of_sight(
-    tmp_path: Path, window: WebDriver
-) -> None:
-    with served(tmp_path, "outbuffered") as service:
-        as_host(window, service)
-        window.get(f"{service.url}/host/health")
-        until("some pictures", lambda: pulled(window) >= 3)
-        window.execute_script(
-            "document.body.style.paddingBottom = '2000px'; window.scrollTo(0, 3000)"
-        )
-        window.execute_async_script("setTimeout(arguments[0], 600)")
-        away = pulled(window)
-        window.execute_async_script("setTimeout(arguments[0], 900)")
-        assert pulled(window) == away
-
-
-def test_a_headline_opens_the_fold_that_it_leads_to(tmp_path: Path, window: WebDriver) -> None:
-    with served(tmp_path, "outbuffered") as service:
-        as_host(window, service)
-        window.get(f"{service.url}/host/health#wiring")
-        is_open = "return document.getElementById('wiring').open"
-        until("the fold", lambda: window.execute_script(is_open))
-        window.execute_script("location.hash = 'trial'")
-        until("the other fold", lambda: window.execute_script(is_open.replace("wiring", "trial")))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
-from service import PHONE, says, tap, until
+from service import says, tap, until
 from window_tools import Windows, begin, left, no_errors, reaches, text_of, texts_of
 
 from companion.games.binmat.cards import DECK
@@ -109,42 +108,6 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         until("the next turn", lambda: client.get("/api/view")["phase"] == "orders")
         assert left(client) == 102
         no_errors(*windows)
-
-
-def test_a_selection_survives_a_fragment_and_ends_with_the_turn(
-    tmp_path: Path, windows: Windows
-) -> None:
-    south, north, _ = windows
-    with served(tmp_path) as service:
-        client = begin(service, windows, "full", deck=deal(lane0="3%"))
-        tap(south, ".picks [data-post$='/resume']")
-        pick(south, "key:draw", "lane:0")
-        reaches(client, 109)
-        pick(north, "key:pass")
-        reaches(client, 108)
-        pick(south, "card:3%")
-        north.get(f"{service.url}/seat/north")
-        tap(north, ".menu summary")
-        tap(north, ".sheet [data-post$='/draw']")
-        says(south, "")
-        until("the offer", lambda: "offers a draw" in text_of(south, ".sign"))
-        tap(south, "[data-post$='/decline']")
-        until("the hand", lambda: south.find_elements(By.CSS_SELECTOR, ".hold"))
-        assert south.find_elements(By.CSS_SELECTOR, ".card.on")
-        until("lanes to choose", lambda: len(south.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 0)
-        south.execute_script("document.getElementById('cover').click()")
-        assert (
-            south.find_element(By.CSS_SELECTOR, ".card b").value_of_css_property("visibility")
-            == "hidden"
-        )
-        south.refresh()
-        until("the cover", lambda: south.find_elements(By.CSS_SELECTOR, "html.covered .hold"))
-        south.execute_script("document.getElementById('cover').click()")
-        pick(south, "card:3%")
-        service.host("pause")
-        service.host("undo")
-        until("the turn before", lambda: left(client) == 109)
-        until("no selection", lambda: not south.find_elements(By.CSS_SELECTOR, ".card.on"))
 
 
 # ---- the referee -------------------------------------------------------------------------------------------------------
@@ -271,71 +234,4 @@ def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
         south.get("about:blank")
 
 
-def test_what_is_missing_is_said(tmp_path: Path, windows: Windows) -> None:
-    south, *_ = windows
-    with served(tmp_path) as service:
-        begin(service, windows, "referee")
-        tap(south, ".key.large[data-post$='/resume']")
-        tap(south, ".row-keys .key:last-child:not(:disabled)")
-        until("the key", lambda: text_of(south, "#work-out") == "Work it out: tap the cards")
-        tap(south, "[data-suit='&']")
-        until("the order", lambda: text_of(south, "#said") == "First the value, then the suit")
-        tap(south, "[data-zone='south'] [data-slot='0']")
-        tap(south, "[data-value='5']")
-        tap(south, "[data-suit='&']")
-        until(
-            "what lacks",
-            lambda: text_of(south, "#work-out") == "Work it out: a card of Jonas missing",
-        )
-
-
-BEYOND = """
-const [width] = arguments;
-return [...document.querySelectorAll('#live :is(button, a, summary, h1, h2, h3, p, li, .cd)')]
-  .filter(each => each.checkVisibility() && each.getBoundingClientRect().right > width + 1)
-  .map(each => each.textContent.trim().slice(0, 40));
-"""
-"""What sticks out at the right, where nobody can scroll to."""
-
 # ---- sizes -------------------------------------------------------------------------------------------------------------
-
-
-def test_no_page_scrolls_sideways_on_a_small_phone_or_with_large_text(
-    tmp_path: Path, windows: Windows
-) -> None:
-    south, *_ = windows
-    bigger = (
-        "for (const each of document.querySelectorAll('#live, #live *:not(svg *)'))"
-        " each.dataset.size = parseFloat(getComputedStyle(each).fontSize);"
-        "for (const each of document.querySelectorAll('[data-size]')) each.style.fontSize = `${2 * each.dataset.size}px`;"
-    )
-    with served(tmp_path) as service, ExitStack() as after:
-        metrics = "Emulation.setDeviceMetricsOverride"
-        size = {"deviceScaleFactor": 1, "mobile": True}
-        after.callback(
-            south.execute_cdp_cmd, metrics, {"width": PHONE[0], "height": PHONE[1], **size}
-        )  # type: ignore[attr-defined] # Chrome has it
-        client = begin(service, windows, "referee")
-        for way in ("clock", "combat", "full"):
-            for large in (False, True):
-                width, height = (390, 844) if large else (320, 640)
-                south.execute_cdp_cmd(metrics, {"width": width, "height": height, **size})  # type: ignore[attr-defined] # Chrome has it
-                for path in ("/seat/south", "/watch"):
-                    south.get(service.url + path)
-                    until(
-                        "the page",
-                        lambda: south.execute_script("return document.readyState") == "complete",
-                    )
-                    if large:
-                        south.execute_script(bigger)
-                    wide = south.execute_script("return document.scrollingElement.scrollWidth")
-                    assert wide <= width, f"{way} {path} is {wide} px wide"
-                    assert south.execute_script(BEYOND, width) == [], (
-                        f"{way} {path} {'large' if large else 'small'}"
-                    )
-            if way == "combat":
-                service.host("abandon")
-                service.new_game("binmat", way="full")
-            if way == "clock":
-                client.post("/api/table/resume")
-                client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")

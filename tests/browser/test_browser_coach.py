@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 import pytest
 from bot_tools import QuickCoach
-from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, Client, Served, browser, sit_down, tap, too_wide, until
-from web_fixtures import open_place
 from window_tools import no_errors, text_of
 
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
-from companion.core.config import TableSettings
-from companion.core.kit import Seat
-from web.server.server import serve
 
 pytestmark = pytest.mark.browser
 PATIENCE_S = 60.0
@@ -103,68 +97,6 @@ def test_the_coach_is_asked_before_and_after(seat: tuple[Served, WebDriver]) -> 
         wall.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
         until("closed", lambda: not wall.find_elements(By.CSS_SELECTOR, ".reasons"))
         no_errors(wall)
-
-
-def test_a_replay_says_what_would_have_been_better(
-    tmp_path: Path, seat: tuple[Served, WebDriver]
-) -> None:
-    _, window = seat
-    with (
-        open_place(tmp_path, open_coach=QuickCoach) as place,
-        serve(place.app, "127.0.0.1", 0) as server,
-    ):
-        server.start()
-        play(place.table, place.clock, "outbuffered", 6, seed=3)
-        url = f"http://127.0.0.1:{server.port}/history/1"
-        for at in range(1, 30):
-            window.get(f"{url}?at={at}")
-            if window.find_elements(By.CSS_SELECTOR, "[data-better]"):
-                break
-        tap(window, "[data-better]")
-        until(
-            "the coach's words",
-            lambda: len(window.find_elements(By.CSS_SELECTOR, ".better .row b")) == 2,
-            PATIENCE_S,
-        )
-        script = "return document.querySelector('.better').getBoundingClientRect().bottom <= innerHeight + 1"
-        until("the words in sight", lambda: window.execute_script(script))
-        assert too_wide(window) <= 0
-
-
-def test_it_answers_in_every_game(tmp_path: Path) -> None:
-    """From the sheet of a phone, which stays as wide as the phone."""
-    settings = TableSettings(coach="always")
-    with (
-        open_place(tmp_path, table_settings=settings, open_coach=QuickCoach) as place,
-        serve(place.app, "127.0.0.1", 0) as server,
-        browser(PHONE) as window,
-    ):
-        server.start()
-        place.sit("north", "Ben")
-        window.get(f"http://127.0.0.1:{server.port}/join/south")
-        window.find_element(By.NAME, "name").send_keys("Mara")
-        window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-        until("the seat", lambda: window.current_url.endswith("/seat/south"))
-        for name in ("scouts", "arena", "kahmate", "binmat"):
-            place.table.new_game(name, {}, 1)
-            if place.table.view().phase == "setup":
-                place.table.confirm(
-                    "host", place.table.view().moment, place.table.view().turn.stage
-                )
-            if name == "binmat":
-                place.table.resume("host")
-            moment = place.table.view().moment
-            shown = "return document.querySelector('#live').dataset.moment"
-            until(
-                f"{name} on the phone",
-                lambda shown=shown, at=moment: window.execute_script(shown) == at,
-            )
-            assert "Nothing has been entered" in advice(window, "now")
-            assert len(window.find_elements(By.CSS_SELECTOR, "#advice li")) >= 1
-            assert too_wide(window) <= 0
-            tap(window, "#help > [data-help]")
-            place.table.resign(Seat.SOUTH)
-        no_errors(window)
 
 
 def _moved_on(client: Client) -> bool:

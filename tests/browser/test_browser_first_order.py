@@ -10,10 +10,8 @@ import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
 from service import PHONE, Client, Served, browser, until
-from tour import cdp
 from window_tools import no_errors, text_of
 
-from companion.core.i18n import LANGUAGES
 from companion.games import GAMES
 
 pytestmark = pytest.mark.browser
@@ -36,8 +34,6 @@ const [files, ranks, pitch] = board.dataset.grid.split(' ').map(Number);
 const at = new DOMPoint(arguments[0] * pitch + 50, (ranks - 1 - arguments[1]) * pitch + 50).matrixTransform(board.getScreenCTM());
 return [at.x, at.y];
 """
-
-_PAGE_SIZE = "const { scrollWidth, scrollHeight } = document.scrollingElement; return [document.documentElement.lang, scrollWidth, scrollHeight];"
 
 
 @pytest.fixture(scope="module")
@@ -136,35 +132,3 @@ def choose(phone: WebDriver, service: Served, game: str) -> None:
 def is_in(view: Mapping[str, Any]) -> bool:
     """Sealed, or in a game of turns played: hands follow, or the other side is asked."""
     return bool(view["seats"]["south"]["sealed_at"]) or not view["seats"]["south"]["awaited"]
-
-
-def test_what_an_example_fills_in_can_be_changed(tmp_path: Path, phone: WebDriver) -> None:
-    with served(tmp_path) as service:
-        Client(service.url).post("/api/seat/north/take", name="Jonas")
-        choose(phone, service, "outbuffered")
-        press(phone, START)
-        press(phone, "#example")
-        until("a whole order", lambda: text_of(phone, "#hand-in") == "Hand in")
-        assert not Client(service.url).get("/api/view")["seats"]["south"]["sealed_at"], (
-            "nothing is handed in by itself"
-        )
-        press(phone, "#back")
-        until("one slot free", lambda: text_of(phone, "#hand-in") == "Hand in: 1 missing")
-        press(phone, "#clear")
-        until("the example again", lambda: phone.execute_script(_AT, "#example"))
-        phone.get("about:blank")
-
-
-def test_sitting_down_needs_no_scrolling_on_the_smallest_phone(tmp_path: Path) -> None:
-    too_large = []
-    with served(tmp_path) as service, browser((320, 568)) as small:
-        for language in LANGUAGES:
-            cdp(small, "Network.setCookie", name="language", value=language, url=service.url)
-            for path in ("/join", "/s", "/workbench"):
-                small.get(service.url + path)
-                spoken, *size = small.execute_script(_PAGE_SIZE)
-                assert spoken == language
-                if size[0] > 320 or (size[1] > 568 and path != "/workbench"):
-                    too_large.append((path, language, size))
-        small.get("about:blank")
-    assert not too_large

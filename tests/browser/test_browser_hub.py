@@ -7,14 +7,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hub_room import hub_pages, league_of, played_records, room_of_twelve
+from hub_room import hub_pages, league_of, played_records
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import WALL, browser, too_wide, until
+from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
-from companion.core.i18n import LANGUAGES, Verbatim, packed
+from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
@@ -36,73 +36,12 @@ _TURN = """
 const done = arguments[0];
 const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/wall.js'));
 import(script.name).then(({ turnRanks }) => turnRanks()).then(() => done(), done);"""
-_HEIGHTS = """
-return [5, 6].map(number => document.querySelector(`.list tbody tr:nth-child(${number})`).getBoundingClientRect().height)"""
-"""How high the rows of tables 5 and 6 are."""
-WIDTHS = (768, 1024, 1366, 1920, 2560)
-
-
-@pytest.fixture(scope="module")
-def room() -> Room:
-    return room_of_twelve(RealClock())
-
-
-@pytest.fixture
-def address(room: Room) -> Iterator[str]:
-    with hub_pages(room, RealClock()) as app, serve(app, "127.0.0.1", 0) as server:
-        server.start()
-        yield f"http://127.0.0.1:{server.port}"
 
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[WebDriver]:
     with browser(WALL) as opened:
         yield opened
-
-
-def test_a_table_that_says_far_too_much_leaves_the_others_their_place(
-    window: WebDriver, address: str, room: Room
-) -> None:
-    def heights() -> list[list[float]]:
-        window.get(f"{address}/host")
-        found = []
-        for width in (320, *WIDTHS):
-            resize(window, (width, 900))
-            assert too_wide(window) <= 0, width
-            found.append(window.execute_script(_HEIGHTS))
-        return found
-
-    window.get(f"{address}/host")
-    if keys := window.find_elements(By.ID, "key"):
-        keys[0].send_keys("abcde-fghij")
-        window.find_element(By.CSS_SELECTOR, "button.go").click()
-    until("the tables", lambda: window.find_elements(By.CSS_SELECTOR, ".list tbody tr"))
-    before = heights()
-    much = packed(Verbatim("W" * 3000))
-    room.state(
-        "id5",
-        PublicState(
-            "1" * 200, RealClock().wall_s(), health=much, notices=(much,) * 3, wrong=(much,)
-        ),
-    )
-    after = heights()
-    room.state("id5", PublicState("1.0.0", RealClock().wall_s()))  # for the tests behind this one
-    for (own, other), (_, other_before) in zip(after, before, strict=True):
-        assert own < 900
-        assert other <= 2 * other_before
-    window.get("about:blank")
-
-
-def test_codes_beside_the_tables_stand_clear_of_the_sign(window: WebDriver, address: str) -> None:
-    """With a call, the code by which tables join, and both codes to scan; a wall that nobody scrolls."""
-    script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
-    return [...document.querySelectorAll('.side section')].map(each => top - each.getBoundingClientRect().bottom)"""
-    window.get(address)
-    for size in (WALL, (1366, 768)):
-        resize(window, size)
-        room_left = window.execute_script(script)
-        assert len(room_left) == 4
-        assert min(room_left) >= 0, size
 
 
 def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(
@@ -124,52 +63,6 @@ def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(
             assert len(room_left) == 2
             assert min(room_left) >= 0, (language, size, room_left)
         window.delete_all_cookies()
-
-
-def test_a_tournament_is_printed_and_names_fit_the_wall(window: WebDriver, tmp_path: Path) -> None:
-    clock = RealClock()
-    room = Room("Club", clock)
-    for number in (1, 2):
-        room.put(RoomTable(f"t{number}", number, ""))
-        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s()))
-    with (
-        league_of(tmp_path, clock, "t1", "t2") as league,
-        hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0) as server,
-    ):
-        server.start()
-        key, host = {"X-Host-Key": "abcde-fghij"}, app.test_client()
-        wish = {
-            "name": "Cup of the long evenings",
-            "system": "swiss",
-            "game": "scouts",
-            "rounds": 3,
-            "minutes": 20,
-        }
-        assert (
-            host.post("/host/tournaments", data={**wish, "team_size": 1}, headers=key).status_code
-            == 303
-        )
-        for name in ("Mara", "Hugo", "Bartholomea-Wilhelmine", "Jo", "Ada"):
-            host.post("/host/tournament/1", data={"do": "enter", "people": name}, headers=key)
-        assert host.post("/host/tournament/1", data={"do": "pair"}, headers=key).status_code == 303
-        address = f"http://127.0.0.1:{server.port}"
-        window.get(f"{address}/tournament/1")
-        left = window.find_element(By.CSS_SELECTOR, ".ends")
-        assert left.is_displayed()
-        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
-        assert not left.is_displayed()  # on paper no time runs
-        assert "F4EEE1" in window.execute_script(
-            "return getComputedStyle(document.body).getPropertyValue('--paper')"
-        )
-        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-        window.get(f"{address}/")  # a table without a board has its whole place for the names
-        cut = "return [...document.querySelectorAll('.nm b')].map(name => name.scrollWidth > name.clientWidth)"
-        names = window.execute_script(cut)
-        assert names
-        assert not any(names)
-        window.get("about:blank")
 
 
 def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
@@ -289,23 +182,6 @@ def test_the_longest_names_leave_every_table_above_the_sign_and_the_tournament_w
         assert cut <= 0
         window.get(f"http://127.0.0.1:{server.port}/overlay/1")
         assert window.execute_script(plate)
-        window.get("about:blank")
-
-
-def test_a_clock_that_runs_stays_in_its_place_on_the_overlay(window: WebDriver) -> None:
-    """After the clock's script has marked its box as late, too."""
-    clock = RealClock()
-    room = Room("Club", clock)
-    room.put(RoomTable("t1", 1, ""))
-    for record in played_records("binmat", 30, 1):
-        room.record("t1", record)
-    script = """const [low, box] = ['.low', '.clk.over .time'].map(each => document.querySelector(each)?.getBoundingClientRect());
-    return box && box.left > low.left && box.right < low.right && box.top > low.top && box.bottom < low.bottom"""
-    with hub_pages(room, clock) as app, serve(app, "127.0.0.1", 0) as server:
-        server.start()
-        dress(window, WALL, "light")
-        window.get(f"http://127.0.0.1:{server.port}/overlay/1")
-        until("it is in its place", lambda: window.execute_script(script))
         window.get("about:blank")
 
 

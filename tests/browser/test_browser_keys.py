@@ -293,23 +293,6 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
         yield reader
 
 
-def run_into_somebody(reader: Reader) -> None:
-    """Both run ahead until there is a face-off."""
-    while not ((view := reader.table.view()).board.standing and view.board.standing.duel):
-        (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
-        legal = [play for play in reader.table.coaching.plays(seat, view.moment) if not play.key]
-        ahead = 1 if seat is Seat.SOUTH else -1
-        best = max(
-            legal,
-            key=lambda play: (
-                "against" in play.label,
-                (play.squares[-1].rank - play.squares[0].rank) * ahead if play.squares else -99,
-            ),
-            default=None,
-        )
-        plays(reader, seat, best.text if best and best.squares else ".")
-
-
 # ---- the games ---------------------------------------------------------------------------------------------------------
 
 
@@ -380,38 +363,6 @@ def test_scouts(tmp_path: Path, window: WebDriver) -> None:
         assert "white scout c2" in reader.twin()
         reader.does("Press your clock")
         reader.hears("Black: two scouts to move")
-        reader.focus()
-
-
-def test_kahmate(tmp_path: Path, window: WebDriver) -> None:
-    """The placing, a run and the end of the round, and a card in a face-off."""
-    with playing(window, tmp_path, "kahmate", starter="south", ball_card=1) as reader:
-        reader.hears("Place your six pieces")
-        assert "blue big d2" in reader.twin()
-        reader.square("d2", "d1")
-        assert "blue big d1" in reader.twin()
-        assert reader.cursor() == "d1, blue big"
-        reader.does("Hand in")
-        reader.hears("Waiting for pink")
-        plays(reader, Seat.NORTH, "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11")
-        reader.hears("Run up to two")
-        reader.focus()
-        reader.square("c2", "c3", "c4")
-        reader.does("Run c2 to c4")
-        reader.does("Done")
-        reader.hears("One more run")
-        assert "blue regular c4" in reader.twin()
-        reader.does("End turn")
-        reader.hears("Pink")
-        reader.focus()
-        run_into_somebody(reader)
-        reader.hears("Choose a card")
-        reader.focus()
-        reader.does("Hand in: choose a card")
-        reader.refused("Choose a card first")
-        reader.does("Card 4")
-        reader.does("Hand in 4")
-        reader.hears("Waiting for pink")
         reader.focus()
 
 
@@ -504,34 +455,6 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
         reader.does("Covered")
         reader.waits_for("1: 30 points, move north")
         assert "move north" not in " ".join(before)
-
-
-# The answer comes before the page's news of it, or long after.
-SLOW_ANSWERS = """
-const ask = fetch;
-window.fetch = (...all) => ask(...all).then(answer => new Promise(done => setTimeout(done, 1000, answer)));
-"""
-
-
-@pytest.mark.parametrize("before", ["", SLOW_ANSWERS], ids=["answer", "news"])
-def test_who_resigns_by_keyboard_keeps_the_focus(
-    tmp_path: Path, window: WebDriver, before: str
-) -> None:
-    """The menu closes over the key that is gone; the focus is on the menu, and stays there once the game is over."""
-    with playing(window, tmp_path, "outbuffered") as reader:
-        window.execute_script(before)
-        reader.hears("Three orders to go")
-        reader.go("Menu", "DisclosureTriangle")
-        reader.press(Keys.ENTER)
-        reader.does("Resign")
-        until("the harmless key", lambda: reader.focus().name == "Keep playing")
-        reader.does("Resign")
-        reader.hears("resign")
-        is_open = "return document.getElementById('menu').open"
-        until(
-            "the menu, closed",
-            lambda: reader.focus().name == "Menu" and not window.execute_script(is_open),
-        )
 
 
 def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(

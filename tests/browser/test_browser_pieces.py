@@ -17,7 +17,6 @@ from service import (
     Client,
     Served,
     main_key,
-    press_space,
     says,
     sit_down,
     tap,
@@ -46,17 +45,6 @@ def to_lobby(service: Served, windows: Windows) -> Client:
     for window in windows:
         window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
     return Client(service.url)
-
-
-def choose(window: WebDriver, title: str) -> None:
-    """Start a game in the lobby with the delivered options."""
-    script = (
-        "const key = [...document.querySelectorAll('.games .key')].find(each =>"
-        " each.innerText.startsWith(arguments[0])); key?.click(); return Boolean(key)"
-    )
-    until(f"the key of {title}", lambda: window.execute_script(script, title))
-    tap(window, ".starts .go")
-    until("the game", lambda: title in text_of(window, ".top"))
 
 
 def passes(client: Client, moment: str) -> dict[str, Any]:
@@ -96,86 +84,6 @@ def no_sideways_scroll(*windows: WebDriver) -> None:
 
 
 # ---- plays by taps, both clocks ----------------------------------------------------------------------------------------
-
-PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
-
-
-def all_stand(client: Client, south: WebDriver, north: WebDriver) -> None:
-    """Both place their scouts in turns, by taps; the clock runs."""
-    hands_are_done(client, south, north)
-    for square in PLACES:
-        phone, other = (south, north) if square.endswith("1") else (north, south)
-        moment = client.get("/api/view")["moment"]
-        tap_square(phone, square)
-        main_key(phone, f"Place a scout on {square}")
-        passes(client, moment)
-        hands_are_done(client, other)
-    if client.get("/api/view")["clock"]["paused"]:
-        main_key(south, "clock")
-    says(south, "One scout to move")
-
-
-def white_begins(client: Client, south: WebDriver, north: WebDriver, wall: WebDriver) -> None:
-    """A piece is tapped and dropped, the clock pressed too early, a dash made, a boulder laid, the clock pressed."""
-    tap_square(south, "d1")
-    until("dots", lambda: south.find_elements(By.CSS_SELECTOR, "#under .dots"))
-    assert south.find_elements(By.CSS_SELECTOR, "#under .chosen")
-    tap_square(south, "d1")
-    until(
-        "no dots", lambda: not south.find_elements(By.CSS_SELECTOR, "#under .dots, #under .chosen")
-    )
-    tap(south, "#commit")
-    until("a word about what is due", lambda: "scout" in text_of(south, "#said"))
-    tap_square(south, "d1", "d2")
-    play(south, client, "Dash d1 to d2")
-    hands_are_done(client, north)
-    says(south, "Press your clock")
-    tap(south, "[data-begin=boulder]")
-    tap_square(south, "d5")
-    play(south, client, "Boulder on d5 to e6")
-    hands_are_done(client, south)
-    assert client.get("/api/view")["layout"]["e6"] == ["white boulder"]
-    until(
-        "the boulder on the screen",
-        lambda: wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']"),
-    )
-    assert len(wall.find_elements(By.CSS_SELECTOR, ".lies use[href='#boulder']")) == 1
-    play(south, client, "Press your clock")
-
-
-def test_plays_rocks_and_clocks_by_taps(tmp_path: Path, windows: Windows) -> None:
-    south, north, wall = windows
-    with served(tmp_path, picture=floor(tmp_path)) as service:
-        client = to_lobby(service, windows)
-        choose(south, "Scouts")
-        all_stand(client, south, north)
-        white_begins(client, south, north, wall)
-        says(north, "Two scouts to move")
-        until("both clocks", lambda: len(texts_of(wall, ".clk .time")) == 2)
-        assert re.fullmatch(r"9:[345]\d|10:00", texts_of(wall, ".clk .time")[0])
-        tap_square(north, "d10", "d8")
-        until("a word about d8", lambda: "Nothing can be done with d8" in text_of(north, "#said"))
-        tap_square(north, "d10", "d9")
-        play(north, client, "Dash d10 to d9")
-        hands_are_done(client, south)
-        says(north, "One more scout")
-        tap_square(north, "c10", "d9")
-        play(north, client, "Dash c10 to d9")
-        hands_are_done(client, south)
-        assert client.get("/api/view")["layout"]["d9"] == ["black scout", "black scout"]
-        says(wall, "press your clock")
-        press_space(wall)
-        says(south, "Two scouts to move")
-        tap(south, ".row-keys [data-post$='/pause']")
-        says(wall, "Resume")
-        tap(wall, "button.sign")
-        says(south, "Two scouts to move")
-        tap_square(south, "f1", "b1")  # both jumps, by their end alone
-        play(south, client, "Jump f1 to b1 over e1, c1")
-        hands_are_done(client, south)
-        assert client.get("/api/view")["layout"]["b1"] == ["white scout"]
-        no_sideways_scroll(*windows)
-        no_errors(*windows)
 
 
 # ---- orders for each piece ---------------------------------------------------------------------------------------------
@@ -349,45 +257,4 @@ def test_placing_a_run_and_a_face_off_by_taps(tmp_path: Path, windows: Windows) 
         assert [card["value"] for card in hands["south"] if card["is_spent"]] == ["5"]
         assert [card["value"] for card in hands["north"] if card["is_spent"]] == ["2"]
         no_sideways_scroll(*windows)
-        no_errors(*windows)
-
-
-def acts(window: WebDriver, client: Client, seat: str, action: str, then: WebDriver) -> None:
-    """A seat's phone hands in an action in notation; hands follow."""
-    script = (
-        "const [seat, moment, action, done] = arguments; fetch(`/api/seat/${seat}/hand-in`, { method: 'POST',"
-        " headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ moment, action }) })"
-        ".then(answer => answer.status).then(done)"
-    )
-    moment = client.get("/api/view")["moment"]
-    assert window.execute_async_script(script, seat, moment, action) == 200, action
-    if not client.get("/api/view")["sealed"][seat]:
-        passes(client, moment)
-    hands_are_done(client, then)
-
-
-_IS_DUE = "return document.querySelector('#live.orders')?.dataset.moment === arguments[0]"
-
-
-def test_a_team_mate_is_tapped_for_a_pass(tmp_path: Path, windows: Windows) -> None:
-    south, north, _ = windows
-    with served(tmp_path, picture=floor(tmp_path)) as service:
-        client = to_lobby(service, windows)
-        service.new_game("kahmate", starter="south", ball_card=1)
-        hands_are_done(client, south)
-        acts(south, client, "south", "R@b2 R@c2 B@d2 T@e2 F@a2 S@d1", south)
-        acts(north, client, "north", "R@f10 R@g10 B@e10 T@d10 F@h10 S@e11", north)
-        until("the first round", lambda: client.get("/api/view")["phase"] == "orders")
-        for action in ("b2-b3-b4-b5", "c2-c3-c4-c5", "."):
-            acts(south, client, "south", action, south)
-        acts(north, client, "north", ".", north)
-        acts(south, client, "south", "b5-b6", south)
-        moment = client.get("/api/view")["moment"]
-        until("the page to follow", lambda: south.execute_script(_IS_DUE, moment))
-        tap_square(south, "b6")
-        until("whom to pass to", lambda: south.find_elements(By.CSS_SELECTOR, "#under .may"))
-        tap_square(south, "c5")
-        play(south, client, "Pass b6 to c5")
-        hands_are_done(client, north)
-        assert client.get("/api/view")["layout"]["c5"] == ["blue regular", "ball"]
         no_errors(*windows)

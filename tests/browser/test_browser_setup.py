@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 from ports import free_port
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, running, tap, until
-from tour import Stop, cdp, touring, visit
 
 from companion.core.config import read_settings
 
 pytestmark = pytest.mark.browser
-_MAIN = "return document.querySelector('main')?.innerText ?? ''"
-"""What the page says, in one go: it may be exchanged at any moment."""
 
 
 def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:
@@ -100,63 +97,6 @@ def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path:
         ] == []
 
 
-def test_what_is_wrong_with_a_setting_is_said_beside_it(tmp_path: Path) -> None:
-    with running(tmp_path, "--simulate", "--port", "0") as service, browser((1024, 768)) as window:
-        window.get(f"{service.url}/settings")
-        window.find_element(By.NAME, "key").send_keys(service.host_key)
-        window.find_element(By.CSS_SELECTOR, "form button").click()
-        until("the settings", lambda: window.find_elements(By.ID, "tinkerers"))
-        tap(window, "#tinkerers>summary")
-        field = window.find_element(By.ID, "web.viewers")
-        field.clear()
-        field.send_keys("many", Keys.TAB)
-        until(
-            "what is wrong",
-            lambda: "whole number from 4" in window.find_element(By.CSS_SELECTOR, ".bad").text,
-        )
-        assert field.get_attribute("aria-invalid") == "true"
-        assert field.get_attribute("value") == "many"
-        field.clear()
-        field.send_keys("40", Keys.TAB)
-        until("nothing is wrong", lambda: not window.find_elements(By.CSS_SELECTOR, ".bad"))
-
-
 def _classes(window: WebDriver, selector: str) -> str:
     script = "return document.querySelector(arguments[0])?.className ?? ''"
     return str(window.execute_script(script, selector))
-
-
-def test_the_focus_of_whoever_hosts_by_keyboard_is_never_lost(tmp_path: Path) -> None:
-    """A second key gives it back, by Escape or when its time is over; a sign takes it when the key has gone."""
-    with touring() as tour, browser((1280, 800)) as window:
-        cdp(window, "Network.enable")
-        tour.client.post("/api/seat/south/take", name="Mara")
-        tour.client.send("/host", f"key={tour.companion.host_key}".encode())
-        visit(window, tour, Stop("host", "/host?game=outbuffered"))
-
-        def has_focus(selector: str) -> None:
-            script = "return document.activeElement.matches(arguments[0])"
-            until(f"the focus on {selector}", lambda: window.execute_script(script, selector))
-
-        def presses(selector: str) -> None:
-            window.execute_script("document.querySelector(arguments[0]).focus()", selector)
-            ActionChains(window, duration=0).send_keys(Keys.ENTER).perform()
-
-        free = '[data-body*="south"][data-post$="/free-seat"]'
-        for way in (Keys.ESCAPE, Keys.ENTER):
-            presses(free)
-            has_focus(".sure [data-no]")
-            until(
-                "its rest",
-                lambda: not window.execute_script("return restOf(document.activeElement)"),
-            )
-            ActionChains(window, duration=0).send_keys(way).perform()
-            has_focus(free)
-            assert not window.find_elements(By.CSS_SELECTOR, ".sure")
-        presses("#start")
-        has_focus(".foot .sign")
-        tour.table.confirm("host", tour.table.view().moment, 0, force=True)
-        visit(window, tour, Stop("screen", "/"))
-        presses('[data-post$="/help"]')
-        until("the help", lambda: window.find_elements(By.CSS_SELECTOR, ".help-wall"))
-        has_focus("#wall-ask")

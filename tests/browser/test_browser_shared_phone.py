@@ -159,28 +159,6 @@ def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(
     says(window, "Hand the phone to Jonas")
 
 
-def test_leaving_both_seats_is_asked_first(window: WebDriver, served: Served) -> None:
-    window.get(f"{served.url}/pass")
-    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-    says(window, "Choose a game")
-    served.place.to_orders()
-    says(window, "Hand the phone to")
-
-    def answer(kind: str) -> None:
-        tap(window, "#menu summary")
-        tap(window, "form[action='/pass/end'] button")
-        tap(window, f"dialog [data-{kind}]")
-
-    answer("no")
-    until("the game goes on", lambda: not window.find_elements(By.CSS_SELECTOR, "dialog"))
-    assert all(sits.name is not None for sits in served.place.table.view().seats.values())
-    answer("yes")
-    until(
-        "both are free",
-        lambda: all(sits.name is None for sits in served.place.table.view().seats.values()),
-    )
-
-
 def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
     window: WebDriver, served: Served
 ) -> None:

@@ -112,22 +112,6 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         )
 
 
-def test_a_finger_that_stays_down_stops_no_page(tmp_path: Path, window: WebDriver) -> None:
-    with south(tmp_path, window) as (place, url):
-        place.sit("north", "Jonas")
-        place.to_orders()
-        window.get(url)
-        says(window, "orders to go")
-        at = window.execute_script(_CENTRE, ".slot")
-        pointer(window, "finger", at, True)
-        place.table.offer_draw(Seat.NORTH)
-        until(
-            "the offer is shown",
-            lambda: window.execute_script("return !!document.querySelector('[data-question]')"),
-        )
-        pointer(window, "finger", at, False)
-
-
 def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
         place.table.new_game("kahmate", {}, 1)

@@ -21,25 +21,15 @@ pytestmark = [pytest.mark.browser, needs_nginx]
 NGINX = (
     "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
 )
-INGRESS = "/api/hassio_ingress/x_Y-1"
 _ADDRESSES = """
 return performance.getEntriesByType('resource').map(each => new URL(each.name))
   .filter(each => each.origin === location.origin && !each.pathname.startsWith(arguments[0] + '/')).map(String);
 """
 
 
-@pytest.mark.parametrize(
-    ("setting", "path", "onto", "headers"),
-    [
-        ("/table", "/table", "", NGINX),
-        ("", INGRESS, "/", f"{NGINX} proxy_set_header X-Ingress-Path {INGRESS};"),
-    ],
-    ids=["path", "ingress"],
-)
-def test_a_game_is_played_under_a_path(
-    tmp_path: Path, setting: str, path: str, onto: str, headers: str
-) -> None:
-    web = WebSettings(host="127.0.0.1", port=0, proxies=("127.0.0.1",), path=setting)
+def test_a_game_is_played_under_a_path(tmp_path: Path) -> None:
+    path = "/table"
+    web = WebSettings(host="127.0.0.1", port=0, proxies=("127.0.0.1",), path=path)
 
     def answers(port: int) -> bool:
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
@@ -57,9 +47,8 @@ def test_a_game_is_played_under_a_path(
             tmp_path,
             companion.server.port,
             answers,
-            more=headers,
+            more=NGINX,
             at=f"{path}/",
-            onto=onto,
         ) as port,
         browser(PHONE) as south,
         browser(WALL) as wall,

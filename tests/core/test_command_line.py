@@ -30,21 +30,6 @@ def test_a_clone_names_what_was_typed_there(
     assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
 
 
-def test_what_is_on_the_path_needs_its_name_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "companion"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", [str(program)])
-    assert command_words("host-key") == "companion host-key"
-    monkeypatch.setattr(sys, "argv", ["/elsewhere/companion"])
-    assert command_words("host-key") == "/elsewhere/companion host-key", (
-        "another one is on the path"
-    )
-
-
 def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -38,20 +38,6 @@ def test_wrong_settings_are_refused_with_their_place(text: str, words: str) -> N
     assert words in str(refused.value)
 
 
-def test_the_camera_is_asked_for_what_the_settings_say() -> None:
-    assert Settings().camera.size_px == (1920, 1080)
-    camera = read_settings(
-        "[camera]\nsize = '1280x720'\nfield_of_view_deg = 78.5\nmains_hz = 60"
-    ).camera
-    assert (camera.size_px, camera.field_of_view_deg, camera.mains_hz, camera.model) == (
-        (1280, 720),
-        78.5,
-        60,
-        "auto",
-    )
-    assert Settings(state_dir="/var/lib/table").lenses_path == Path("/var/lib/table/lenses.json")
-
-
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load_settings(tmp_path / "missing.toml")
@@ -61,29 +47,14 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
         load_settings(binary)
 
 
-def test_pins_can_be_left_out() -> None:
-    settings = read_settings(
-        '[panel]\ntable_button = ""\n[panel.south]\nready = 10\nlamp_turn = 4\n'
-    )
-    assert settings.panel.table_button == ""
-    assert settings.panel.south.up == ""
-
-
-def test_retired_settings_stop_nothing_and_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "companion.core.config.RETIRED_SETTINGS", ("metrics", "web.flood", "panel.south.extra")
-    )
-    text = "[metrics]\nport = 9\n[web]\nflood = 3\nport = 8765\n[panel.south]\nextra = 1\n"
+def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
+    text = "[web]\nmetrics = true\nport = 8765\n[panel]\nbrightness = 3\n"
     assert read_settings(text).web.port == 8765
     path = tmp_path / "settings.toml"
     path.write_text(text)
     assert [sentence.partition(" is no longer used")[0] for sentence in retired_settings(path)] == [
-        "[metrics]",
-        "[web] flood",
-        "[panel.south] extra",
+        "[panel] brightness",
+        "[web] metrics",
     ]
-    path.write_text("metrics = 3\nweb = 4\n")
-    assert len(retired_settings(path)) == 1
-    assert retired_settings(tmp_path / "missing.toml") == ()
+    path.write_text("web = 4\n")
+    assert retired_settings(path) == ()

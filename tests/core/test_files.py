@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import resource
 import socket
-import struct
-import subprocess
-import sys
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from companion import MAX_PIXELS
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, MqttSettings, load_settings
-from companion.core.errors import CameraError, CompanionError, ConfigError
+from companion.core.errors import CameraError, ConfigError
 from companion.core.files import expanded, is_video_device, open_file, read_file
 from companion.mqtt.broker import Refused, make_client
 from vision.cameras import files
@@ -68,11 +63,6 @@ HOSTILE: tuple[Callable[[Path], Path], ...] = (
     sparse,
     lambda folder: folder,
     lambda folder: Path("/dev/zero"),
-    lambda folder: Path("/dev/tty"),
-    lambda folder: Path("/proc/kmsg"),
-    lambda folder: Path("/proc/self/environ"),
-    lambda folder: Path("/sys/kernel/mm/transparent_hugepage/enabled"),
-    lambda folder: Path("~nobody-of-this-name/x"),
     lambda folder: Path("a\0b"),
     lambda folder: folder / ("n" * 5000),
 )
@@ -108,12 +98,8 @@ def test_no_door_reads_such_a_thing(
         open_camera(CameraSettings(source=f"{hostile}/x.mp4"), FakeClock())
     with pytest.raises(BadCertificate):
         certificate_context(str(hostile), str(CERTIFICATES / "key.pem"))
-    with pytest.raises(BadCertificate):
-        certificate_context(str(CERTIFICATES / "certificate.pem"), str(hostile))
     with pytest.raises(Refused):
         make_client(MqttSettings(tls=True, ca_file=str(hostile)))
-    with pytest.raises(Refused):
-        make_client(MqttSettings(user="a", password_file=str(hostile)))
     with pytest.raises(ConfigError):
         load_settings(hostile)
     if "\0" in str(hostile):
@@ -123,7 +109,6 @@ def test_no_door_reads_such_a_thing(
     for command in (
         ["kit", "outbuffered", "--board", str(hostile), "-o", str(tmp_path / "x.pdf")],
         ["import", str(hostile), "--state-dir", state],
-        ["replay", str(hostile), "--state-dir", state],
         ["restore", str(hostile), "--state-dir", state],
         ["doctor", "--settings", str(hostile)],
     ):
@@ -151,45 +136,6 @@ def test_a_folder_of_too_many_files_is_refused(
         files.pictures_in(tmp_path)
 
 
-def png(width: int, height: int) -> bytes:
-    """A grey PNG of one bit a pixel, all black: some kilobytes for any size."""
-
-    def part(kind: bytes, content: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(content))
-            + kind
-            + content
-            + struct.pack(">I", zlib.crc32(kind + content))
-        )
-
-    squeeze, rows = zlib.compressobj(9), b""
-    row = bytes(1 + (width + 7) // 8)
-    for _ in range(height):
-        rows += squeeze.compress(row)
-    rows += squeeze.flush()
-    head = part(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + part(b"IDAT", rows) + part(b"IEND", b"")
-
-
-def test_a_small_file_does_not_become_a_huge_picture(tmp_path: Path) -> None:
-    """In a process of its own: what is asked is how much memory it takes at most."""
-    assert MAX_PIXELS < 30_000 * 30_000
-    (tmp_path / "huge.png").write_bytes(png(30_000, 30_000))
-    assert (tmp_path / "huge.png").stat().st_size < 1_000_000
-    program = (
-        "import re, sys; from pathlib import Path; from vision.cameras.files import load_luma\n"
-        "try: load_luma(Path(sys.argv[1]))\n"
-        "except Exception as error: print(type(error).__name__)\n"
-        "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"  # of this program alone
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "huge.png")]
-    said = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=60
-    ).stdout.split()
-    assert said[0] == "CameraError"
-    assert int(said[1]) < 400_000, "kB"
-
-
 def test_ordinary_files_are_read_and_links_to_them_too(tmp_path: Path) -> None:
     file, link = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"12345")
@@ -209,8 +155,3 @@ def test_only_video_devices_are_cameras(tmp_path: Path) -> None:
     assert not any(
         is_video_device(path) for path in (tmp_path / "video0", "/dev/zero", tmp_path / "none")
     )
-
-
-def test_errors_are_the_programs_own(tmp_path: Path) -> None:
-    with pytest.raises(CompanionError):
-        load_settings(tmp_path / "none")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 import tracemalloc
-import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,16 +15,9 @@ from history_tools import made_game
 from hub_room import played_records
 
 from companion.archive.game_files import check_game, read_game
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, read_settings
 from companion.core.errors import CompanionError
 from companion.core.i18n import LANGUAGES, catalogue_of, translate
-from companion.core.names import plain_name
-from companion.games import GAMES
 from companion.hub.commands import HubCommand, HubWish, PairedGame, encoded_command, read_command
-from companion.maintenance.backup import make_backup, stage_restore
-from companion.maintenance.games_file import read_games
-from companion.storage.journal import Journal
 from companion.table.public.messages import (
     PublicState,
     encode_public,
@@ -157,15 +147,6 @@ def test_no_message_grows(place: str, filling: str) -> None:
         assert_small(read, content)
 
 
-def test_words_grow_no_more_than_their_message() -> None:
-    """The smallest message is not the one that says most."""
-    for times in (1, 10, 60):
-        sentence = {"say": "{a}" * times, "many": "", "parts": {"a": "x" * (4000 // times)}}
-        payload = with_value(STATE, ("notices",), [sentence] * 4)
-        with suppress(CompanionError):
-            assert len(as_state(payload)) <= MOST_TIMES * len(payload)
-
-
 # ---- games and backups --------------------------------------------------------------------------------------------------
 
 GAME = json.loads(msgspec.json.encode(made_game("scouts", 1, 2)))
@@ -183,104 +164,4 @@ def test_no_game_that_is_brought_in_grows(place: str, filling: str) -> None:
         assert_small(bring_in, content)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[Game scouts]\n" * 20_000, "1. " * 90_000, "[" * 300_000, "{" * 300_000, "\n" * 300_000],
-)
-def test_no_notation_of_a_game_grows(text: str) -> None:
-    assert_small(bring_in, text.encode())
-
-
-@pytest.mark.parametrize("filling", FILLINGS)
-def test_no_line_of_a_backup_grows(tmp_path: Path, filling: str) -> None:
-    options = {"x": fillings(300_000)[filling]}
-    record = {"is": "new_game", "game": "scouts", "number": 1, "seed": 1, "options": options}
-    line = {
-        "line": "input",
-        "id": 1,
-        "game": 1,
-        "at": 1.0,
-        "run": 1,
-        "now_s": 1.0,
-        "record": record,
-    }
-    content = json.dumps(line, separators=(",", ":")).encode()
-
-    def read(text: bytes) -> None:
-        (tmp_path / "journal.sqlite").unlink(missing_ok=True)
-        read_games(io.BytesIO(text), tmp_path / "journal.sqlite", 10**9)
-
-    assert_small(read, content)
-
-
-@pytest.mark.parametrize(
-    "name", ["games.jsonl", "settings.toml", "choices.json", "photographs/1/{}.1.jpg"]
-)
-def test_no_backup_that_is_packed_tightly_is_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    def unpack(*_: object) -> None:
-        raise AssertionError("it is unpacked")
-
-    Journal(tmp_path / "journal.sqlite").close()
-    settings, file = Settings(state_dir=str(tmp_path)), tmp_path / "settings.toml"
-    whole, given = io.BytesIO(), tmp_path / "given.zip"
-    make_backup(settings, file, FakeClock(), False, whole)
-    with (
-        zipfile.ZipFile(whole) as source,
-        zipfile.ZipFile(given, "w", zipfile.ZIP_DEFLATED) as target,
-    ):
-        for member in set(source.namelist()) - {name}:
-            target.writestr(member, source.read(member))
-        for number in range(20) if "{}" in name else (0,):
-            target.writestr(
-                name.format(number), b"\n" * (3_900_000 if "{}" in name else 50_000_000)
-            )
-    monkeypatch.setattr("companion.maintenance.backup.unpack", unpack)
-    monkeypatch.setattr("companion.maintenance.backup.read_games", unpack)
-    with pytest.raises(CompanionError):
-        stage_restore(given, settings, file)
-
-
 # ---- texts --------------------------------------------------------------------------------------------------------------
-
-TEXTS = [
-    "a" * 9_000,
-    "[" * 9_000,
-    "a1-" * 3_000,
-    "^c3" * 3_000,
-    "{a}" * 3_000,
-    "9" * 9_000,
-    "\U0001f600" * 2_000,
-    "\n" * 9_000,
-]
-
-
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_no_notation_and_no_map_grows(game: str, text: str) -> None:
-    played = GAMES[game]
-    assert_small(played.parse, text)
-    for name in ("board", "start", "course", "map"):
-        assert_small(lambda given, name=name: played.options({name: given}), text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a=" + "[[]," * 9_000,
-        "a=" + "[" * 9_000,
-        "[a.b]\n" * 6_000,
-        "a.b.c.d=1\n" * 4_000,
-        "a." * 9_000 + "b=1",
-        "x='" + "a" * 36_000,
-    ],
-    ids=range(6),
-)
-def test_no_settings_grow(text: str) -> None:
-    assert_small(read_settings, text)
-
-
-@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_no_name_grows(text: str) -> None:
-    assert_small(plain_name, text)

@@ -5,7 +5,6 @@ Random games of every game are played with every option, wrong things are asked 
 
 from __future__ import annotations
 
-import ast
 import itertools
 import json
 import re
@@ -17,18 +16,13 @@ from string import Formatter
 from typing import Any
 
 import pytest
-import scouts_examples
-import scouts_examples_rocks
-from games.kahmate.test_kahmate_refusals import refusals
-from words_tools import PACKAGES, ROOT, bracketed, stray
+from words_tools import bracketed, stray
 
 from companion.core.errors import CompanionError, Malformed
-from companion.core.grid import Square
-from companion.core.i18n import Said, Verbatim, joined, packed, say, translate, unpacked
+from companion.core.i18n import Said, Verbatim, packed, translate, unpacked
 from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
 from companion.games import GAMES
 from companion.games.base import Event, Example, Game, OptionRow, Outcome, Preset, Rule, Stage, Step
-from companion.games.kahmate.legal import Reason
 from companion.games.pads import Key
 from companion.games.screen import (
     Badge,
@@ -45,7 +39,6 @@ from companion.games.screen import (
     Tally,
     Unit,
 )
-from companion.table.board_check import tops
 
 EACH = pytest.mark.parametrize("name", GAMES)
 LONGEST = 80
@@ -292,29 +285,6 @@ def bent(notation: str, rng: Random) -> str:
     )
 
 
-def hear_hands(told: Told, game: Game[Any, Any], state: Any, rng: Random) -> None:
-    """Move one piece by hand, most often to a square nearby, or show another face of it."""
-    layout = game.expected(state)
-    if not layout:
-        return
-    kit = game.kit(state.options)
-    for seat in game.to_act(state):
-        for _ in range(BENT):
-            seen = dict(tops(layout))
-            origin = rng.choice(list(seen))
-            target = rng.choice((*kit.board.squares, *(2 * around(kit, origin)), origin))
-            face = seen.pop(origin)
-            seen[target] = rng.choice((face, face, face, *(each.name for each in kit.faces)))
-            if broken := game.why_not(state, seat, seen):
-                told.hear_refusal("why_not", broken)
-
-
-def around(kit: Kit, square: Square) -> list[Square]:
-    """The squares of a board within two steps."""
-    near = (square.shifted(files, ranks) for files in range(-2, 3) for ranks in range(-2, 3))
-    return [each for each in near if each in kit.board.squares]
-
-
 def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], seed: int) -> None:
     """One random game."""
     rng = Random(f"{game.name}/{seed}")
@@ -326,7 +296,6 @@ def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], s
         due = sorted(game.to_act(state))
         if sparse or not due:
             hear_refusals(told, game, state, actions, rng)
-            hear_hands(told, game, state, rng)
         if not due:
             break
         taken = {seat: game.random_action(state, seat, rng) for seat in due}
@@ -371,60 +340,3 @@ def test_what_a_game_tells_is_translated(name: str) -> None:
         except CompanionError as refusal:
             told.hear_refusal(f"parse of {text!r}", refusal)
     nothing_left(told)
-
-
-def test_every_reason_of_scouts_is_translated() -> None:
-    told = Told()
-    for example in itertools.chain(
-        *scouts_examples.PLAYS.values(), *scouts_examples_rocks.ROCKS_AND_HANDS.values()
-    ):
-        told.hear_refusal(str(example.tried), example.refused())
-    nothing_left(told)
-
-
-def test_every_reason_of_kahmate_is_translated() -> None:
-    told = Told()
-    for reason in Reason:
-        for refusal in refusals(reason):
-            told.hear_refusal(str(reason), refusal)
-    nothing_left(told)
-
-
-def test_a_part_that_was_not_translated_is_found() -> None:
-    told = Told()
-    sentence = say("The {rock} covers {square}.", rock="strange thing", square="c3")
-    told.hear("here", joined(" ", (say("The game is over."), sentence)))
-    told.hear("there", f"{say('The game is over.')}")
-    assert list(told.strays.values()) == ["here", "there"]
-
-
-def test_patterns_are_literal_and_have_their_parts() -> None:
-    """Only a literal pattern can be found for the catalogues; a part that is missing would fail when it is told."""
-    wrong = []
-    for path in sorted(each for package in PACKAGES for each in (ROOT / package).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if not re.search(r"^from companion.core.i18n import .*\bsay", text, re.MULTILINE):
-            continue
-        for node in ast.walk(ast.parse(text)):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("say", "say_n")
-            ):
-                is_counted = node.func.id == "say_n"
-                given = {keyword.arg for keyword in node.keywords} | (
-                    {"n"} if is_counted else set()
-                )
-                if not all(
-                    _has_parts(pattern, given) for pattern in node.args[: 2 if is_counted else 1]
-                ):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert not wrong
-
-
-def _has_parts(pattern: ast.expr, given: set[str | None]) -> bool:
-    """Is it a literal whose names are given? None among them stands for parts that are not written there."""
-    if not isinstance(pattern, ast.Constant) or not isinstance(pattern.value, str):
-        return False
-    names = {name for _, name, _, _ in Formatter().parse(pattern.value) if name}
-    return pattern.value == pattern.value.strip() and (None in given or names <= given)

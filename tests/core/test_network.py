@@ -12,11 +12,9 @@ import pytest
 from web_fixtures import SALT, Place, error_of, open_place, page_of
 
 from companion.cli.greeting import greeting
-from companion.core.errors import Illegal
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import PadKey, Press
-from companion.storage.journal import Journal
 from web.features import Welcome
 
 
@@ -43,37 +41,6 @@ def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
         assert '<option value="Jonas"><option value="Mara">' in page
         assert page.count('value="Jonas"') == 2, "the last one stands there already"
     assert 'value="Mara"' not in page_of(place.browser(), "/join"), "names stay in their browser"
-
-
-def test_four_names_are_kept_and_an_empty_one_is_none(place: Place) -> None:
-    phone = place.browser()
-    for name in ("Ada", "Bea", "Cem", "Dag", "Eva", ""):
-        assert phone.post("/join/south", data={"name": name}).status_code == 303
-        phone.post("/api/seat/south/leave", json={})
-    page = page_of(phone, "/join")
-    assert [name for name in ("Ada", "Bea", "Cem", "Dag", "Eva") if f'value="{name}"' in page] == [
-        "Bea",
-        "Cem",
-        "Dag",
-        "Eva",
-    ]
-
-
-def test_the_join_page_says_who_sits_where(place: Place) -> None:
-    mara = place.sit("south", "Mara")
-    assert "Go to your seat" in page_of(mara, "/join")
-    other = page_of(place.browser(), "/join")
-    assert "Mara sits here." in other
-    assert other.count("Sit here") == 1
-    assert "Mara sits opposite." in page_of(place.browser(), "/join/north")
-    place.sit("north")
-    assert "Both sides are taken" in page_of(place.browser(), "/join")
-
-
-def test_a_forged_cookie_of_names_is_no_name(place: Place) -> None:
-    phone = place.browser()
-    phone.set_cookie("names", "WyJFdmUiXQ.forged")
-    assert "Eve" not in page_of(phone, "/join")
 
 
 # ---- the Wi-Fi ---------------------------------------------------------------------------------------------------------
@@ -141,15 +108,6 @@ def test_from_the_phone_to_the_pad_and_back_keeps_the_sealed_order(place: Place)
     assert place.table.view().moment == moment
 
 
-def test_the_pad_takes_back_what_the_phone_has_sealed(place: Place) -> None:
-    phone = place.sit("south", "Mara")
-    place.sit("north")
-    sealed_at_south(place)
-    phone.post("/api/seat/south/by-pad", json={})
-    press(place, PadKey.BACK)
-    assert place.table.view().seats[Seat.SOUTH].receipt is None
-
-
 def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
         answer = place.sit("south").post("/api/seat/south/by-pad", json={})
@@ -205,37 +163,3 @@ def test_an_open_seat_closes_after_half_a_minute(place: Place) -> None:
     place.table.step()
     assert place.table.view().devices.notices == ()
     assert place.browser().post("/join/south/move").status_code == 409
-
-
-def test_a_freed_seat_is_not_open_any_more(place: Place) -> None:
-    press(place, PadKey.READY)
-    hold_back(place)
-    place.table.free_seat(Seat.SOUTH)
-    place.table.step()
-    assert place.table.view().devices.notices == ()
-    place.table.take_seat(Seat.SOUTH, "Mara", "pad")
-    assert place.browser().post("/join/south/move").status_code == 409
-
-
-def test_only_a_seat_that_is_played_by_its_pad_is_opened(place: Place) -> None:
-    place.sit("south", "Mara")
-    hold_back(place)
-    assert place.table.view().devices.notices == ()
-    assert place.browser().post("/join/south/move").status_code == 409
-
-
-def test_the_journal_folds_to_the_same_seats(place: Place, tmp_path: Path) -> None:
-    phone = place.sit("south", "Mara")
-    phone.post("/api/seat/south/by-pad", json={})
-    sealed_at_south(place)
-    live = place.table.view(Seat.SOUTH)
-    with Journal(tmp_path / "journal.sqlite", read_only=True) as journal:
-        session = journal.restore()
-    sitter = session.seats[Seat.SOUTH]
-    assert (sitter.name, sitter.door) == ("Mara", "pad")
-    assert session.sealed[Seat.SOUTH].receipt == live.seats[Seat.SOUTH].receipt
-
-
-def test_nobody_moves_a_free_seat(place: Place) -> None:
-    with pytest.raises(Illegal, match="Nobody sits at South"):
-        place.table.play_by(Seat.SOUTH, "pad")

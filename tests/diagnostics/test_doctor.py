@@ -9,12 +9,8 @@ import pytest
 from camera_tools import UsbBus, Webcam
 
 from companion.cli.doctor import examine
-from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings
 from companion.diagnostics.findings import Finding, Grade
-from vision.cameras.catalogue import CameraOpener
-from vision.cameras.lenses import LensShelf
-from vision.pose.optics import Lens
 
 
 @pytest.fixture
@@ -39,18 +35,10 @@ def test_a_camera_that_works_is_named_with_its_size_and_lens(bus: UsbBus, tmp_pa
         Finding(
             "lens",
             Grade.OK,
-            "About 67 degrees across; the board teaches the rest, companion calibrate measures it.",
+            "About 67 degrees across; the board teaches the rest.",
         ),
     ]
     assert webcam.opened[0].released == 1
-
-
-def test_other_cameras_are_offered(bus: UsbBus, tmp_path: Path) -> None:
-    bus.plug(0, Webcam(), "Laptop")
-    bus.plug(2, Webcam(), "Table", "B2")
-    words = [finding.text for finding in told(tmp_path, "usb:Table")]
-    assert words[0] == "usb:2, 1920 x 1080."
-    assert words[2:] == ["Laptop is connected: to use it, [camera] source = “usb:Laptop”."]
 
 
 def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
@@ -71,13 +59,3 @@ def test_no_camera_is_a_note_and_a_busy_one_a_failure(bus: UsbBus, tmp_path: Pat
     assert told(tmp_path)[0].grade is Grade.FAIL
     assert "close other programs" in told(tmp_path)[0].text
     assert told(tmp_path, "none")[0].text == "Switched off in the settings: you play by tapping."
-
-
-def test_a_measured_lens_is_said_to_be_one(bus: UsbBus, tmp_path: Path) -> None:
-    bus.plug(0, Webcam())
-    settings = Settings(state_dir=str(tmp_path / "state"), camera=CameraSettings(source="usb:0"))
-    with_camera = CameraOpener(settings.camera, FakeClock()).open()
-    LensShelf(settings.lenses_path, settings.camera).measured(with_camera, Lens(0.8), 0.001)
-    assert (
-        told(tmp_path, "usb:0")[1].text == "64.0 degrees across, measured by companion calibrate."
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import pytest
 from companion.diagnostics import machine as doctor
 from companion.diagnostics import network, probes
 from companion.diagnostics.findings import Finding, Grade
-from companion.diagnostics.probes import Disk, Machine, MachineMemory, Throttling, Wireless
+from companion.diagnostics.probes import Machine, MachineMemory, Wireless
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -93,28 +92,6 @@ def test_the_board_and_its_memory(pi: Pi) -> None:
     assert doctor.board(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
-@pytest.mark.parametrize(("total_mb", "grade"), [(320, Grade.OK), (64, Grade.OK), (16, Grade.NOTE)])
-def test_the_contiguous_memory_of_ribbon_cameras(pi: Pi, total_mb: int, grade: Grade) -> None:
-    pi.write(
-        "proc/meminfo",
-        f"MemTotal: 8245316 kB\nCmaTotal: {total_mb * 1024} kB\nCmaFree: {12 * 1024} kB\n",
-    )
-    (found,) = doctor.picture_memory(pi.machine)
-    assert (found.topic, found.grade) == ("memory", grade)
-    assert found.text.startswith(f"12 of {total_mb} MB of contiguous memory (CMA) are free")
-    assert ("cma-128" in found.text) == (grade is Grade.NOTE)
-    pi.write("proc/meminfo", "MemTotal: 8245316 kB\nCmaTotal: 0 kB\nCmaFree: 0 kB\n")
-    assert not list(doctor.picture_memory(pi.machine)), "a machine of another kind"
-
-
-def test_another_machine_is_named_too(tmp_path: Path) -> None:
-    pc = Pi(tmp_path)
-    pc.write("sys/class/dmi/id/product_name", "NUC11\n")
-    assert doctor.board(pc.machine).text == "NUC11."
-    assert list(doctor.power(pc.machine)) == []
-    assert list(doctor.warmth(pc.machine)) == []
-
-
 @pytest.mark.parametrize(
     ("degrees", "grade"),
     [(-5.0, Grade.OK), (74.9, Grade.OK), (75.0, Grade.NOTE), (80.0, Grade.WARN)],
@@ -124,16 +101,6 @@ def test_warmth(pi: Pi, degrees: float, grade: Grade) -> None:
     (found,) = doctor.warmth(pi.machine)
     assert found.grade is grade
     assert f"{degrees:.0f} °C" in found.text
-
-
-def test_the_processors_zone_is_chosen_else_the_warmest(pi: Pi) -> None:
-    pi.write("sys/class/thermal/thermal_zone1/type", "rp1_adc\n")
-    pi.write("sys/class/thermal/thermal_zone1/temp", "61000\n")
-    assert probes.temperature_c(pi.machine) == 48.312
-    pi.write("sys/class/thermal/thermal_zone0/type", "acpitz\n")
-    assert probes.temperature_c(pi.machine) == 61.0
-    pi.write("sys/class/thermal/thermal_zone1/temp", "unreadable")
-    assert probes.temperature_c(pi.machine) == 48.312
 
 
 THROTTLED = [
@@ -169,56 +136,17 @@ def test_every_flag_of_the_firmware(
     assert bool(pi.asked) is (way == "command")
 
 
-@pytest.mark.parametrize(
-    "said", ["", "throttled=", "throttled=x", "error=1", "throttled=0x1ffffffffff"]
-)
-def test_a_firmware_that_says_nothing_is_noted(pi: Pi, said: str) -> None:
-    pi.answers["vcgencmd", "get_throttled"] = said
-    (found,) = doctor.power(pi.machine)
-    assert found.grade is Grade.NOTE
-
-
-@pytest.mark.parametrize(
-    ("alarm", "flags"), [("0", Throttling()), ("1", Throttling(under_voltage=True)), ("", None)]
-)
-def test_the_alarm_of_the_voltage_alone(pi: Pi, alarm: str, flags: Throttling | None) -> None:
-    pi.answers.clear()
-    pi.write("sys/class/hwmon/hwmon0/name", "cpu_thermal\n")
-    pi.write("sys/class/hwmon/hwmon2/name", "rpi_volt\n")
-    pi.write("sys/class/hwmon/hwmon2/in0_lcrit_alarm", f"{alarm}\n")
-    assert probes.throttling(pi.machine) == flags
-
-
 # ---- the disk --------------------------------------------------------------------------------------------------------
 
 
-def test_an_sd_card_tells_its_name_alone(pi: Pi) -> None:
-    assert probes.disk(pi.machine, "179:2") == Disk("SD", "SC32G", None)
-    assert list(doctor.disk_health(pi.machine, Path("/"))) == [
-        Finding("disk", Grade.OK, "SD SC32G: no known errors.")
+def test_errors_of_the_file_system_are_told(pi: Pi) -> None:
+    assert [each.text for each in doctor.disk_health(pi.machine, Path("/"))] == [
+        "SD SC32G: no known errors."
     ]
-
-
-def test_errors_of_the_file_system_and_the_kernel_are_told(pi: Pi) -> None:
     pi.write("sys/fs/ext4/mmcblk0p2/errors_count", "3\n")
-    pi.write(
-        "dev/kmsg",
-        "6,1,1,-;mmc0: new high speed SDHC card\n3,2,2,-;mmcblk0: I/O error, dev mmcblk0, sector 1\n"
-        "3,3,3,-;EXT4-fs error (device mmcblk0p2): bad block\n6,4,4,-;usb 1-1: new device\n",
-    )
-    found = list(doctor.disk_health(pi.machine, Path("/")))
-    assert [each.text.partition(":")[0] for each in found] == [
-        "The file system has found 3 errors on SD SC32G",
-        "The kernel’s log has 2 lines about errors of a disk",
-    ]
-    assert {each.grade for each in found} == {Grade.WARN}
-
-
-def test_a_disk_that_is_none_is_left_out(pi: Pi) -> None:
-    assert list(doctor.disk_health(pi.machine, Path("/run/x"))) == [], "a memory disk"
-    assert probes.disk(pi.machine, "179:1") is None, "no such device here"
-    pi.write("proc/self/mountinfo", "")
-    assert list(doctor.disk_health(pi.machine, Path("/"))) == []
+    (found,) = doctor.disk_health(pi.machine, Path("/"))
+    assert found.text.startswith("The file system has found 3 errors on SD SC32G: save a backup")
+    assert found.grade is Grade.WARN
 
 
 @pytest.mark.parametrize(("how", "super_block"), [("ro", "rw"), ("rw", "ro")])
@@ -319,28 +247,6 @@ def test_who_has_set_the_clock(
     assert (found.grade, words in found.text) == (grade, True)
 
 
-def test_a_clock_that_was_never_set(pi: Pi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: 3600.0)
-    synced(pi)
-    assert doctor.clock(pi.machine).grade is Grade.NOTE
-
-
-def test_versions_are_in_one_line(pi: Pi) -> None:
-    pi.write("etc/os-release", 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n')
-    pi.write("proc/sys/kernel/osrelease", "6.6.31+rpt-rpi-2712\n")
-    pi.write("proc/device-tree/chosen/bootloader/version", "5e0f8a1d3c7b\0")
-    text = doctor.versions(pi.machine).text
-    for words in (
-        "companion ",
-        "Python 3.",
-        "OpenCV ",
-        "12 (bookworm)",
-        "6.6.31+rpt-rpi-2712",
-        "bootloader 5e0f8a1d3c",
-    ):
-        assert words in text
-
-
 def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     bare = Pi(tmp_path / "nothing")
     found = list(doctor.thorough_look(bare.machine, tmp_path / "state"))
@@ -350,14 +256,6 @@ def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
         network.name(bare.machine),
     ]
     assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
-
-
-def test_odd_bytes_break_nothing(pi: Pi) -> None:
-    for path in list(pi.root.rglob("*")):
-        if path.is_file():
-            path.write_bytes(bytes(range(256)) * 3)
-    list(doctor.thorough_look(pi.machine, Path("/")))
-    list(network.wifi(pi.machine))
 
 
 # ---- the network and the service -------------------------------------------------------------------------------------
@@ -382,16 +280,6 @@ def test_wireless(pi: Pi) -> None:
     assert "sudo iw dev wlan0 set power_save off" in sleepy.text
     assert "-78 dBm" in sleepy.text
     assert awake == Finding("wifi", Grade.OK, "wlan1 is not saving power.")
-
-
-@pytest.mark.parametrize(
-    ("kind", "soft", "blocked"),
-    [("wlan", "1", True), ("wlan", "0", False), ("bluetooth", "1", False)],
-)
-def test_a_blocked_radio(pi: Pi, kind: str, soft: str, blocked: bool) -> None:
-    pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
-    pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
-    assert [("wifi", Grade.NOTE)] * blocked == graded(*network.wifi(pi.machine))
 
 
 def test_where_phones_reach_the_table() -> None:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 def every_target() -> tuple[Target, ...]:
     """All targets; asked for late, because they bring the whole program."""
-    from fuzz import doors, files, hub, pairs, tables, texts  # noqa: PLC0415
+    from fuzz import doors, files, hub, tables, texts  # noqa: PLC0415
 
-    hubs = (*hub.TARGETS, *pairs.TARGETS)
-    return (*doors.TARGETS, *hubs, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)
+    return (*doors.TARGETS, *hub.TARGETS, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)

@@ -9,8 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
 from itertools import count
 from multiprocessing import get_context
 
@@ -18,45 +17,26 @@ from fuzz import every_target
 from fuzz.running import LONGEST, Failure, Result, Target, place_of, run_batch
 
 LATE_S = 900.0
-"""A batch that takes longer hangs, and its process ends."""
+"""A batch that takes longer hangs: its process says where it stands, and ends."""
 
 
 def main() -> int:
     """Run; 1 when anything failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument(
-        "--cases", type=int, default=10_000, metavar="N", help="examples of all targets (10,000)"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="of the first batch; the next are S + 1, …"
-    )
-    parser.add_argument(
-        "--only",
-        default="",
-        metavar="NAMES",
-        help="of targets, with commas; N is then theirs alone",
-    )
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="J")
+    parser.add_argument("--cases", type=int, default=10_000, help="of all targets (10,000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first batch; then one more")
+    parser.add_argument("--only", default="", help="names of targets, with commas")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     names = [name for name in options.only.split(",") if name]
     targets = [target for target in every_target() if not names or target.name in names]
     if not targets:
         parser.error(f"known are {', '.join(target.name for target in every_target())}")
     began_s, results = time.perf_counter(), list[Result]()
+    batches = zip(count(options.seed), batches_of(targets, options.cases), strict=False)
+    asked = [(target.name, seed, examples) for seed, (target, examples) in batches]
     with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
-        batches = {
-            pool.submit(run_named, target.name, seed, examples): (target.name, seed)
-            for seed, (target, examples) in zip(
-                count(options.seed), batches_of(targets, options.cases), strict=False
-            )
-        }
-        for batch in as_completed(batches):
-            try:
-                result = batch.result()
-            except BrokenProcessPool:
-                name, seed = batches[batch]
-                lost = Failure(name, seed, "a process of these batches died or hung", "not known")
-                result = Result(name, seed, failures=[lost])
+        for result in pool.map(run_named, asked):
             results.append(result)
             for failure in result.failures:
                 print(f"FAILED {failure.sentence()}", flush=True)
@@ -74,9 +54,9 @@ def batches_of(targets: list[Target], cases: int) -> Iterator[tuple[Target, int]
                 yield target, examples
 
 
-def run_named(name: str, seed: int, examples: int) -> Result:
-    """Run a batch of the target of this name, in a process of the pool."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say of broken pictures
+def run_named(asked: tuple[str, int, int]) -> Result:
+    """Run a batch of the target of this name, with a seed and so many examples."""
+    name, seed, examples = asked
     faulthandler.dump_traceback_later(LATE_S, exit=True)
     target = next(each for each in every_target() if each.name == name)
     try:
@@ -90,18 +70,17 @@ def run_named(name: str, seed: int, examples: int) -> Result:
 
 def _report(results: list[Result], seed: int, seconds: float) -> int:
     """Print the table and the failures; answers the exit status."""
-    print(f"{'target':<10} {'cases':>9} {'batches':>7} {'a second':>8}  what came of them")
+    print(f"{'target':<14} {'cases':>9} {'batches':>7}  what came of them")
     for name in dict.fromkeys(result.target for result in results):
         own = [result for result in results if result.target == name]
-        cases, busy_s = sum(result.cases for result in own), sum(result.seconds for result in own)
+        cases = sum(result.cases for result in own)
         tally = sum((result.tally for result in own), Counter())
-        said = ", ".join(f"{word} {count:,}" for word, count in tally.most_common(9))
-        print(f"{name:<10} {cases:>9,} {len(own):>7} {cases / max(busy_s, 1e-9):>8,.0f}  {said}")
+        words = ", ".join(f"{word} {count:,}" for word, count in tally.most_common(9))
+        print(f"{name:<14} {cases:>9,} {len(own):>7}  {words}")
     total = sum(result.cases for result in results)
+    last = seed + len(results) - 1
+    print(f"{total:,} cases in {seconds:.0f} s, seeds {seed} to {last}")
     failures = {failure.trouble for result in results for failure in result.failures}
-    print(
-        f"{total:,} cases in {seconds:.0f} s ({total / seconds:,.0f} a second), seeds {seed} to {seed + len(results) - 1}"
-    )
     print(f"{len(failures)} kinds of failure" if failures else "no failure")
     return 1 if failures else 0
 

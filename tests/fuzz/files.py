@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import sqlite3
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,17 +17,14 @@ from inside import session_of
 
 from companion.archive.history import History
 from companion.archive.replay import game_file
-from companion.archive.scoresheet import write_sheet
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings
+from companion.core.config import TableSettings
 from companion.core.errors import CompanionError, JournalError
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
-from companion.maintenance.backup import apply_staged, is_staged, make_backup, stage_restore
 from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
-from fuzz.endings import goes_on
 from fuzz.running import Probe, Target, refused
 from fuzz.texts import EDITS, ODD_TEXTS, mended
 
@@ -133,7 +128,7 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:
-    """Game files of finished games, as JSON and in notation."""
+    """Game files of finished games."""
     found = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
@@ -144,7 +139,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
             played = game_file(journal.fold(session_of(table).number))
-            found += [msgspec.json.encode(played), write_sheet(played).encode()]
+            found.append(msgspec.json.encode(played))
     return found
 
 
@@ -209,105 +204,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
         yield Probe(cases, check)
 
 
-# ---- backups ---------------------------------------------------------------------------------------------------------
-
-
-def _zip(files: dict[str, bytes], how: int) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", how) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return target.getvalue()
-
-
-@contextmanager
-def backups(folder: Path, number: int) -> Iterator[Probe]:
-    """Backups: refused and nothing changed, or taken back and played on."""
-    state = folder / "state"
-    settings = Settings(state_dir=str(state))
-    path = played_journal(folder, number, turns=2)
-    state.mkdir()
-    shutil.copy(path, state / "journal.sqlite")
-    settings_file = state / "settings.toml"
-    settings_file.write_text("[web]\nport = 8765\n")
-    source = io.BytesIO()
-    make_backup(settings, settings_file, FakeClock(), False, source)
-    with zipfile.ZipFile(source) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    whole = source.getvalue()
-    given = folder / "given.zip"
-    names = st.one_of(
-        st.sampled_from(
-            [*files, "../x", "/etc/x", "photographs/1/1.0.jpg", "lenses.json", "choices.json"]
-        ),
-        ODD_TEXTS,
-    )
-    inner = st.lists(st.tuples(st.sampled_from([*files, "choices.json"]), DAMAGE, CUT), max_size=1)
-    added = st.dictionaries(
-        names.filter(lambda name: name.partition("\0")[0]),
-        st.one_of(st.binary(max_size=30), st.just(b"{}"), st.just(b"[" * 3000)),
-        max_size=1,
-    )
-
-    lines = files["games.jsonl"].splitlines()
-    values = st.tuples(
-        st.integers(0, len(lines) - 1),
-        st.integers(1, 12),
-        st.one_of(
-            st.none(),
-            st.booleans(),
-            st.integers(-(2**70), 2**70),
-            st.floats(),
-            ODD_TEXTS,
-            st.just([]),
-            st.just({}),
-        ),
-    )
-
-    def check(
-        case: tuple[str, list[tuple[int, bytes]], int, Any, dict[str, bytes], int, Any],
-    ) -> tuple[str, int]:
-        way, places, cut, wrong, more, how, (line, at, come) = case
-        if way == "bytes":
-            given.write_bytes(damaged(whole, places, cut))
-        elif way == "value":
-            other = json.dumps(_mutated(json.loads(lines[line]), at, come)).encode()
-            games = b"\n".join([*lines[:line], other, *lines[line + 1 :], b""])
-            given.write_bytes(_zip({**files, "games.jsonl": games}, zipfile.ZIP_DEFLATED))
-        else:
-            changed = dict(files)
-            for name, damage, end in wrong:
-                changed[name] = damaged(changed.get(name, b"{}"), damage, end)
-            given.write_bytes(_zip({**changed, **more}, how))
-        before = (state / "journal.sqlite").read_bytes()
-        try:
-            stage_restore(given, settings, settings_file)
-        except CompanionError as error:
-            if is_staged(settings) or (state / "journal.sqlite").read_bytes() != before:
-                raise AssertionError("a refused backup has changed something") from error
-            return refused(error)
-        apply_staged(settings, settings_file)
-        with Journal(state / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
-            goes_on(table, journal, 0)
-        return "restored", 1
-
-    how = st.sampled_from(
-        [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
-    )
-    cases = st.tuples(
-        st.sampled_from(["bytes", "inside", "value", "value"]),
-        DAMAGE,
-        CUT,
-        inner,
-        added,
-        how,
-        values,
-    )
-    yield Probe(cases, check)
-
-
 TARGETS = (
-    Target("journals", 0.003, 300, journals),
-    Target("history", 0.005, 800, history),
-    Target("backups", 0.001, 200, backups),
+    Target("journals", 0.005, 300, journals),
+    Target("history", 0.01, 800, history),
 )

@@ -39,8 +39,6 @@ from web.features import Features, Site
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
 
-KITS = {name: game.kit(game.options({})) for name, game in GAMES.items()}
-
 
 # ---- events ----------------------------------------------------------------------------------------------------------
 
@@ -68,54 +66,22 @@ class Hands:
         """Time passes."""
         self.clock.advance(seconds)
 
-    def see(self, layout: Any, changes: list[tuple[Any, Any]], rest: dict[str, Any]) -> None:
-        """The camera reads a layout: what should lie there with some changes, or anything that this board can show.
+    def see(self, changes: dict[Square, str], unknown: frozenset[Square], is_quiet: bool) -> None:
+        """The camera reads what should lie there, or what lay there, with some changes.
 
         The reader knows squares and faces of the game whose corners it sees, so it names no others.
         """
-        view = self.table.view()
-        name = (view.game or "outbuffered") if rest["game"] == "SAME" else rest["game"]
-        kit = view.kit if name == view.game and view.kit else KITS.get(name or "")
-        shown: dict[str, Any] = {**rest, "game": name}
-        if kit is None:
-            self.table.saw(Reading({}, at_s=self.clock.monotonic_s(), quiet=rest["quiet"]))
+        view, now_s = self.table.view(), self.clock.monotonic_s()
+        if view.kit is None or view.kit.deck is not None:
+            self.table.saw(Reading({}, at_s=now_s, quiet=is_quiet, game=view.game))
             return
-        if layout is None:
-            own = name == view.game
-            layout = (
-                dict(
-                    tops(
-                        (view.board.target if self.rng.random() < 0.5 else view.board.layout) or {}
-                    )
-                )
-                if own
-                else {}
-            )
-            layout.update(changes)
-        squares, faces = frozenset(kit.board.squares), [face.name for face in kit.faces]
-        is_of_cards = kit.deck is not None  # those are told as fans, and no face of a piece is seen
-        seen = (
-            {}
-            if is_of_cards
-            else {s: self._own(face, faces) for s, face in layout.items() if s in squares}
-        )
-        for part in {"unknown", "foreign"} & shown.keys():
-            shown[part] &= squares
-        for part in {"fans", "markers"} & shown.keys():
-            shown[part] = {
-                square: each for square, each in shown[part].items() if square in squares
-            }
-        if kit.deck is None:
-            shown.pop("fans", None)
-        if "beside" in shown:
-            shown["beside"] = (
-                () if is_of_cards else tuple(self._own(face, faces) for face in shown["beside"])
-            )
-        self.table.saw(Reading(seen, at_s=self.clock.monotonic_s(), **shown))
-
-    def _own(self, face: str, faces: list[str]) -> str:
-        """A face of this kit: the one that is meant, else any."""
-        return face if face in faces else faces[len(face) % len(faces)]
+        squares, faces = frozenset(view.kit.board.squares), view.kit.tops_mm
+        layout = view.board.target if self.rng.random() < 0.5 else view.board.layout
+        shown = dict(tops(layout or {}))
+        shown |= {square: face for square, face in changes.items() if square in squares}
+        shown = {square: face for square, face in shown.items() if face in faces}
+        reading = Reading(shown, unknown & squares, quiet=is_quiet, game=view.game, at_s=now_s)
+        self.table.saw(reading)
 
     def camera(self, state: CameraState, sentence: str) -> None:
         """The camera comes and goes."""
@@ -168,24 +134,6 @@ ASKED = [
 
 def _events() -> st.SearchStrategy[tuple[Any, ...]]:
     seat = st.sampled_from(SEATS)
-    rest = st.fixed_dictionaries(
-        {
-            "unknown": st.frozensets(SQUARES, max_size=2),
-            "quiet": st.sampled_from([True, True, True, False]),
-            "game": st.sampled_from(["SAME", "SAME", "SAME", "SAME", None, *GAMES, "chess"]),
-        },
-        optional={
-            "beside": st.lists(st.sampled_from([*FACES, "X"]), max_size=2).map(tuple),
-            "strangers": st.lists(st.integers(0, 250), max_size=2).map(tuple),
-            "fans": st.dictionaries(
-                SQUARES, st.lists(st.sampled_from([*DECK, "X"]), max_size=4).map(tuple), max_size=2
-            ),
-            "markers": st.dictionaries(SQUARES, st.integers(0, 250), max_size=2),
-            "foreign": st.frozensets(SQUARES, max_size=1),
-        },
-    )
-    free = st.dictionaries(SQUARES, st.sampled_from(FACES), max_size=5)
-    changes = st.lists(st.tuples(SQUARES, st.sampled_from(FACES)), max_size=2)
     keys = st.tuples(
         st.just("press"),
         st.sampled_from([*SEATS, *SEATS, None]),
@@ -193,9 +141,9 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
         st.sampled_from([False, False, True]),
         st.floats(0, 2),
     )
-    sees = st.tuples(
-        st.just("see"), st.one_of(st.none(), st.none(), st.none(), free), changes, rest
-    )
+    changes = st.dictionaries(SQUARES, st.sampled_from(FACES), max_size=2)
+    unknown = st.frozensets(SQUARES, max_size=2)
+    sees = st.tuples(st.just("see"), changes, unknown, st.sampled_from([True, True, True, False]))
     hand_in = st.tuples(
         st.just("hand_in"), seat, st.one_of(st.none(), st.none(), st.none(), ODD_TEXTS)
     )
@@ -309,59 +257,22 @@ class Twin:
 def _paths() -> st.SearchStrategy[Any]:
     """What the other side, or anybody, may ask; `NOW` is the moment."""
     seats = ("south", "north")
-    looks = [
-        "/",
-        "/watch",
-        "/join",
-        "/clock",
-        "/health",
-        "/api/view",
-        "/history",
-        "/api/history",
-        "/pass",
-        "/host",
-        "/nowhere",
-        "/api/openapi.json",
-    ]
+    looks = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
     looks += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
     looks += [f"/api/seat/{seat}/{what}" for seat in seats for what in ("view", "plays")]
-    looks += [
-        f"/history/{number}{end}"
-        for number in range(1, 6)
-        for end in ("", ".json", ".txt", "/scene/0")
-    ]
-    doors = [
-        "hand-in",
-        "take-back",
-        "mine",
-        "plan",
-        "pause",
-        "resume",
-        "confirm",
-        "by-pad",
-        "draw",
-        "start",
-        "leave",
-        "take",
-    ]
-    posts = [
-        f"/api/seat/{seat}/{door}"
-        for seat in seats
-        for door in doors
-        if (seat, door) not in (("north", "leave"),)
-    ]
+    ends = ("", ".json", ".txt", "/scene/0")
+    looks += [f"/history/{number}{end}" for number in range(1, 6) for end in ends]
+    doors = ["hand-in", "take-back", "mine", "plan", "confirm", "by-pad", "draw", "start", "take"]
+    posts = [f"/api/seat/{seat}/{door}" for seat in seats for door in doors]
     posts += [f"/api/table/{door}" for door in ("act", "back", "pause", "resume")]
     posts += [f"/api/host/{door}" for door in ("undo", "abandon", "confirm", "preview")]
+    actions = ["UUS", "DRI", "d0", "d3", "p5&1", "pa#1", "--", "1:N 2:aE 3:D"]
     body = st.fixed_dictionaries(
         {},
         optional={
             "moment": st.sampled_from(["NOW", "NOW", "NOW", "1.0"]),
-            "action": st.one_of(
-                st.sampled_from(["UUS", "DRI", "d0", "d3", "p5&1", "pa#1", "--", "1:N 2:aE 3:D"]),
-                ODD_TEXTS,
-            ),
+            "action": st.sampled_from(actions) | ODD_TEXTS,
             "entered": st.sampled_from(["", "U", "UUS", "1:N"]),
-            "salt": st.sampled_from(["", "5a17"]),
             "stage": st.integers(0, 2),
             "force": st.booleans(),
             "name": ODD_TEXTS,

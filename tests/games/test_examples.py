@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,22 +60,20 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("said", FAULTS)
-def test_what_a_game_lacks_is_said(tmp_path: Path, said: str) -> None:
-    code, (right, wrong) = PEBBLE, FAULTS[said]
-    assert right in code
-    told = companion(
-        site(tmp_path / "site", code.replace(right, wrong)), "selfplay", "--check", "pebble"
-    )
-    assert told.returncode == 1
-    assert said in told.stdout
+def test_what_a_game_lacks_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    right, wrong = FAULTS[said]
+    assert right in PEBBLE
+    module = tmp_path / "pebble.py"
+    module.write_text(PEBBLE.replace(right, wrong), encoding="utf-8")
+    monkeypatch.setitem(GAMES, "pebble", runpy.run_path(str(module))["Pebble"]())
+    assert any(said in fault for fault in faults_of("pebble"))
 
 
 def test_a_game_that_is_not_there_is_said() -> None:
-    told = companion(ROOT, "selfplay", "--check", "nogame")
-    assert (told.returncode, told.stdout) == (
-        1,
-        "wrong  There is no game “nogame”: install its package, then look at its entry point.\n",
-    )
+    words = "There is no game “nogame”: install its package, then look at its entry point."
+    assert faults_of("nogame") == (words,)
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena"])

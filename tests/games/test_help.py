@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.help import possibilities, public_possibilities
 
@@ -38,14 +37,3 @@ def test_what_everybody_is_told_does_not_depend_on_hands() -> None:
         state = game.setup(game.options({"hands": hands}), Random(1))
         told.add(public_possibilities(game, state))
     assert len(told) == 1
-
-
-def test_outbuffered_answers_after_what_is_planned() -> None:
-    game = GAMES["outbuffered"]
-    state = game.setup(game.options({}), Random(1))
-    rows = {str(row.word): row for row in possibilities(game, state, Seat.SOUTH, "UR")}
-    assert str(rows["up"].result) == "to b3"
-    assert rows["down"].is_barred, "the own flag lies there"
-    assert [str(square) for square in rows["left"].squares] == ["a2"]
-    south, north = (possibilities(game, state, seat) for seat in SEATS)
-    assert south != north

@@ -69,13 +69,6 @@ def clash(tmp_path: Path) -> Path:
     return folder
 
 
-def test_its_kit_is_printed(clash: Path, tmp_path: Path) -> None:
-    target = tmp_path / "kit.pdf"
-    done = companion(clash, "kit", "clash", "-o", str(target))
-    assert done.returncode == 0, done.stderr
-    assert target.read_bytes().startswith(b"%PDF")
-
-
 @pytest.mark.slow
 def test_it_is_played_by_phones_pads_and_the_rendered_camera(clash: Path) -> None:
     done = companion(clash, "selfplay", "--game", "clash", "--games", "4", "--seed", "1")

@@ -11,9 +11,9 @@ import pytest
 from panel_tools import Rig
 from setup_tools import Kept, kept
 
-from companion.core.config import PadPins, PanelSettings
+from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
-from companion.core.ports import Cue, SeatLamps, TurnLamp
+from companion.core.ports import SeatLamps, TurnLamp
 from hardware.check import LEASE_S, LONGEST_S, PanelTrial
 from web.rendering.wiring import GPIO_PINS, POWER, drawing, wires
 
@@ -52,40 +52,6 @@ def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
     assert [press.key for press in rig.presses] == ["up"]
 
 
-def test_lamps_are_lit_one_by_one_and_then_show_the_table_again(rig: Rig) -> None:
-    trial = trial_of(rig)
-    assert rig.lit() == set()
-    trial.light("north_2", True)
-    trial.light("south_3", True)
-    rig.panel.step()
-    assert rig.lit() == {"north_2", "south_3"} == trial.trial().lit
-    trial.light("north_2", False)
-    rig.panel.step()
-    assert rig.lit() == {"south_3"}
-    with pytest.raises(KeyError):
-        trial.light("south_9", True)
-    rig.show(SeatLamps(frozenset({2})))
-    assert rig.lit() == {"south_3"}, "the table's state waits"
-    trial.end()
-    rig.panel.step()
-    assert rig.lit() == {"south_2"}
-
-
-def test_a_tone_sounds_also_in_quiet_hours_and_lamps_show_what_belongs_to_it() -> None:
-    rig = Rig(PanelSettings(silent=True))
-    try:
-        trial = trial_of(rig)
-        trial.play(Cue.SEAT_TAKEN, frozenset(SEATS))
-        rig.panel.step()
-        assert rig.tone_hz() == pytest.approx(1318.51)
-        assert "north_turn" in rig.lit()
-        rig.after(2000)
-        assert rig.tone_hz() is None
-        assert rig.lit() == set()
-    finally:
-        rig.panel.close()
-
-
 def test_it_ends_when_nobody_looks_any_more_and_after_some_minutes_in_any_case(rig: Rig) -> None:
     trial = trial_of(rig)
     rig.after(1000 * (LEASE_S - 1))
@@ -102,13 +68,6 @@ def test_it_ends_when_nobody_looks_any_more_and_after_some_minutes_in_any_case(r
         trial.renew()
         rig.after(1000)
     assert trial.trial().left_s == 0
-
-
-def test_a_closed_panel_is_no_trouble(rig: Rig) -> None:
-    trial = trial_of(rig)
-    rig.panel.close()
-    trial.light("south_1", True)
-    trial.end()
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------
@@ -161,25 +120,6 @@ def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(place: K
     assert "A game is on" in place.host.get("/host/health").get_data(as_text=True)
 
 
-def test_the_stream_tells_what_is_pressed_and_its_end_ends_the_check(place: Kept) -> None:
-    place.post("/api/check/begin")
-    with place.host.get("/live/check", buffered=False) as answer:
-        events = iter(answer.response)
-        assert b"retry" in _bytes(next(events))
-        told = _bytes(next(events)).decode()
-        assert told.startswith("event: trial")
-        assert json.loads(told.partition("data: ")[2])["on"] is True
-        place.table.step()
-        assert "are being tried out" in " ".join(place.table.view().devices.notices)
-    assert place.check.trial().left_s == 0
-    place.table.step()
-    assert place.table.view().devices.notices == ()
-
-
-def _bytes(chunk: object) -> bytes:
-    return chunk if isinstance(chunk, bytes) else str(chunk).encode()
-
-
 def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
     with kept(tmp_path, with_panel=False) as place:
         page = place.host.get("/host/health").get_data(as_text=True)
@@ -209,23 +149,6 @@ def test_every_wire_of_the_settings_is_drawn_once_and_told_once() -> None:
     assert wired["north_turn"].end == "3V3, pin 1"
     assert wired["south_1"].between == "330 ohms, then the lamp"
     assert "style=" not in svg
-
-
-def test_what_is_not_wired_is_not_drawn() -> None:
-    small = PanelSettings(
-        south=PadPins(ready=10, lamp_turn=4),
-        north=PadPins(),
-        buzzer="",
-        table_button="",
-        system_lamp="",
-    )
-    assert [wire.name for wire in wires(small)] == ["south_ready", "south_turn"]
-    none = PanelSettings(
-        south=PadPins(), north=PadPins(), buzzer="", table_button="", system_lamp=""
-    )
-    assert wires(none) == ()
-    assert "data-wire" not in drawing(none)
-    assert "rail" not in drawing(none)
 
 
 def test_names_of_wires_are_those_of_the_panel(place: Kept) -> None:

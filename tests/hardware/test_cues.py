@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from panel_tools import heard, lit_edges, seen
 
-from companion.core.event_cues import EventCue, Note, tone
+from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from companion.games import event_cues
@@ -20,7 +19,6 @@ from hardware.cues import (
     lamps_of,
     rank_of,
     rhythm_of,
-    seats_of,
     steady,
     tone_of,
 )
@@ -30,10 +28,6 @@ from hardware.player import CuePlayer
 SOUTH, NORTH = SEATS
 AnyCue = Cue | EventCue
 ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
-CUE_NAMED = {str(cue): cue for cue in ALL_CUES}
-BOUNCED, SHOT, FLAG_TAKEN, COMBAT = (
-    CUE_NAMED[name] for name in ("bounced", "shot", "flag_taken", "combat")
-)
 KEYS = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
 ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
 LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
@@ -42,11 +36,6 @@ LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 
 def length_ms(cue: AnyCue) -> float:
     return sum(note.ms for note in tone_of(cue))
-
-
-def shape(notes: tuple[Note, ...]) -> str:
-    """What an ear without pitch makes of a tone: short, long and pauses."""
-    return "".join("·" if not note.name else "L" if note.ms >= 120 else "s" for note in notes)
 
 
 # ---- the language ----------------------------------------------------------------------------------------------
@@ -61,39 +50,9 @@ def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
     assert tone_of(cue)[0].name, "a tone starts at once, with a note"
 
 
-def test_a_tone_is_read_as_it_is_written() -> None:
-    assert tone("A4 160 ·80 E6 40") == (Note("A4", 160), Note("", 80), Note("E6", 40))
-    assert [note.hz for note in tone("A4 1 ·1 A5 1 A6 1")] == [440.0, None, 880.0, 1760.0]
-
-
-def test_rhythms_mean_what_the_language_says() -> None:
-    assert tone_of(Cue.KEY_TAKEN) == (Note("A5", 40),)
-    assert shape(tone_of(Cue.KEY_TAKEN)) == "s"
-    assert shape(tone_of(Cue.SEALED)) == "s·s"
-    assert shape(tone_of(Cue.KEY_REFUSED)) == "L"
-    assert shape(tone_of(Cue.BOARD_WRONG)) == "L·L"
-    assert shape(tone_of(Cue.TAKEN_BACK)) == shape(tone_of(Cue.ASKED)) == "s·s·s"
-
-
-@pytest.mark.parametrize("cue", [BOUNCED, SHOT, FLAG_TAKEN], ids=str)
-def test_the_reveals_own_events_have_rhythms_of_their_own(cue: AnyCue) -> None:
-    assert [other for other in ALL_CUES if shape(tone_of(other)) == shape(tone_of(cue))] == [cue]
-
-
 def test_ranks_rise_from_keys_to_trouble() -> None:
     order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
     assert [rank_of(cue) for cue in order] == sorted(Rank)
-
-
-def test_time_ranks_above_the_reveal_and_combat_with_it() -> None:
-    assert rank_of(COMBAT) == rank_of(Cue.REVEAL) < rank_of(Cue.TIME_SHORT) == rank_of(Cue.TIME_OUT)
-    assert rank_of(Cue.TIME_OUT) < rank_of(Cue.BOARD_WRONG)
-
-
-def test_rows_for_both_seats_concern_both_whomever_they_name() -> None:
-    assert seats_of(Signal(Cue.REVEAL, frozenset({SOUTH}))) == {SOUTH, NORTH}
-    assert seats_of(Signal(Cue.SEALED, frozenset({SOUTH}))) == {SOUTH}
-    assert seats_of(Signal(Cue.SEALED)) == {SOUTH, NORTH}
 
 
 @pytest.mark.parametrize("pattern", TurnLamp)
@@ -120,11 +79,6 @@ def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]
     assert lit_edges(levels) == edges
 
 
-def test_order_lamps_count() -> None:
-    counted = SeatLamps(frozenset({1, 2}))
-    assert [steady(counted, str(n), 700.0)[0] for n in (1, 2, 3)] == [1, 1, 0]
-
-
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
 def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue) -> None:
     player = CuePlayer()
@@ -132,17 +86,6 @@ def test_no_cue_blinks_a_lamp_faster_than_400_ms(cue: AnyCue) -> None:
     for seat, lamp in itertools.product(SEATS, LAMPS):
         edges = lit_edges(seen(player, seat, lamp, 0, 2000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
-
-
-def test_a_rhythm_shows_every_note_for_at_least_60_ms_and_keeps_the_pauses() -> None:
-    steps = rhythm_of(tone("A5 40 ·60 A5 40 E6 200")).steps
-    assert [(step.level.name, step.ms) for step in steps] == [
-        ("OPPOSITE", 60),
-        ("SAME", 60),
-        ("OPPOSITE", 60),
-        ("SAME", 40),
-        ("OPPOSITE", 200),
-    ]
 
 
 # ---- what becomes of it over time ------------------------------------------------------------------------------
@@ -202,13 +145,6 @@ def test_a_newer_tone_cuts_an_older_one_of_equal_or_lower_rank_only(older: AnyCu
         assert heard(player, 10, 1000) == heard(alone, 10, 1000)
 
 
-def test_a_key_may_tick_again_once_a_tone_of_higher_rank_is_over() -> None:
-    player = CuePlayer()
-    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
-    player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 40.0)
-    assert player.tone_hz(40.0) == 880.0
-
-
 def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
     player = CuePlayer()
     for at_ms, sounds in ((0.0, True), (299.0, False), (300.0, True)):
@@ -217,14 +153,6 @@ def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
     for at_ms in (1000.0, 1050.0, 1100.0):
         player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), at_ms)
         assert player.tone_hz(at_ms) == 880.0
-
-
-def test_a_repeated_cue_flashes_the_other_seat_and_lets_the_first_finish() -> None:
-    player = CuePlayer()
-    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 0.0)
-    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({NORTH})), 100.0)
-    assert lit_edges(seen(player, SOUTH, "1", 0, 1000)) == [0, 400]
-    assert lit_edges(seen(player, NORTH, "1", 100, 1000)) == [0, 400]
 
 
 def test_the_winner_runs_up_three_times_and_the_loser_is_dark() -> None:
@@ -244,26 +172,6 @@ def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
         assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
 
 
-def test_the_table_wakes_from_left_to_right() -> None:
-    player = CuePlayer()
-    player.signal(Signal(Cue.AWAKE), 0.0)
-    lit = [
-        [lamp for lamp in LAMPS if player.is_lit(NORTH, lamp, t)]
-        for t in (30.0, 90.0, 150.0, 210.0, 240.0)
-    ]
-    assert lit == [["1"], ["2"], ["3"], ["turn"], []]
-
-
-def test_a_combat_lights_the_order_lamps_of_both_seats_for_600_ms() -> None:
-    player = CuePlayer()
-    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({2}), TurnLamp.ON)), False, 0.0)
-    player.signal(Signal(COMBAT, frozenset({SOUTH})), 100.0)
-    for seat in SEATS:
-        assert seen(player, seat, "1", 100, 800) == [1.0] * 600 + [0.0] * 100
-        assert set(seen(player, seat, "turn", 100, 800)) == {1.0}
-    assert tone_of(COMBAT) == (Note("E5", 60), Note("A5", 60)) * 2
-
-
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.OFF_WAIT), 0.0)
@@ -272,31 +180,6 @@ def test_switching_off_blinks_until_all_is_off_for_good() -> None:
     assert lit_edges(seen(player, SOUTH, "3", 0, 60_000)) == list(range(0, 60_000, 500))
     player.signal(Signal(Cue.OFF), 60_000.0)
     assert player.is_lit(SOUTH, "turn", 1e9) == 0
-
-
-def test_a_refusal_flashes_the_order_lamps_off_once_and_only_at_its_seat() -> None:
-    player = CuePlayer()
-    player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.PULSE)), False, 0.0)
-    player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 500.0)
-    assert seen(player, SOUTH, "3", 500, 600) == [0.0] * 80 + [1.0] * 20
-    assert set(seen(player, NORTH, "3", 500, 600)) == {1.0}
-
-
-def test_trouble_is_above_all_other_patterns_of_the_turn_lamp() -> None:
-    player = CuePlayer()
-    player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.WRONG)}, True, 0.0)
-    for seat in SEATS:
-        assert lit_edges(seen(player, seat, "turn", 0, 2400)) == [0, 400, 2000]
-    assert player.is_lit(SOUTH, "1", 50.0) == 1
-
-
-def test_equal_patterns_of_both_seats_go_in_step_and_a_lone_one_begins_lit() -> None:
-    player = CuePlayer()
-    player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 700.0)
-    assert player.is_lit(SOUTH, "turn", 700.0) == 1
-    player.show(dict.fromkeys(SEATS, SeatLamps(turn=TurnLamp.HANDS)), False, 1300.0)
-    assert player.is_lit(SOUTH, "turn", 1300.0) == 0, "what goes on blinking keeps its beat"
-    assert seen(player, SOUTH, "turn", 1300, 4000) == seen(player, NORTH, "turn", 1300, 4000)
 
 
 def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
@@ -330,20 +213,6 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: T
     assert set(heard(player, 300, 1500)) == {None}
 
 
-def test_silent_mode_touches_only_the_seat_concerned() -> None:
-    player = CuePlayer(silent=True)
-    player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), 0.0)
-    assert (player.is_lit(SOUTH, "turn", 0.0), player.is_lit(NORTH, "turn", 0.0)) == (1, 0)
-    assert player.is_lit(SOUTH, "turn", 60.0) == 0
-
-
-def test_silent_mode_shows_the_same_cue_at_each_seat() -> None:
-    player = CuePlayer(silent=True)
-    for at_ms, seat in ((0.0, SOUTH), (50.0, NORTH)):
-        player.signal(Signal(Cue.HANDS_WANTED, frozenset({seat})), at_ms)
-        assert player.is_lit(seat, "turn", at_ms) == 1
-
-
 @given(
     silent=st.booleans(),
     pattern=st.sampled_from(TurnLamp),
@@ -374,14 +243,6 @@ def test_nothing_changes_before_the_next_change_that_was_announced(
             until = min(due, end)
             assert all(output(now + (until - now) * part / 7) == output(now) for part in range(7))
             now = until
-
-
-def test_a_still_panel_announces_no_change_at_all() -> None:
-    player = CuePlayer()
-    player.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)}, False, 0.0)
-    assert math.isinf(player.next_change_ms(5.0))
-    player.show({SOUTH: SeatLamps(turn=TurnLamp.PULSE)}, False, 10.0)
-    assert player.next_change_ms(15.0) == 1210.0
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
@@ -432,56 +293,6 @@ def test_a_spike_is_no_press() -> None:
     assert key.settle(True, 1.007) == (Stroke.PRESSED,), "a real press right after it"
 
 
-def test_a_spike_whose_end_is_lost_is_no_press() -> None:
-    key = Debouncer(0.020)
-    key.edge(True, 1.0)
-    assert key.settle(False, 1.002) == ()
-    assert key.settle(False, 2.03) == ()
-    assert key.edge(False, 1.04) == ()
-
-
-def test_a_short_press_whose_end_is_told_late_counts() -> None:
-    key = Debouncer(0.020)
-    key.edge(True, 1.0)
-    assert key.settle(False, 1.0101) == (), "the line is high, and nothing has told since when"
-    assert key.edge(False, 1.01) == (Stroke.PRESSED,)
-
-
-def test_an_end_that_comes_late_decides_by_its_stamp() -> None:
-    key = Debouncer(0.02)
-    key.edge(True, 1.0)
-    assert key.settle(False, 1.2) == (), "the machine was busy: the key is up already"
-    assert key.edge(False, 1.08) == (Stroke.PRESSED,)
-    assert key.settle(False, 1.21) == (Stroke.RELEASED,)
-
-
-def test_a_spike_upwards_does_not_end_a_hold() -> None:
-    key = Debouncer(0.020)
-    key.edge(True, 1.0)
-    key.settle(True, 1.002)
-    assert key.edge(False, 1.5) == ()
-    assert key.edge(True, 1.50002) == ()
-    assert key.settle(True, 2.0) == (Stroke.HELD,)
-
-
-def test_a_bouncing_press_keeps_its_first_stamp() -> None:
-    key = Debouncer(0.020)
-    for falls_s, rises_s in ((1.0, 1.0005), (1.0007, 1.0015), (1.003, 1.0034)):
-        assert key.edge(True, falls_s) == ()
-        assert key.edge(False, rises_s) == ()
-    assert key.edge(True, 1.0036) == ()
-    assert key.edge(False, 1.08) == (Stroke.PRESSED,)
-    assert key.pressed_s == 1.0
-
-
-def test_a_key_is_held_once_even_when_its_release_is_told_late() -> None:
-    key = Debouncer(0.020)
-    key.edge(True, 1.0)
-    assert key.settle(True, 1.999) == (Stroke.PRESSED,)
-    assert key.edge(False, 2.5) == (Stroke.HELD,)
-    assert key.edge(True, 2.6) == (Stroke.RELEASED,)
-
-
 def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
     key = Debouncer(0.020)
     key.edge(True, 1.0)
@@ -491,13 +302,3 @@ def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
     assert key.settle(False, 1.12) == (Stroke.RELEASED,)
     key.edge(True, 1.13)
     assert key.settle(True, 1.132) == (Stroke.PRESSED,)
-
-
-def test_a_key_that_is_down_from_the_start_counts_when_it_is_pressed_anew() -> None:
-    key = Debouncer(0.020, is_down=True)
-    assert key.settle(True, 5.0) == ()
-    assert key.edge(False, 6.0) == ()
-    assert key.edge(True, 6.005) == (), "the bounce of its release"
-    assert key.edge(False, 6.006) == ()
-    key.edge(True, 7.0)
-    assert key.settle(True, 7.002) == (Stroke.PRESSED,)

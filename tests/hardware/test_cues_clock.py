@@ -39,23 +39,6 @@ def test_the_old_lamp_goes_off_in_the_same_instant_in_which_the_new_one_goes_on(
     assert set(seen(player, SOUTH, "turn", 1600, 3000)) == {1.0}, "the next turn has all its time"
 
 
-def test_a_turn_whose_time_is_not_short_any_more_stops_blinking() -> None:
-    player = short_turn()
-    player.keep_short(frozenset({SOUTH}), 1100.0)
-    assert player.is_lit(SOUTH, "turn", 1300.0) == 0
-    player.keep_short(frozenset(), 1300.0)
-    assert set(seen(player, SOUTH, "turn", 1300, 3000)) == {1.0}
-
-
-def test_a_cue_of_lower_rank_does_not_hide_that_time_is_short_and_trouble_does() -> None:
-    player = short_turn()
-    player.signal(Signal(Cue.SEAT_TAKEN, frozenset({SOUTH})), 1100.0)
-    assert lit_edges(seen(player, SOUTH, "turn", 1000, 2000)) == [0, 400, 800]
-    assert lit_edges(seen(player, SOUTH, "1", 1100, 2000)) == [0, 400], "the other lamps tell it"
-    player = short_turn(trouble=True)
-    assert lit_edges(seen(player, SOUTH, "turn", 2000, 6000)) == [0, 400, 2000, 2400]
-
-
 def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     player = short_turn()
     player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)
@@ -67,24 +50,3 @@ def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
     )
     player.signal(Signal(Cue.TURN_PASSES, frozenset({NORTH})), 3100.0)
     assert player.tone_hz(3100.0) == 440.0
-
-
-def test_the_clock_is_heard_however_fast_it_comes_again_but_not_when_it_is_late() -> None:
-    player = CuePlayer()
-    for at_ms in (0.0, 250.0, 500.0):
-        player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), at_ms)
-        assert player.tone_hz(at_ms + 240) == 440.0
-    player.signal(Signal(Cue.TIME_OUT, frozenset({NORTH})), 1000.0, is_late=True)
-    assert player.tone_hz(1000.0) is None
-    player = CuePlayer(silent=True)
-    player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, False, 0.0)
-    player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0, is_late=True)
-    assert seen(player, SOUTH, "turn", 1000, 1400) == [1.0] * 200 + [0.0] * 200, (
-        "blinking, without a rhythm"
-    )
-
-
-def test_in_silence_each_tick_shows_on_the_lamp() -> None:
-    player = short_turn(silent=True)
-    assert seen(player, SOUTH, "turn", 1000, 1100) == [0.0] * 60 + [1.0] * 40
-    assert set(heard(player, 1000, 3000)) == {None}

@@ -12,8 +12,7 @@ from gpiozero.pins.mock import MockFactory
 
 from companion.cli.lamp import run_lamp
 from companion.core.clock import FakeClock
-from companion.core.config import PadPins, PanelSettings, read_settings
-from companion.core.errors import ConfigError
+from companion.core.config import PanelSettings
 from companion.service.systemd import Manager, Word
 from hardware.lamp import BOOT_S, END_S, SILENT_S, LampState, Sense, SystemLamp
 
@@ -78,12 +77,6 @@ def test_the_end_is_told_until_the_machine_is_off(tmp_path: Path, clock: FakeClo
     assert sense.shown() is LampState.FAULT, "the machine is on, the service is not"
 
 
-def test_an_unreadable_word_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
-    sense = Sense(tmp_path / "lamp", clock)
-    (tmp_path / "lamp").write_text("what?")
-    assert sense.shown() is LampState.FAULT
-
-
 @pytest.mark.parametrize(
     ("shown", "on_ms", "off_ms"),
     [
@@ -103,13 +96,6 @@ def test_patterns_on_the_pin(
             lamp.show(shown, at_ms / 1000)
             assert bool(pin.state) is ((at_ms in on_ms) is not is_active_low), f"{at_ms} ms"
     lamp.close()
-
-
-def test_it_wakes_in_time_for_the_next_change() -> None:
-    with SystemLamp(1, True, MockFactory()) as lamp:
-        assert lamp.show(LampState.READY, 10.0) == 0.5, "only the word can change it"
-        assert lamp.show(LampState.FAULT, 20.0) == pytest.approx(0.08)
-        assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
 
 
 def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
@@ -137,23 +123,3 @@ def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     assert states == [False], "wired to 3V3: low is lit"
     assert pin.function == "input", "no current flows: dark"
-
-
-@pytest.mark.parametrize("settings", [PanelSettings(system_lamp=""), PanelSettings(enabled="no")])
-def test_no_lamp_is_no_trouble(
-    settings: PanelSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_lamp(settings, tmp_path) == 0
-    assert capsys.readouterr().out == "No system lamp is wired.\n"
-
-
-def test_its_pin_is_its_own() -> None:
-    assert PanelSettings().system_lamp not in [
-        pin for pads in (PanelSettings().south, PanelSettings().north) for pin in _pins(pads)
-    ]
-    with pytest.raises(ConfigError, match="pin 18 is both buzzer and system_lamp"):
-        read_settings("[panel]\nsystem_lamp = 18\n")
-
-
-def _pins(pads: PadPins) -> list[object]:
-    return [getattr(pads, name) for name in pads.__struct_fields__]

@@ -7,16 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from gpiozero.pins.mock import MockFactory, MockPin, MockPWMPin
+from gpiozero.pins.mock import MockFactory, MockPWMPin
 from panel_tools import WIRED, Rig
 
 from companion.core.clock import FakeClock
-from companion.core.config import PadPins
 from companion.core.kit import SEATS
-from companion.core.ports import Cue, PadKey, PanelHands, Press, SeatLamps, TurnLamp
-from hardware.cues import LAMPS
+from companion.core.ports import Cue, PadKey, Press, SeatLamps, TurnLamp
 from hardware.panel import Panel
-from hardware.simulated import SimulatedPanelHands
 
 SOUTH, NORTH = SEATS
 
@@ -74,24 +71,6 @@ def test_the_debounce_time_is_a_setting(make_rig: Callable[..., Rig]) -> None:
         assert len(rig.presses) == count
 
 
-def test_two_keys_at_once_and_a_second_key_while_the_first_is_held_all_count(rig: Rig) -> None:
-    rig.hands.press("south_left")
-    rig.hands.press("north_left")
-    rig.after(300)
-    rig.hands.press("south_right")
-    rig.after(100)
-    rig.hands.release("south_right")
-    rig.after(100)
-    rig.hands.press("south_right")
-    rig.after(100)
-    assert [(press.seat, press.key) for press in rig.presses] == [
-        (SOUTH, PadKey.LEFT),
-        (NORTH, PadKey.LEFT),
-        (SOUTH, PadKey.RIGHT),
-        (SOUTH, PadKey.RIGHT),
-    ]
-
-
 def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
     rig.hands.press("south_back")
     rig.after(999)
@@ -102,37 +81,6 @@ def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
         Press(SOUTH, PadKey.BACK, 100.0, held=True),
         Press(SOUTH, PadKey.BACK, 100.0, held=True, is_long=True),
     ]
-
-
-def test_no_other_key_says_that_it_is_held_for_long(rig: Rig) -> None:
-    rig.hands.press("south_up")
-    for _ in range(5):
-        rig.after(500)
-    assert [press.held for press in rig.presses] == [False, True]
-
-
-def test_a_release_whose_edge_got_lost_does_not_cost_the_next_press(rig: Rig) -> None:
-    rig.hands.press("south_up")
-    rig.after(50)
-    lost_edge(rig, "south_up")
-    rig.after(50)
-    rig.after(50)
-    rig.hands.press("south_up")
-    rig.after(2)
-    assert len(rig.presses) == 2
-
-
-def lost_edge(rig: Rig, button: str) -> None:
-    """Release a button without telling anybody, as gpiozero's issue 1090 describes."""
-    pin = rig.hands.held_buttons[button]
-    pin.edges = "none"
-    rig.hands.release(button)
-    pin.edges = "both"
-
-
-def test_an_unknown_button_is_a_key_error(rig: Rig) -> None:
-    with pytest.raises(KeyError, match="south_turbo"):
-        rig.hands.press("south_turbo")
 
 
 # ---- lamps -----------------------------------------------------------------------------------------------------
@@ -147,64 +95,10 @@ def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig
     assert rig.lit() == set()
 
 
-def test_an_active_low_lamp_is_lit_by_a_low_pin(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(south=PadPins(lamp_turn=4, lamp_1=17, lamps_active_low=("lamp_turn",)))
-    low, high = rig.hands.lamps["south_turn"][0], rig.hands.lamps["south_1"][0]
-    assert (low.state, high.state) == (1, 0)
-    rig.show(SeatLamps(frozenset({1}), TurnLamp.ON))
-    assert (low.state, high.state) == (0, 1)
-
-
-def test_pins_that_cannot_play_tones_are_named_and_the_lamps_work() -> None:
-    factory = MockFactory(pin_class=MockPin)
-    with Panel(WIRED, FakeClock(), lambda press: None, factory, threads=False) as panel:
-        assert len(panel.lamps) == 8
-        assert not panel.has_buzzer
-        assert [problem.split(":")[0] for problem in panel.problems] == [
-            "buzzer on GPIO 18 cannot be used"
-        ]
-
-
 # ---- tones -----------------------------------------------------------------------------------------------------
 
 
-def test_silent_mode_plays_on_the_turn_lamp_of_the_seat_and_never_on_the_buzzer(
-    make_rig: Callable[..., Rig],
-) -> None:
-    rig = make_rig(silent=True)
-    rig.signal(Cue.SEALED, SOUTH)
-    seen = []
-    for _ in range(4):
-        seen.append(rig.lit())
-        assert rig.hands.view().tone_hz is None
-        rig.after(60)
-    assert seen == [{"south_turn"}, set(), {"south_turn"}, set()]
-
-
 # ---- wiring and broken pins ------------------------------------------------------------------------------------
-
-
-def test_nothing_wired_at_all_is_a_panel_that_does_nothing(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(south=PadPins(), north=PadPins(), table_button="", buzzer="")
-    rig.signal(Cue.WON, SOUTH)
-    rig.show(SeatLamps(frozenset({1}), TurnLamp.PULSE))
-    assert (rig.hands.view().lamps, rig.hands.view().tone_hz, rig.panel.problems) == ({}, None, ())
-
-
-def test_a_pin_with_two_jobs_does_the_first_and_is_named_for_the_second(
-    make_rig: Callable[..., Rig],
-) -> None:
-    rig = make_rig(south=PadPins(up=5, down=5, lamp_1=17), north=PadPins(lamp_1=18))
-    said = (
-        "cannot be used: another button, lamp or buzzer has this pin. Give each its own in [panel]"
-    )
-    assert rig.panel.problems == (f"south_down on GPIO 5 {said}", f"buzzer on GPIO 18 {said}")
-    assert rig.hands.buttons() == ("south_up", "table")
-    rig.hands.press("south_up")
-    rig.after(2)
-    rig.signal(Cue.SEALED, SOUTH)
-    assert rig.presses == [Press(SOUTH, PadKey.UP, 100.0)]
-    assert rig.hands.view().tone_hz is None
 
 
 class BrokenFactory(MockFactory):  # type: ignore[misc]  # gpiozero has no types
@@ -246,24 +140,6 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     assert len(rig.panel.problems) == 1
 
 
-def test_a_key_whose_line_cannot_be_read_any_more_is_named(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> bool:
-        raise OSError("line lost")
-
-    rig.hands.press("south_up")
-    rig.after(2)
-    monkeypatch.setattr(rig.hands.held_buttons["south_up"], "_get_state", fail)
-    rig.after(50)
-    rig.hands.press("north_up")
-    rig.after(50)
-    assert [press.seat for press in rig.presses] == [SOUTH, NORTH]
-    assert [problem.split(".")[0] for problem in rig.panel.problems] == [
-        "a key of the south pad no longer works: line lost"
-    ]
-
-
 # ---- simulation ----------------------------------------------------------------------------------------------
 
 
@@ -279,13 +155,3 @@ def test_a_closed_panel_is_dark_silent_and_deaf(rig: Rig) -> None:
     rig.signal(Cue.WON, SOUTH)
     rig.show(SeatLamps(turn=TurnLamp.ON))
     assert (rig.presses, rig.lit()) == ([], set())
-
-
-def test_the_simulated_panel_is_the_port_and_forgets_old_states(rig: Rig) -> None:
-    hands: PanelHands = rig.hands
-    assert isinstance(hands, SimulatedPanelHands)
-    assert set(hands.view().lamps) == {f"{seat}_{lamp}" for seat in SEATS for lamp in LAMPS}
-    for _ in range(150):
-        rig.show(SeatLamps(frozenset({1})))
-        rig.show(SeatLamps())
-    assert len(rig.hands.lamps["south_1"][0].states) <= 100

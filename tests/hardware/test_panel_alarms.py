@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from panel_tools import WIRED, Rig
 
 from companion.core.clock import RealClock
-from companion.core.config import PadPins
 from companion.core.kit import SEATS
-from companion.core.ports import Alarm, Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
-from companion.games.binmat.events import BinmatEvent
+from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from hardware.schedule import Schedule
 from hardware.simulated import simulated_panel
 from hardware.wiring import Buzzer
@@ -72,16 +70,6 @@ def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
     ]
 
 
-def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
-    rig.alarms(*A_TURN)
-    rig.after(3000)
-    rig.after(300)
-    rig.alarms(*A_TURN)
-    assert (rig.tone_hz(), rig.lit()) == (None, set())
-    rig.after(100)
-    assert rig.lit() == {"south_turn"}, "it keeps its beat"
-
-
 def test_a_replaced_alarm_never_sounds_and_the_new_one_does(rig: Rig) -> None:
     rig.alarms(*A_TURN)
     rig.after(2500)
@@ -112,30 +100,6 @@ def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(
         rig.after(100)
 
 
-def test_a_stopped_clock_ends_the_blinking_and_is_silent(rig: Rig) -> None:
-    rig.alarms(*A_TURN)
-    rig.after(3300)
-    rig.alarms()
-    for _ in range(10):
-        assert (rig.lit(), rig.tone_hz()) == ({"south_turn"}, None)
-        rig.after(300)
-
-
-def test_what_was_due_before_it_was_replaced_still_plays(rig: Rig) -> None:
-    rig.alarms(*A_TURN)
-    rig.clock.advance(5.002)
-    rig.alarms((110.0, Cue.TIME_OUT, NORTH))
-    assert rig.tone_hz() == 440.0
-
-
-def test_an_alarm_out_of_order_waits_for_its_time(rig: Rig) -> None:
-    rig.alarms(*reversed(A_TURN))
-    rig.after(3000)
-    assert rig.tone_hz() == 1046.5
-    rig.after(2000)
-    assert rig.tone_hz() == 440.0
-
-
 @pytest.mark.parametrize(("late_ms", "hz"), [(0, 440.0), (250, 440.0), (251, None)])
 def test_a_late_alarm_shows_its_lamps_and_does_not_sound(
     rig: Rig, late_ms: int, hz: float | None
@@ -147,45 +111,7 @@ def test_a_late_alarm_shows_its_lamps_and_does_not_sound(
     assert rig.lit() == {"south_turn"}
 
 
-def test_a_tick_of_a_key_is_not_cut_by_an_alarm_to_come(rig: Rig) -> None:
-    rig.alarms((105.0, Cue.TIME_OUT, SOUTH))
-    rig.after(4980)
-    rig.signal(Cue.KEY_TAKEN, NORTH)
-    assert rig.tone_hz() == 880.0
-    rig.after(20)
-    assert rig.tone_hz() == 440.0
-
-
 # ---- ranks, silence, wiring --------------------------------------------------------------------------------------
-
-
-def test_the_small_wiring_is_enough_for_a_clock(make_rig: Callable[..., Rig]) -> None:
-    rig = make_rig(
-        south=PadPins(ready=10, lamp_turn=4), north=PadPins(ready=24, lamp_turn=2), table_button=""
-    )
-    assert (rig.panel.buttons, rig.panel.problems) == (("south_ready", "north_ready"), ())
-    assert rig.panel.lamps == ("south_turn", "north_turn")
-    rig.alarms(*A_TURN)
-    rig.after(3000)
-    assert (rig.tone_hz(), rig.lit()) == (1046.5, {"south_turn"})
-    rig.after(200)
-    assert rig.lit() == set()
-    rig.hands.press("south_ready")
-    pressed_s = rig.clock.monotonic_s()
-    rig.after(2)
-    assert rig.presses == [Press(SOUTH, PadKey.READY, pressed_s)]
-    rig.panel.show({NORTH: TURN})
-    rig.alarms()
-    rig.after(3000)
-    assert (rig.tone_hz(), rig.lit()) == (None, {"north_turn"})
-    rig.signal(BinmatEvent.COMBAT.cue)
-    assert rig.tone_hz() == 659.26
-
-
-def test_a_closed_panel_takes_no_alarms(rig: Rig) -> None:
-    rig.panel.close()
-    rig.panel.alarms((Alarm(100.0, Signal(Cue.TIME_OUT)),))
-    assert rig.tone_hz() is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
@@ -227,14 +153,3 @@ def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(
         panel.alarms((early, Alarm(due_s, Signal(Cue.TIME_OUT))))
         assert over.wait(WAIT_S)
     assert hands.tones_began_s()[-1] >= due_s
-
-
-def test_an_alarm_that_is_taken_away_at_the_last_moment_does_not_hold_the_thread() -> None:
-    clock = RealClock()
-    panel, hands = simulated_panel(WIRED, clock, lambda press: None)
-    with panel:
-        for _ in range(50):
-            panel.alarms((Alarm(clock.monotonic_s() + 0.0015, Signal(Cue.TIME_OUT)),))
-            panel.alarms(())
-        panel.alarms((Alarm(clock.monotonic_s() + 3600, Signal(Cue.TIME_OUT)),))
-    assert len(hands.tones_began_s()) <= 50

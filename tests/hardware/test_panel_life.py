@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 from typing import Literal
 
 import pytest
-from gpiozero import LED, Device
+from gpiozero import LED
 from gpiozero.exc import PinUnknownPi
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
@@ -20,10 +15,9 @@ from companion.core.clock import FakeClock, RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
 from companion.core.kit import SEATS
-from companion.core.ports import Cue, PadKey, Press, SeatLamps, Signal, TurnLamp
+from companion.core.ports import PadKey, Press, SeatLamps, TurnLamp
 from hardware.panel import Panel, open_panel, panel_reason
 from hardware.simulated import simulated_panel
-from hardware.wiring import Buzzer
 
 SOUTH, NORTH = SEATS
 WIRED = PanelSettings()
@@ -50,35 +44,6 @@ def test_a_listener_that_fails_costs_nobody_a_key(caplog: pytest.LogCaptureFixtu
     assert "south_up" not in caplog.text, "which key it was is a secret"
 
 
-def test_a_press_travels_through_the_threads_to_a_tone(monkeypatch: pytest.MonkeyPatch) -> None:
-    sounded: list[float | None] = []
-    over = threading.Event()
-    plain = Buzzer.sound
-
-    def listen(buzzer: Buzzer, hz: float | None) -> None:
-        plain(buzzer, hz)
-        sounded.append(hz)
-        if len(sounded) > 1 and hz is None:
-            over.set()
-
-    monkeypatch.setattr(Buzzer, "sound", listen)
-    clock = RealClock()
-    stamps: list[float] = []
-
-    def tick(press: Press) -> None:
-        stamps.append(press.at_s)
-        panel.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1))
-
-    panel, hands = simulated_panel(WIRED, clock, tick)
-    with panel:
-        before_s = clock.monotonic_s()
-        hands.press("south_up")
-        after_s = clock.monotonic_s()
-        assert over.wait(WAIT_S)
-    assert 880.0 in sounded
-    assert before_s <= stamps[0] <= after_s
-
-
 def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
     factory = MockFactory(pin_class=MockPWMPin)
     for _ in range(2):
@@ -94,28 +59,6 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
         }
     with LED(17, pin_factory=factory):
         assert {pin.function for pin in factory.pins.values()} == {"input", "output"}
-
-
-def test_a_listener_may_close_the_panel() -> None:
-    closed = threading.Event()
-
-    def close(press: Press) -> None:
-        panel.close()
-        closed.set()
-
-    panel, hands = simulated_panel(WIRED, RealClock(), close)
-    threads = [thread for thread in threading.enumerate() if thread.name.startswith("panel-")]
-    hands.press("table")
-    assert closed.wait(WAIT_S)
-    for thread in threads:
-        thread.join(WAIT_S)
-        assert not thread.is_alive()
-
-
-def test_a_panel_with_threads_is_not_stepped() -> None:
-    panel, _ = simulated_panel(WIRED, FakeClock(), lambda press: None)
-    with panel, pytest.raises(RuntimeError, match="threads=False"):
-        panel.step()
 
 
 # ---- the machine's own pins ------------------------------------------------------------------------------------
@@ -167,36 +110,3 @@ def test_pins_that_fail_to_open_are_told_afterwards_too(monkeypatch: pytest.Monk
     assert reason is not None
     assert "no-such-pins" in reason
     hardware.pins.last_failure.clear()
-
-
-def test_the_environment_may_choose_the_pins(monkeypatch: pytest.MonkeyPatch) -> None:
-    factory = MockFactory(pin_class=MockPWMPin)
-    monkeypatch.setenv("GPIOZERO_PIN_FACTORY", "mock")
-    monkeypatch.setattr(Device, "pin_factory", factory)
-    panel = open_here("yes")
-    assert panel is not None
-    with panel:
-        assert panel.problems == ()
-    assert factory.pins, "pins that the environment chose are not ours to close"
-    monkeypatch.undo()
-
-
-@pytest.mark.skipif(importlib.util.find_spec("lgpio") is None, reason="no lgpio here")
-def test_lgpio_leaves_the_working_directory_as_it_was(tmp_path: Path) -> None:
-    program = (
-        "import contextlib, os\n"
-        "from hardware import pins\n"
-        "before = os.getcwd(), dict(os.environ)\n"
-        "with contextlib.suppress(Exception):  # there is no chip here\n"
-        "    pins._lgpio_factory()\n"
-        "import sys\n"
-        "assert 'lgpio' in sys.modules\n"
-        "assert (os.getcwd(), dict(os.environ)) == before\n"
-    )
-    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert list(tmp_path.iterdir()) == []

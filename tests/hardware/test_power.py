@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,9 @@ from table_tools import playing
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
-from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, PadKey, Press
 from companion.service.app import Companion
 from companion.service.systemd import power_key
-from companion.storage.journal import Journal
-from companion.table.session import Phase
-from companion.table.table import Table
 from hardware.power import LOST_S, PowerActions, PowerKey
 
 
@@ -110,32 +105,6 @@ def test_a_press_that_cannot_wait_is_played_at_once() -> None:
     assert (held.asked, len(held.played)) == (1, 2)
 
 
-def test_two_presses_in_a_hurry_are_two() -> None:
-    held = Held()
-    for _ in range(2):
-        held.rig.hands.press("table")
-        held.rig.after(40)
-        held.rig.hands.release("table")
-        held.rig.after(40)
-    held.after(0.2)
-    assert held.played == [("table", False)] * 2
-
-
-def test_a_press_is_played_by_a_thread_of_its_own() -> None:
-    played = threading.Event()
-    actions = PowerActions(
-        play=lambda _: played.set(),
-        is_at_once=lambda: False,
-        signal=lambda _: None,
-        tell=lambda _: None,
-        switch_off=lambda: (False, ""),
-    )
-    with (key := PowerKey(FakeClock(), lambda: False, actions)):
-        key.pressed(Press(None, PadKey.TABLE, 0.0))
-        assert played.wait(10)
-    key.close()
-
-
 def test_a_machine_that_stays_on_is_told_of() -> None:
     held = Held()
     held.rig.hands.press("table")
@@ -212,41 +181,6 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
         assert len(hold(companion, clock, 5.5)) == 2
 
 
-@pytest.mark.parametrize(("seconds", "by"), [(1.5, "table"), (4.0, None), (5.5, None)])
-def test_holding_it_to_switch_off_plays_nothing(
-    seconds: float, by: str | None, tmp_path: Path
-) -> None:
-    """In a stage that hands have not followed: held shortly it overrules a camera that has disagreed for long."""
-    clock = FakeClock(10.0)
-    with companion_in(tmp_path, clock, PanelSettings()) as companion:
-        table = companion.table
-        for seat in SEATS:
-            table.take_seat(seat, "")
-        table.host_starts("outbuffered", {})
-        table.confirm("host", table.view().moment, 0, force=True)
-        moment = table.view().moment
-        table.hand_in(Seat.SOUTH, moment, "UUU")
-        table.hand_in(Seat.NORTH, moment, "III")
-        for _ in range(8):
-            clock.advance(0.1)
-            companion.step()
-        hold(companion, clock, seconds)
-        assert table.view().turn.stage == 0, "the camera has not disagreed for long"
-        if by:
-            for _ in range(60):
-                clock.advance(0.1)
-                companion.step()
-            hold(companion, clock, seconds)
-            assert table.view().turn.stage == 1
-        record = list(companion.journal.entries())[-1].record
-        assert getattr(record, "by", None) == by
-        table.abandon()
-        hold(companion, clock, max(seconds, 3.5))
-        assert table.progress().phase is Phase.LOBBY, "no new game has begun"
-        hold(companion, clock, 0.1)
-        assert table.progress().number == 2
-
-
 def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.begin()
@@ -266,23 +200,20 @@ def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path)
 def test_an_installed_service_asks_the_unit_that_may(
     has_lamp: bool, wait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "run").mkdir()
-    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
-    clock, rig = FakeClock(100.0), Rig()
-    journal = Journal(tmp_path / "journal.sqlite")
-    with journal, Table(journal, clock) as table:
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    rig = Rig()
+    with playing(tmp_path) as played:
         key = power_key(
-            table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False
+            played.table, rig.panel, rig.clock, simulated=False, has_lamp=has_lamp, threads=False
         )
+        rig.panel.on_table_press = key.pressed
         rig.hands.press("table")
         for _ in range(53):
+            assert not (tmp_path / "poweroff").exists()
             rig.after(100)
-            for press in rig.presses:
-                key.pressed(press)
-            rig.presses.clear()
             key.step()
-            assert (tmp_path / "run/poweroff").exists() is (
-                key.step() and rig.clock.monotonic_s() >= 105.0
-            )
-        table.step()
-        assert wait in table.view().devices.notices[-1]
+            if rig.clock.monotonic_s() >= 105.0:
+                break
+        assert (tmp_path / "poweroff").exists()
+        played.table.step()
+        assert wait in played.table.view().devices.notices[-1]

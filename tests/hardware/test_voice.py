@@ -24,13 +24,9 @@ from companion.core.config import (
     Settings,
     TableSettings,
     VoiceSettings,
-    WebSettings,
-    read_settings,
 )
-from companion.core.errors import ConfigError
 from companion.core.kit import Seat
-from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, Signal, TurnLamp
-from companion.service.app import Companion
+from companion.core.ports import CameraState, CameraStatus, Cue, SeatLamps, TurnLamp
 from companion.speech.announcer import Announcer
 from companion.speech.quiet_hours import is_quiet
 from companion.speech.speech_policy import SpeechPolicy
@@ -66,27 +62,6 @@ def at(text: str, fold: int = 0) -> float:
 )
 def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bool) -> None:
     assert is_quiet(hours, at(time), BERLIN) is quiet
-
-
-def test_quiet_hours_follow_the_clock_on_the_wall_when_it_is_put_forward_and_back() -> None:
-    spring, autumn = at("2026-03-28 22:00"), at("2026-10-24 22:00")
-    long = [
-        sum(is_quiet(NIGHT, begin + 60 * m, BERLIN) for m in range(14 * 60))
-        for begin in (spring, autumn)
-    ]
-    assert long == [9 * 60, 11 * 60]
-    twice = QuietSettings("02:30", "03:00")  # half past two comes twice in that night
-    assert is_quiet(twice, at("2026-10-25 02:45"), BERLIN)
-    assert not is_quiet(twice, at("2026-10-25 02:15", fold=1), BERLIN)
-    assert is_quiet(twice, at("2026-10-25 02:45", fold=1), BERLIN)
-
-
-def test_half_a_night_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"\[quiet\] needs both from and to"):
-        read_settings('[quiet]\nfrom = "22:00"')
-    with pytest.raises(ConfigError, match=r"quiet\.to"):
-        read_settings('[quiet]\nfrom = "22:00"\nto = "8 pm"')
-    assert read_settings('[quiet]\nfrom = "22:00"\nto = "08:00"').quiet == NIGHT
 
 
 def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
@@ -183,34 +158,6 @@ def test_results_and_warnings_are_said(ear: Ear) -> None:
     assert ear.news() == ["Purple offers a draw."]
     ear.table.resign(Seat.NORTH)
     assert ear.news() == ["Purple wins", "Lime resigns."]
-
-
-def test_everything_tells_seats_and_events_too(ear: Ear) -> None:
-    ear.announcer.everything = True
-    ear.table.take_seat(Seat.SOUTH, "Mara")
-    assert "Mara sits at South." in ear.news()
-    ear.table.new_game("outbuffered", {}, 1)
-    ear.board_is_set()
-    ear.table.hand_in(Seat.SOUTH, "1.1", "UII")
-    ear.table.hand_in(Seat.NORTH, "1.1", "III")
-    assert "Lime waits on c4." in ear.news()
-
-
-def test_turns_of_five_seconds_are_left_to_the_tones(ear: Ear) -> None:
-    ear.table.new_game("binmat", {"way": "referee"}, 1)
-    ear.table.resume("host")
-    ear.news()
-    ear.table.act(ear.table.view().moment, ".")
-    assert ear.news() == []
-
-
-def test_numbers_grow_over_a_restart_and_old_sentences_are_gone(ear: Ear) -> None:
-    ear.table.new_game("outbuffered", {}, 1)
-    ear.news()
-    later = Announcer(lambda: ear.table.version, ear.table.view, ear.clock.wall_s() + 1)
-    assert later.recent() == ()
-    ear.board_is_set()
-    assert later.recent()[0].number > ear.announcer.recent()[-1].number
 
 
 def test_no_voice_knows_a_seats_view(ear: Ear) -> None:
@@ -334,48 +281,6 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
     assert voice.said == []
 
 
-def test_manners_follow_the_table_in_their_own_thread(ear: Ear) -> None:
-    spoke = threading.Event()
-
-    class Loud(FakeVoice):
-        def say(self, text: str, language: str) -> None:
-            super().say(text, language)
-            spoke.set()
-
-    voice = Loud()
-    with SpeechPolicy(
-        ear.table, Settings(table=TableSettings(language="es")), ear.clock, voice=voice
-    ) as manners:
-        manners.start()
-        ear.table.new_game("outbuffered", {}, 1)
-        assert spoke.wait(5)
-        manners.close()
-    assert voice.said[0][1] == "es"
-
-
-def test_a_whole_companion_is_quiet_at_night_and_loud_at_once_when_told(tmp_path: Path) -> None:
-    night = Settings(
-        state_dir=str(tmp_path),
-        web=WebSettings(host="127.0.0.1", port=0),
-        quiet=QuietSettings("00:00", "00:00"),
-    )
-    clock = FakeClock()
-    with Companion(night, simulate=True, clock=clock, threads=False) as companion:
-        assert companion.simulation is not None
-
-        def sounds() -> bool:
-            companion.panel.signal(Signal(Cue.PAUSED))
-            companion.step_keys()
-            tone_hz = companion.simulation.hands.view().tone_hz
-            clock.advance(2)
-            companion.step_keys()
-            return tone_hz is not None
-
-        assert not sounds()
-        companion.use(msgspec.structs.replace(night, quiet=QuietSettings()))
-        assert sounds()
-
-
 # ---- the screen --------------------------------------------------------------------------------------------------------
 
 
@@ -396,12 +301,6 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
         manners.change(Settings(voice=VoiceSettings(by="off")))
         place.sit("south")
         assert 'id="voice"' not in page_of(place.browser(), "/")
-
-
-def test_a_kiosk_hides_the_cursor_and_speaks_unasked(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        assert 'class="wall to-join asked kiosk"' in page_of(place.browser(), "/?screen&kiosk")
-        assert "kiosk" not in page_of(place.browser(), "/?screen").partition("<head>")[0]
 
 
 # ---- espeak-ng ---------------------------------------------------------------------------------------------------------

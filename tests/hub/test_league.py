@@ -72,34 +72,31 @@ def test_a_closed_table_says_so_begins_no_game_and_stays_closed(hub: Hub, tmp_pa
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
         assert hub.members.close_tables([number], True)
-        until(
-            "it is closed",
-            lambda: "This table is closed." in companion.table.view().devices.notices,
-        )
+        until("it is closed", lambda: is_closed(companion))
         with pytest.raises(Illegal, match="This table is closed"):
             companion.table.new_game("scouts", {}, 1)
-        until(
-            "the hub knows",
-            lambda: (shown := hub.room.table(number)) and shown.state and shown.state.follows,
-        )
+        until("the hub knows", lambda: (shown := hub.room.table(number)) and shown.state.follows)
     with Companion(settings, simulate=True) as companion:
-        until(
-            "it is closed still",
-            lambda: "This table is closed." in companion.table.view().devices.notices,
-        )
+        until("it is closed still", lambda: is_closed(companion))
         assert hub.members.close_tables([number], False)
-        until(
-            "it is open",
-            lambda: "This table is closed." not in companion.table.view().devices.notices,
-        )
+        until("it is open", lambda: not is_closed(companion))
         companion.table.new_game("scouts", {}, 1)
         assert not hub.members.close_tables([99], True)
+
+
+def is_closed(companion: Companion) -> bool:
+    return "This table is closed." in companion.table.view().devices.notices
 
 
 def answer_of(hub: Hub, number: int) -> str:
     """What a table says to the settings that it was asked to take."""
     until("it answers", lambda: (table := hub.room.table(number)) and not table.asked)
     return words(hub.room.table(number).answer)  # type: ignore[union-attr]
+
+
+def host_page(hub: Hub) -> str:
+    browser = app_of(hub.server).test_client()
+    return browser.get("/host", headers={"X-Host-Key": hub.host_key}).text
 
 
 def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(
@@ -120,18 +117,11 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         )  # this one is refused, and the other one with it
         assert hub.members.change_settings([1], {"table.theme": "dark"})
     with OpenHub(settings) as hub:
-        page = (
-            app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
-        )
-        assert "Settings are waiting for an answer from these tables: 1" in page
+        assert "Settings are waiting for an answer from these tables: 1" in host_page(hub)
         with Companion(own, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
             assert answer_of(hub, 1) == "Saved: Time to read and Colours of the table screen."
             assert companion.table.settings.reading_time_s == 7
-        page = (
-            app_of(hub.server).test_client().get("/host", headers={"X-Host-Key": hub.host_key}).text
-        )
-        assert "Saved: Time to read and Colours of the table screen." in page
-        assert "Settings wait" not in page
+        assert "Saved: Time to read and Colours of the table screen." in host_page(hub)
     with OpenHub(settings) as hub:
         assert not hub.room.table(1).asked  # type: ignore[union-attr]
 
@@ -155,43 +145,25 @@ def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(
         companion.hub.join(hub.urls()[0], hub.door.code, False)
         number = read_membership(tmp_path / "hub.json").number  # type: ignore[union-attr]
 
-        def answer(**typed: str) -> str:
-            assert hub.members.change_settings(
-                [number], {key.replace("__", "."): value for key, value in typed.items()}
-            )
+        def answer(key: str, value: str) -> str:
+            assert hub.members.change_settings([number], {key: value})
             return answer_of(hub, number)
 
-        saved = answer(table__reading_time_s="7")
-        assert saved.startswith("Saved: ")
+        saved = answer("table.reading_time_s", "7")
         assert companion.hub.sentence.endswith(f"The hub has sent settings. {saved}")
+        assert answer("table.reading_time_s", "7") == "Nothing was changed."
+        for key, value in (("table.reading_time_s", "-1"), ("nonsense", "1")):
+            assert "Saved" not in answer(key, value)
         assert companion.table.settings.reading_time_s == 7
-        assert answer(table__reading_time_s="7") == "Nothing was changed."
-        for key, value in (
-            ("table__reading_time_s", "-1"),
-            ("web__port", "80"),
-            ("nonsense", "1"),
-            ("web__host", "x"),
-        ):
-            assert "Saved" not in answer(**{key: value})
-        assert companion.table.settings.reading_time_s == 7
-        assert not hub.members.change_settings([99], {})
-        stolen = {
-            "mqtt.host": "broker.example",
-            "mqtt.names": "yes",
-            "history.games": "1",
-            "table.coach": "always",
-        }
-        stolen |= {"wifi.password": "12345678", "table.tip_south": "right", "mqtt.enabled": "yes"}
-        for key, value in stolen.items():
-            assert "can only be changed at the table itself" in answer(**{key: value}), key
+        for key, value in (("mqtt.host", "broker.example"), ("wifi.password", "12345678")):
+            assert "can only be changed at the table itself" in answer(key, value), key
 
 
 @pytest.mark.parametrize(
     "payload",
     [
-        b"", b"nonsense", b'{"staff": "fire"}', b'{"wish": {"mark": "' + b"x" * 200 + b'"}}', b'{"more": 1}',
+        b"nonsense", b'{"staff": "fire"}',
         b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": "scouts"}}}',
-        b'{"settings": {"number": 1, "values": {"a": "' + b"x" * 300 + b'"}}}',
         b'{"settings": {"number": 1, "values": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}}",
         b" " * MOST_COMMAND + b"{}",
     ],

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hub_tools import (
@@ -31,17 +28,14 @@ from hub_tools import (
     needs,
     running,
     until,
+    with_key_of,
 )
 from nats.aio.client import Client
-from nats.errors import ConnectionClosedError
-from nats.js import JetStreamContext
-from nats.js.errors import ServiceUnavailableError
 
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 from companion.hub.joining import join
-from companion.hub.membership import Membership
 from companion.hub.subjects import (
     RECORDS,
     command_subject,
@@ -50,8 +44,7 @@ from companion.hub.subjects import (
     state_subject,
 )
 from companion.hub_server.app import Hub
-from companion.hub_server.store import BAD_COUNTS, FLOOD
-from companion.table.public.messages import encode_public
+from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 
 
@@ -67,11 +60,6 @@ def whole(hub: Hub, table: TableAtHub) -> None:
     """Everything is there, once and in order."""
     until("the hub has everything", lambda: has_all(hub, table))
     assert [record.entry for record in kept(hub, table.member.table)] == table.entries()
-
-
-def test_the_store_is_told_to_collect_its_garbage_early(hub: Hub) -> None:
-    assert hub.nats
-    assert b"GOGC=50" in Path(f"/proc/{hub.nats.pid}/environ").read_bytes().split(b"\0")
 
 
 def test_what_is_played_is_at_the_hub(hub: Hub, table: TableAtHub) -> None:
@@ -105,7 +93,8 @@ def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
         table = joined(hub, tmp_path / "table")
         table.play()
         until("the hub has everything", lambda: has_all(hub, table))
-    table.play()  # nobody is there
+    until("nobody hears the key", lambda: not table.bell.is_heard)
+    table.play()
     table.close()
     table = TableAtHub(table.folder, table.member)  # its service starts anew
     until("the table knows", lambda: "does not answer" in table.line.sentence)
@@ -117,22 +106,6 @@ def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
         table.play()
         whole(hub, table)
     table.close()
-
-
-def test_a_hub_starts_as_soon_as_the_nats_of_before_lets_go_of_its_port(tmp_path: Path) -> None:
-    settings = hub_settings(tmp_path / "hub")
-    with socket.create_server(("127.0.0.1", settings.nats_port)) as before:
-        started: list[Hub] = []
-        starting = threading.Thread(target=lambda: started.append(OpenHub(settings)))
-        starting.start()
-        log = tmp_path / "hub/nats/nats.log"
-        until(
-            "NATS has tried", lambda: log.exists() and b"address already in use" in log.read_bytes()
-        )
-        before.close()
-        starting.join(60)
-    assert started
-    started[0].close()
 
 
 def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> None:
@@ -147,7 +120,10 @@ def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> N
     table.close()
 
 
-def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(hub: Hub, tmp_path: Path) -> None:
+def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("companion.hub_server.pairs.HELD_S", 0.0)
     table = joined(hub, tmp_path / "table")
     table.play(2)
     whole(hub, table)
@@ -156,11 +132,9 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(hub: Hub, tmp_
     other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
     other.play()
     until("the hub has the new game", lambda: has_all(hub, other))
-    told = kept(hub, table.member.table)
-    assert [record.epoch for record in told] == sorted(record.epoch for record in told)
-    assert [record.entry for record in told if record.epoch == 1] == other.entries()[-len(told) :][
-        -sum(r.epoch for r in told) :
-    ]
+    epochs = [record.epoch for record in kept(hub, table.member.table)]
+    assert epochs == sorted(epochs)
+    assert set(epochs) == {0, 1}
     other.close()
 
 
@@ -192,18 +166,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def test_a_line_at_rest_looks_at_nothing_and_is_woken_up(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.hub.sender.IDLE_S", 0.0)
-    monkeypatch.setattr("companion.hub.sender.LOOK_S", 3600.0)
-    with contextlib.closing(joined(hub, tmp_path / "table")) as table:
-        for _ in range(3):
-            table.play(2)
-            whole(hub, table)
-    hub.members.remove(table.member.number)
-
-
 @pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
 def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
     small_disk: Path, tmp_path: Path, is_killed: bool
@@ -216,6 +178,9 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
         table.play(3)  # the table goes on
         until("the hub says it", lambda: "disk is full" in hub.room.trouble)
         until("the table knows", lambda: "disk may be full" in table.line.sentence)
+        table.bell.ring("south")  # a call needs no disk
+        table.table.step()
+        until("the hub hears the call", lambda: needs(hub, 1) == "It is calling.")
         if is_killed:  # its store has to be opened where nothing can be written
             assert hub.nats is not None
             nats, killed = hub.nats, hub.nats.pid or 0
@@ -227,34 +192,6 @@ def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
         until("the table knows", lambda: "Table 1" in table.line.sentence)
         assert hub.room.trouble == ""
         table.close()
-
-
-def test_a_full_disk_at_the_hub_cuts_no_line(
-    small_disk: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """A call needs none of it."""
-    cuts: list[int] = []
-    with (
-        running(small_disk / "hub") as hub,
-        contextlib.closing(joined(hub, tmp_path / "table")) as table,
-    ):
-        whole(hub, table)
-        fill(small_disk)
-        monkeypatch.setattr("companion.hub_server.store.hang_up", lambda _: cuts.append(1))
-        table.play()
-        until("the table knows", lambda: "disk may be full" in table.line.sentence)
-        until("the hub cannot write", lambda: "database or disk is full" in caplog.text)
-        until("somebody hears the key", lambda: table.bell.is_heard)
-        table.bell.ring("south")
-        table.table.step()
-        until("the hub knows", lambda: needs(hub, 1) == "It is calling.")
-        assert cuts == []
-        monkeypatch.undo()
-        (small_disk / "ballast").unlink()
-        whole(hub, table)
 
 
 def test_a_copied_card_is_noticed_and_said_on_both_machines(
@@ -287,34 +224,6 @@ def test_a_copied_card_is_noticed_and_said_on_both_machines(
 # ---- who may say what ----
 
 
-async def as_table(table: TableAtHub, act: Any, complaints: int = 0) -> list[str]:
-    """Do something with a table's credentials; answers what NATS complains of, once it is so many times."""
-    errors: list[str] = []
-
-    async def note(error: Exception) -> None:
-        errors.append(str(error).lower())
-
-    client = Client()
-    own = table.member
-    await client.connect(
-        list(own.servers),
-        nkeys_seed_str=own.seed,
-        inbox_prefix=inbox_prefix(own.table),
-        allow_reconnect=False,
-        error_cb=note,
-    )
-    try:
-        await act(client)
-        await client.flush()
-        for _ in range(6000):
-            if len(errors) >= complaints:
-                break
-            await asyncio.sleep(0.01)
-    finally:
-        await client.close()
-    return errors
-
-
 def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     hub: Hub, table: TableAtHub, tmp_path: Path
 ) -> None:
@@ -323,48 +232,25 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     whole(hub, victim)
     before = kept(hub, victim.member.table)
 
+    other = victim.member.table
+    said = [record_subject(other), state_subject(other), command_subject(other)]
+    said += [f"$JS.API.STREAM.PURGE.{RECORDS}", "$JS.API.STREAM.NAMES"]
+    heard = [">", "tables.>", command_subject(other), f"{inbox_prefix(other)}.>"]
+    refused: list[str] = []
+
     async def act(client: Client) -> None:
-        for subject in (
-            record_subject(victim.member.table),
-            state_subject(victim.member.table),
-            "tables.x.record",
-        ):
+        for subject in said:
             await client.publish(subject, b"{}")
-        for subject in (
-            command_subject(victim.member.table),
-            f"$JS.API.STREAM.PURGE.{RECORDS}",
-            "$JS.API.STREAM.NAMES",
-        ):
-            await client.publish(subject, b"{}")
-        for subject in (
-            ">",
-            "tables.>",
-            command_subject(victim.member.table),
-            f"{inbox_prefix(victim.member.table)}.>",
-        ):
+        for subject in heard:
             await client.subscribe(subject)
+        async with asyncio.timeout(60):
+            while len(refused) < len(said) + len(heard):
+                await asyncio.sleep(0.01)
 
-    errors = asyncio.run(as_table(table, act, 10))
-    assert len([error for error in errors if "permissions violation" in error]) == 10
-    assert kept(hub, victim.member.table) == before
+    with_key_of(hub, table, act, refused)
+    assert all("permissions violation" in error.lower() for error in refused)
+    assert kept(hub, other) == before
     victim.close()
-
-
-def test_what_stolen_credentials_told_last_holds_the_table_up_no_longer(
-    hub: Hub, table: TableAtHub
-) -> None:
-    table.play()
-    whole(hub, table)
-    told = encode_public(kept(hub, table.member.table)[-1])
-
-    async def act(client: Client) -> None:
-        changed = re.sub(rb'"entry":\d+', b'"entry":' + b"9" * 4000, told)
-        await client.jetstream().publish(record_subject(table.member.table), changed)
-
-    asyncio.run(as_table(table, act))
-    table.play()
-    until("the hub has what was played since", lambda: has_all(hub, table))
-    until("the table knows", lambda: "of Our club" in table.line.sentence)
 
 
 def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Path) -> None:
@@ -378,49 +264,6 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table.close()
 
 
-@pytest.mark.parametrize("error", [ConnectionClosedError, ServiceUnavailableError])
-def test_what_is_kept_of_a_table_goes_also_when_the_line_breaks_or_the_store_is_busy_meanwhile(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
-    purge, broken = JetStreamContext.purge_stream, [True]
-
-    async def breaks(self: JetStreamContext, name: str, **how: Any) -> bool:
-        if broken:
-            broken.clear()
-            raise error
-        return await purge(self, name, **how)
-
-    table = joined(hub, tmp_path / "table")
-    table.play()
-    whole(hub, table)
-    monkeypatch.setattr(JetStreamContext, "purge_stream", breaks)
-    assert hub.members.remove(table.member.number)
-    until("nothing is kept of it", lambda: not broken and kept(hub, table.member.table) == [])
-    table.close()
-
-
-def test_a_table_that_floods_is_shut_out_and_nobody_else_suffers(
-    hub: Hub, table: TableAtHub, tmp_path: Path
-) -> None:
-    good = joined(hub, tmp_path / "good")
-
-    async def act(client: Client) -> None:
-        for _ in range(round(FLOOD.burst / BAD_COUNTS) + 20):
-            await client.publish(state_subject(table.member.table), b"nonsense")
-
-    asyncio.run(as_table(table, act))
-    number = table.member.number
-    until("it is shut out", lambda: (shown := hub.room.table(number)) and shown.shut)
-    assert needs(hub, number) == "It has sent too much and was shut out."
-    until("it is put out", lambda: "join again" in table.line.sentence)
-    good.play()
-    whole(hub, good)
-    assert hub.members.let_in(number)
-    table.play()
-    until("it is let in again", lambda: has_all(hub, table), 40)
-    good.close()
-
-
 def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
     hub: Hub, table: TableAtHub
 ) -> None:
@@ -430,7 +273,7 @@ def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
     async def act(client: Client) -> None:
         await client.publish(record_subject(table.member.table), b'{"entry": "one"}')
 
-    asyncio.run(as_table(table, act))
+    with_key_of(hub, table, act)
     number = table.member.number
     until("it is said", lambda: "same version" in needs(hub, number))
     table.play()
@@ -441,37 +284,22 @@ def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
 # ---- how a table is ----
 
 
-def test_the_hub_knows_how_a_table_is_and_a_wrong_clock_is_said(
-    hub: Hub, table: TableAtHub
+@pytest.mark.parametrize(("agreed", "names"), [(True, {"Mara", "Jonas"}), (False, set())])
+def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(
+    hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
+    table = joined(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023
     table.health = say("The card is nearly full.")
     table.sit("Mara", "Jonas")
     number = table.member.number
-    until(
-        "the state is there",
-        lambda: (shown := hub.room.table(number)) and shown.state and shown.state.health,
-    )
-    state = hub.room.table(number).state  # type: ignore[union-attr]
-    assert state is not None
-    assert state.names == {}  # nobody has agreed to tell them
-    assert abs(hub.room.table(number).clock_off_s) < 30  # type: ignore[union-attr]
 
+    def state() -> PublicState | None:
+        at_hub = hub.room.table(number)
+        return at_hub.state if at_hub else None
 
-def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(
-    hub: Hub, tmp_path: Path
-) -> None:
-    table = joined(hub, tmp_path / "table", names=True, clock=FakeClock())  # in 2023
-    table.sit("Mara", "Jonas")
-    number = table.member.number
-
-    def names() -> set[str]:
-        shown = hub.room.table(number)
-        return set(shown.state.names.values()) if shown and shown.state else set()
-
-    until("both names are there", lambda: names() == {"Mara", "Jonas"})
-    shown = hub.room.table(number)
-    assert shown is not None
-    assert shown.needs(hub.room.now_s()) == "Its clock is wrong."
+    until("it is there", lambda: (told := state()) and told.health)
+    until("names are as agreed", lambda: (told := state()) and set(told.names.values()) == names)
+    assert needs(hub, number) == "Its clock is wrong."
     table.close()
 
 
@@ -480,12 +308,7 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     number = table.member.number
     table.bell.ring("south")
     table.table.step()
-    until(
-        "the hub knows",
-        lambda: (
-            (shown := hub.room.table(number)) and shown.needs(hub.room.now_s()) == "It is calling."
-        ),
-    )
+    until("the hub knows", lambda: needs(hub, number) == "It is calling.")
     assert hub.members.answer(number, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
     assert hub.members.answer(number, "done")
@@ -493,65 +316,39 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
     assert not hub.members.answer(99, "done")
 
 
-def test_a_call_that_nobody_hears_any_more_is_gone(tmp_path: Path) -> None:
-    with running(tmp_path / "hub") as hub:
-        table = joined(hub, tmp_path / "table")
-        until("somebody hears the key", lambda: table.bell.is_heard)
-    until("nobody hears it", lambda: not table.bell.is_heard)
-    table.close()
-
-
 # ---- joining ----
 
 
 def test_only_the_code_on_the_hubs_screen_lets_a_table_in(hub: Hub) -> None:
     count = len(hub.room.tables())
-    for code, words in (("abcdef", "not the code"), ("", "not the code")):
-        with pytest.raises(SystemTrouble, match=words):
-            join(hub.urls()[0], code, "x", names=False)
+    with pytest.raises(SystemTrouble, match="not the code"):
+        join(hub.urls()[0], "abcdef", "x", names=False)
     assert len(hub.room.tables()) == count
 
 
-@pytest.mark.parametrize("address", ["", "ftp://hub", "http://", "//", "[::1", "http://[x]y"])
+@pytest.mark.parametrize("address", ["", "ftp://hub", "[::1"])
 def test_what_is_no_address_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="is not the address of a hub"):
         join(address, "abcdef", "x", names=False)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:x", "m\x06n", "a b", "é\U000b9784"])
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:x", "m\x06n"])
 def test_a_hub_that_is_not_there_is_said(address: str) -> None:
     with pytest.raises(SystemTrouble, match="does not answer"):
         join(address, "abcdef", "x", names=False)
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_hub_sends_the_machine_that_joins_to_no_other_address(status: int) -> None:
+def test_a_hub_sends_the_machine_that_joins_to_no_other_address() -> None:
     """Else whoever answers as a hub could have a table ask whatever stands in its owner's network."""
-    asked = []
-
-    class Elsewhere(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked.append(self.path)
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self.send_response(status)
-            self.send_header("Location", "/within")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def do_GET(self) -> None:
-            self.do_POST()
-
-        def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        port = server.getsockname()[1]
+        joining = pool.submit(join, f"127.0.0.1:{port}", "aaaaaa", "T", names=False)
+        line, _ = server.accept()
+        with line:
+            line.recv(65536)
+            line.sendall(b"HTTP/1.1 307 x\r\nLocation: /within\r\nContent-Length: 0\r\n\r\n")
         with pytest.raises(SystemTrouble, match="There is no hub at"):
-            join(f"127.0.0.1:{server.server_port}", "aaaaaa", "T", names=False)
-        server.shutdown()
-        serving.join()
-    assert asked == ["/api/hub/join"]
+            joining.result(60)
 
 
 def test_a_table_without_a_hub_pays_nothing() -> None:
@@ -564,18 +361,3 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     ).stdout
     assert told.strip() == "[]"
-
-
-def test_a_table_that_joins_is_let_in_at_once(hub: Hub) -> None:
-    async def come_in(member: Membership) -> None:
-        client = Client()
-        await client.connect(
-            list(member.servers),
-            nkeys_seed_str=member.seed,
-            allow_reconnect=False,
-            max_reconnect_attempts=1,
-        )
-        await client.close()
-
-    for _ in range(20):
-        asyncio.run(come_in(join(hub.urls()[0], hub.door.code, "table", names=False)))

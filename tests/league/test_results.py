@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -20,8 +17,6 @@ from table_tools import Played
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
-from companion.hub_server import listener
-from companion.hub_server.listener import HubListener, RecordPlace
 from companion.league.league import League
 from companion.league.league_file import Changes, LeagueFile
 from companion.league.people import Person, shown_name
@@ -30,11 +25,8 @@ from companion.league.result_keeper import KEEP_S
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
-from web.hub.room import Room
-from web.security.rate_limit import Rate
 
 TABLE = "a" * 16
-SLOW_DISK_S = 20.0
 
 
 class Told:
@@ -92,24 +84,14 @@ def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(
     for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
         told.tell(league, epoch)
     (kept,) = league.results.last(10)
-    assert (kept.south, kept.north, kept.result.winner, kept.result.game) == (
-        1,
-        2,
-        Seat.SOUTH,
-        "scouts",
-    )
-    assert (
-        Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
-    )  # its receipt is in the table's journal
+    assert (kept.south, kept.north, kept.result.winner) == (1, 2, Seat.SOUTH)
+    assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
     assert [row.person for row in league.ladders.of("scouts", 0)] == [1, 2]
     assert league.ladders.of("outbuffered", 0) == ()
     told.play(None)
     told.tell(league, 2)
-    assert [each.result.winner for each in league.results.last(10)].count(None) == 1
-    assert [(row.won, row.drawn, row.lost) for row in league.ladders.of("scouts", 0)] == [
-        (1, 1, 0),
-        (0, 1, 1),
-    ]
+    rows = league.ladders.of("scouts", 0)
+    assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
 def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(
@@ -159,9 +141,7 @@ def test_only_who_has_shown_a_card_by_the_end_is_counted(league: League, told: T
     assert league.ladders.of("scouts", 0) == ()
 
 
-def test_a_table_that_makes_up_cards_credits_nobody(
-    league: League, told: Told, tmp_path: Path
-) -> None:
+def test_a_table_that_makes_up_cards_credits_nobody(league: League, told: Told) -> None:
     mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     for seat, person in zip(
         SEATS, (mara, jonas), strict=True
@@ -172,12 +152,6 @@ def test_a_table_that_makes_up_cards_credits_nobody(
     told.tell(league)
     (kept,) = league.results.last(10)
     assert (kept.south, kept.north) == (None, None)
-    other = Told(tmp_path / "other", told.clock, "b" * 16)
-    other.journal.close()
-    other.journal = told.journal  # the same games, from a table that has joined anew
-    other.tell(league)
-    assert len(league.results.last(10)) == 1
-    assert league.results.last(10)[0].result.table == TABLE
 
 
 def test_games_against_the_machine_count_only_where_that_was_said(
@@ -190,26 +164,6 @@ def test_games_against_the_machine_count_only_where_that_was_said(
     assert league.ladders.of("scouts", 0) == ()
     league.ladders.count_machines(True)
     assert [row.person for row in league.ladders.of("scouts", 0)] == [1]  # the machine is no person
-
-
-def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
-    mara = league.cards.make("Mara")
-    with pytest.raises(Illegal, match="No player’s card"):
-        league.cards.show("zzzzzzzz", TABLE)
-    with pytest.raises(Illegal, match="Nobody sits at South"):
-        told.table.show_card(Seat.SOUTH, mara.card)
-    told.sit(league, mara)
-    told.table.take_seat(Seat.NORTH, "x")
-    with pytest.raises(Illegal, match="at the other seat already"):
-        told.table.show_card(Seat.NORTH, mara.card)
-    told.table.swap_seats()
-    assert told.table.view().seats[Seat.NORTH].has_card
-    assert not told.table.view().seats[Seat.SOUTH].has_card
-    told.table.show_card(Seat.NORTH, "")
-    assert not told.table.view().seats[Seat.NORTH].has_card
-    for name in ("", "  ", "x" * 25, "a\x00b"):
-        with pytest.raises(Malformed):
-            league.cards.make(name)
 
 
 def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
@@ -325,8 +279,6 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     (kept,) = league.results.last(10)
     assert (kept.south, kept.north, kept.result.winner, kept.result.at) == (1, 2, Seat.SOUTH, None)
     assert [(row.person, row.won) for row in league.ladders.of("scouts", 0)] == [(1, 1), (2, 0)]
-    tell("0" * 16, 2, Seat.NORTH, Seat.NORTH)  # from a store that was lost
-    assert league.results.last(10) == [kept]
     tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 0]
     (contested,) = league.results.contested
@@ -334,17 +286,10 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
         Seat.SOUTH,
         Seat.NORTH,
     )
-    assert {contested.table, contested.against and contested.against.table} == {
-        table.name for table in tables
-    }
     with contextlib.closing(LeagueFile(tmp_path)) as file:  # a hub that is started anew
         assert League(file, clock).results.contested == (contested,)
     with pytest.raises(Illegal, match="Both tables agree"):
         league.results.decide(kept.result.key, None)
-    league.results.set_void(contested.key, True)
-    assert league.results.contested == ()
-    league.results.set_void(contested.key, False)
-    assert league.results.contested == (contested,)
     league.results.decide(contested.key, Seat.NORTH)
     assert league.results.contested == ()
     assert [row.won for row in league.ladders.of("scouts", 0)] == [1, 1]
@@ -356,136 +301,23 @@ def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
     other.close()
 
 
-def test_tables_that_agree_in_the_end_are_believed_and_one_that_plays_both_sides_is_not(
-    league: League, told: Told, clock: FakeClock
-) -> None:
-    key = "pair." + "2" * 16
-    told.play(Seat.NORTH)
-    outbox = Outbox(told.journal)
-    outbox.seek(0)
-    records = []
-    while record := outbox.next():
-        records.append(record)
-        outbox.sent()
-
-    def tell(table: str, seat: Seat, winner: Seat, epoch: int) -> None:
-        for record in records:
-            told.sequence += 1
-            fresh = msgspec.structs.replace(record, pair=PublicPair("2" * 16, seat), epoch=epoch)
-            if fresh.view.winners:
-                fresh = msgspec.structs.replace(
-                    fresh, view=msgspec.structs.replace(fresh.view, winners=(winner,))
-                )
-            league.results.take(table, fresh, clock.wall_s(), told.sequence)
-
-    tell("a" * 16, Seat.SOUTH, Seat.SOUTH, 0)
-    tell("a" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.results.of(key)
-    assert kept is not None
-    assert kept.result.at is Seat.SOUTH  # a table plays one side
-    tell("b" * 16, Seat.NORTH, Seat.NORTH, 0)
-    assert [each.key for each in league.results.contested] == [key]
-    tell("b" * 16, Seat.NORTH, Seat.SOUTH, 1)
-    kept = league.results.of(key)
-    assert kept is not None
-    assert (kept.result.at, kept.result.against, kept.result.winner) == (None, None, Seat.SOUTH)
-    assert league.results.contested == ()
-
-
-class SlowFile(LeagueFile):
-    """A file on a disk that takes as long as it likes over what can wait, and may be full then."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.is_asked, self.may_go_on = threading.Event(), threading.Event()
-        self.is_full = False
-
-    def write(self, changes: Changes) -> None:
-        if changes == Changes(sequence=changes.sequence, followed=changes.followed):
-            self.is_asked.set()
-            assert self.may_go_on.wait(SLOW_DISK_S)
-            if self.is_full:
-                raise SystemTrouble("full")
-        super().write(changes)
-
-
-def test_tables_are_heard_while_the_disk_is_waited_for_and_nothing_is_written_in_another_order(
-    tmp_path: Path, clock: FakeClock, told: Told
-) -> None:
-    with contextlib.closing(SlowFile(tmp_path)) as file, ThreadPoolExecutor(2) as pool:
-        league = League(file, clock)
-        told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
-        told.tell(league)
-        clock.advance(KEEP_S)
-        keeping = pool.submit(league.results.keep)
-        assert file.is_asked.wait(SLOW_DISK_S)
-        followed = league.results.sequence
-        told.table.new_game("scouts", {}, seed=1)
-        told.tell(league, after=told.sequence)
-        assert league.results.sequence > followed  # nobody has waited
-        told.play(Seat.NORTH)
-        ended = pool.submit(told.tell, league, 0, told.sequence)
-        file.may_go_on.set()
-        keeping.result(SLOW_DISK_S)
-        ended.result(SLOW_DISK_S)
-        assert len(league.results.last(10)) == 1
-        assert file.value("sequence") > followed  # that of the result, not the older one
-
-
-def test_what_a_full_disk_could_not_keep_is_kept_later(
-    tmp_path: Path, clock: FakeClock, told: Told
-) -> None:
-    with contextlib.closing(SlowFile(tmp_path)) as file:
-        file.may_go_on.set()
-        league, file.is_full = League(file, clock), True
-        told.play(None)
-        told.table.take_seat(Seat.SOUTH, "Mara")
-        told.tell(league)
-        told.table.take_seat(Seat.NORTH, "Jonas")
-        told.tell(league, after=told.sequence)
-        clock.advance(KEEP_S)
-        with pytest.raises(SystemTrouble):
-            league.results.keep()
-        assert file.value("sequence") < league.results.sequence
-        file.is_full = False
-        clock.advance(KEEP_S)
-        league.results.keep()
-        kept = (file.value("sequence"), file.followed().keys())
-        assert kept == (league.results.sequence, {TABLE})
-
-
-def test_a_full_disk_is_what_is_said(tmp_path: Path) -> None:
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
         fill_disk(file)
-        many = tuple(
-            Person(number, f"card-{number}", "abcdefgh", "x" * 1000) for number in range(100)
-        )
-        with pytest.raises(
-            SystemTrouble, match=r"league\.sqlite cannot be used: database or disk is full"
-        ):
-            file.write(Changes(people=many))
+        people = (Person(1, "card", "abcdefgh", "x" * 100_000),)
+        with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: .* is full"):
+            file.write(Changes(people=people))
         assert file.people() == []
 
 
-def test_a_table_that_tells_of_games_without_end_is_shut_out(
-    league: League, told: Told, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listener, "GAMES", Rate(5, 0.0))
-    told.play(Seat.NORTH)
-    outbox = Outbox(told.journal)
-    outbox.seek(0)
-    while record := outbox.next():
-        last = record
-        outbox.sent()
-    shut: list[str] = []
-    members = SimpleNamespace(has=lambda _: True, shut_out=shut.append)
-    hub = HubListener(members, None, room=Room("", clock), league=league, pairs=None)  # type: ignore[arg-type]  # doubles
-    for number in (1, 1, *range(1, 6)):  # what is told again is the same game
-        game = msgspec.structs.replace(
-            last, epoch=last.epoch + number, game=number, mark=f"{number}"
-        )
-        hub.on_record(TABLE, game, 0.0, RecordPlace(number, clock.wall_s()))
-    assert (len(league.results.last(10)), shut) == (5, [])
-    game = msgspec.structs.replace(last, epoch=last.epoch + 6, game=6)
-    hub.on_record(TABLE, game, 0.0, RecordPlace(6, clock.wall_s()))
-    assert shut == [TABLE]
+def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
+    mara = league.cards.make("Mara")
+    with pytest.raises(Illegal, match="Nobody sits at South"):
+        told.table.show_card(Seat.SOUTH, mara.card)
+    told.sit(league, mara)
+    told.table.take_seat(Seat.NORTH, "x")
+    with pytest.raises(Illegal, match="at the other seat already"):
+        told.table.show_card(Seat.NORTH, mara.card)
+    for name in ("  ", "x" * 25, "a\x00b"):
+        with pytest.raises(Malformed):
+            league.cards.make(name)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.core.config import Settings, load_settings, read_settings
+from companion.core.config import Settings, read_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import SettingsFile, changed, edited_text, flat
 from companion.maintenance.settings.rows import (
@@ -208,25 +208,6 @@ def test_a_disk_that_refuses_is_told_and_the_old_file_stays(
     assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_nobody_else_reads_a_file_that_is_being_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, modes = tmp_path / "settings.toml", []
-    path.write_text("")
-    path.chmod(0o600)
-    (tmp_path / ".settings.toml.new").touch(mode=0o644)  # the power went, years ago
-    real = os.fsync
-
-    def look(handle: int) -> None:
-        modes.append(os.fstat(handle).st_mode)
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", look)
-    SettingsFile(path).change({"table.theme": "dark"}, SettingsFile(path).read().seen)
-    assert modes[0] & 0o777 == 0o600
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.toml", tmp_path / "settings.toml"
     real.write_text(OURS)
@@ -295,22 +276,3 @@ def test_any_change_says_exactly_what_it_should_and_loses_no_remark(
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
     untouched = {key: value for key, value in flat(before).items() if key not in wanted}
     assert untouched.items() <= flat(read_settings(written)).items()
-
-
-def test_a_byte_order_mark_stops_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "settings.toml"
-    path.write_text("[web]\nport = 8765\n", encoding="utf-8-sig")
-    assert load_settings(path).web.port == 8765
-    file = SettingsFile(path)
-    file.change({"table.theme": "dark"}, file.read().seen)
-    assert load_settings(path).table.theme == "dark"
-    assert load_settings(path).web.port == 8765
-
-
-def test_a_file_with_a_retired_setting_is_still_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.core.config.RETIRED_SETTINGS", ("metrics",))
-    path = tmp_path / "settings.toml"
-    old = OURS + "[metrics]\nport = 9\n"
-    assert edited(path, old, camera__fps=12.5) == old.replace("fps = 10 ", "fps = 12.5 ")

@@ -6,7 +6,6 @@ import io
 import struct
 import tracemalloc
 import zipfile
-import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,23 +71,6 @@ def stage_limits() -> dict[str, int]:
     return backup.MAX_MEMBER_BYTES
 
 
-def test_a_header_that_lies_is_no_way_round_the_limit(tmp_path: Path) -> None:
-    here = fill(tmp_path, games=1)
-    content = bytearray(changed(saved(here), "lenses.json", b" " * ZEROS))
-    for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        start = -1
-        while (start := content.find(signature, start + 1)) >= 0:
-            if content[start + at : start + at + 4] == struct.pack("<L", ZEROS):
-                content[start + at : start + at + 4] = struct.pack("<L", 1000)
-    tracemalloc.start()
-    try:
-        with pytest.raises(Malformed):
-            stage(here, bytes(content))
-        assert tracemalloc.get_traced_memory()[1] < 8_000_000
-    finally:
-        tracemalloc.stop()
-
-
 def test_what_comes_out_is_counted_whatever_was_said() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -109,25 +91,8 @@ def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.glob("restore*"))
 
 
-def test_the_number_of_members_is_limited_before_they_are_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_number_of_members_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = fill(tmp_path, games=1)
-    names = 60_000
-    entry = struct.pack(
-        "<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0
-    )
-    directory = b"".join(entry + f"{number:06d}".encode() for number in range(names))
-    end = struct.pack(
-        "<4s4H2LH", b"PK\x05\x06", 0, 0, names % 65_536, names % 65_536, len(directory), 0, 0
-    )
-    tracemalloc.start()
-    try:
-        with pytest.raises(Malformed, match="more than 20000 files"):
-            stage(here, directory + end)
-        assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    finally:
-        tracemalloc.stop()
     monkeypatch.setattr(unpack, "MAX_MEMBERS", 3)
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, saved(here))
@@ -150,38 +115,7 @@ class Bomb(NamedTuple):
     content: bytes
 
 
-def png(width: int, height: int) -> bytes:
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return (
-            struct.pack(">L", len(content))
-            + kind
-            + content
-            + struct.pack(">L", zlib.crc32(kind + content))
-        )
-
-    head = struct.pack(">2L5B", width, height, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zeros(width + 1, height))
-        + chunk(b"IEND", b"")
-    )
-
-
-def zeros(width: int, height: int) -> bytes:
-    """What `zlib.compress` makes of as many rows of zeros, without a pass over all of them."""
-    packer = zlib.compressobj(9)
-    start, row = (
-        packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH),
-        packer.compress(bytes(width)),
-    )
-    row += packer.flush(zlib.Z_FULL_FLUSH)
-    checksum = struct.pack(">L", (width * height % 65_521) << 16 | 1)
-    return start + row * height + packer.flush()[:-4] + checksum
-
-
 BOMBS = (
-    Bomb("png", png(20_000, 20_000)),
     Bomb("pgm", b"P5\n30000 30000\n255\n" + bytes(100)),
     Bomb(
         "bmp",

@@ -1,4 +1,4 @@
-"""The printable kit, read back with the eyes of a camera: sizes, distances, joints, ruler, spares."""
+"""The printable kit, read back with the eyes of a camera: sizes, distances, joints, ruler."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from sheet_tools import (
     needs_poppler,
     pictures,
     rastered,
+    texts,
 )
 
 from companion.core.errors import Malformed
@@ -76,13 +77,9 @@ KITS = {
 
 
 @cache
-def rendered(name: str, paper: Paper, spares: int) -> tuple[Sheets, tuple[Image, ...]]:
-    return pictures(KITS[name], paper, spares)
-
-
-def printed(name: str, paper: Paper, spares: int = 1) -> tuple[Sheets, tuple[Image, ...]]:
+def printed(name: str, paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
     """A kit's pages, rendered once for all tests."""
-    return rendered(name, paper, spares)
+    return pictures(KITS[name], paper)
 
 
 # ---- what the printer makes of it ------------------------------------------------------------------------------
@@ -90,7 +87,7 @@ def printed(name: str, paper: Paper, spares: int = 1) -> tuple[Sheets, tuple[Ima
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("name", KITS)
+@pytest.mark.parametrize("name", ["standard", "scouts"])
 def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Paper) -> None:
     sheets, pages = printed(name, paper)
     assert len(pages) == sheets.pages == len(sheets.names)
@@ -135,24 +132,13 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 
 
 @needs_poppler
-@pytest.mark.parametrize(
-    ("name", "spares"),
-    [
-        ("standard", 2),
-        ("scouts", 0),
-        ("scouts", 1),
-        ("arena", 1),
-        ("kahmate", 0),
-        ("kahmate", 1),
-    ],
-)
-def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
+@pytest.mark.parametrize("name", ["standard", *MANY_SQUARES])
+def test_every_tag_is_there_once(name: str) -> None:
     kit = KITS[name]
-    sheets, pages = printed(name, "a4", spares)
+    sheets, pages = printed(name, "a4")
     faces = Counter(face for names, _ in zip(sheets.names, pages, strict=True) for face in names)
     assert all(
-        faces[face] == (1 + spares) * times
-        for face, times in Counter(f for p in kit.pieces for f in p).items()
+        faces[face] == times for face, times in Counter(f for p in kit.pieces for f in p).items()
     )
     tags = [
         (marker, corners)
@@ -161,7 +147,7 @@ def test_every_tag_is_there_as_often_as_asked(name: str, spares: int) -> None:
         for marker, corners in markers_mm(page)
     ]
     wanted = {marker for face in kit.faces for marker in face.markers}
-    assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1 + spares)
+    assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1)
     for _, corners in tags:
         assert [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)] == pytest.approx(
             [kit.tag_mm] * 4, abs=0.3
@@ -193,7 +179,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     """One below the other, apart by a face and the thickness between them."""
     kit = KITS[name]
-    sheets, pages = printed(name, "a4", 0)
+    sheets, pages = printed(name, "a4")
     middles = {
         marker: corners.mean(axis=0)
         for names, page in zip(sheets.names, pages, strict=True)
@@ -208,147 +194,24 @@ def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
 
 
 @needs_poppler
-def test_stones_are_printed_in_their_size_in_the_grey_of_stone() -> None:
-    kit = KITS["scouts"]
-    sheets, pages = printed("scouts", "a4", 0)
-    stones = {face.markers[0]: face for face in kit.faces if face.size != (1, 1)}
-    found = [
-        (stones[marker], corners, page)
-        for names, page in zip(sheets.names, pages, strict=True)
-        if names[0].startswith(("white", "black"))
-        for marker, corners in markers_mm(page)
-        if marker in stones
-    ]
-    assert len(found) == 4
-    for face, corners, page in found:
-        x, y = corners.mean(axis=0)
-        for side, (across, along) in zip(kit.tops_mm[face.name], ((1, 0), (0, 1)), strict=True):
-            for sign in (-1, 1):
-                tones = [
-                    int(
-                        page[
-                            round((y + sign * reach * along) * PX_PER_MM),
-                            round((x + sign * reach * across) * PX_PER_MM),
-                        ]
-                    )
-                    for reach in (side / 2 - 1.5, side / 2 + 1.5)
-                ]
-                assert 120 < tones[0] < 175, (face.name, tones)
-                assert tones[1] > 240, (face.name, tones)
-
-
-@needs_poppler
-@pytest.mark.parametrize(("name", "letters"), [("arena", "12345678"), ("kahmate", "RRBTFS")])
-def test_letters_stand_on_every_side_and_in_the_picture(name: str, letters: str) -> None:
-    """A standing player of Kahmate has its name instead on two sides; one that lies, and a robot, the letter on four."""
-    pdf = kit_pdf(KITS[name])
-    run = subprocess.run(
-        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
-    )
-    pages = [page for page in run.stdout.decode().split("\f") if "mm high" in page]
-    single = Counter(word for page in pages for word in page.split() if len(word) == 1)
-    sides = {"arena": 4 + 4, "kahmate": 2 + 4 + 1}[
-        name
-    ]  # on the top and, folded down, on the flaps or between the faces
-    for letter, times in Counter(letters).items():
-        assert single[letter] >= 2 * sides * times, letter
-
-
-@needs_poppler
-def test_letters_of_a_piece_that_lies_leave_its_thin_edge_whole() -> None:
-    """Along the middle of the edge, where the letters stand, nothing interrupts it."""
-    sheets, pages = printed("kahmate", "a4", 0)
-    kit = KITS["kahmate"]
-    lying = {marker for face in kit.faces if face.lies for marker in face.markers}
-    page = next(
-        page for names, page in zip(sheets.names, pages, strict=True) if "blue big" in names
-    )
-    found = {
-        marker: corners.mean(axis=0) for marker, corners in markers_mm(page) if marker in lying
-    }
-    assert len(found) == 12
-    half = kit.tops_mm[next(face for face in kit.faces if face.lies).name][0] / 2 - 0.5
-    for marker, (x, y) in found.items():
-        for away in (-1.0, 0.0, 1.0):
-            tones = [
-                int(page[round((y + v) * PX_PER_MM), round((x + u) * PX_PER_MM)])
-                for u, v in ((-half, away), (half, away), (away, half))
-            ]
-            assert max(tones) < 230, (marker, away, tones)
-
-
-@needs_poppler
-def test_a_goal_is_tinted_between_the_corner_markers_only() -> None:
-    sheets, pages = printed("kahmate", "a4", 0)
-    page = next(
-        page for names, page in zip(sheets.names, pages, strict=True) if names == ("board A1",)
-    )
-    middles = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
-    (left, y), (right, _) = (middles[marker] for marker in KITS["kahmate"].board.corners[:2])
-    row = page[round((y + 8) * PX_PER_MM)]
-    tones = [
-        int(row[round(x * PX_PER_MM)]) for x in (left + 14.5, left + 30, right - 30, right - 14.5)
-    ]
-    assert tones[0] == tones[3] == 255
-    assert all(200 < tone < 250 for tone in tones[1:3]), tones
-
-
-@needs_poppler
 def test_pages_say_what_they_are() -> None:
     pdf = kit_pdf(KITS["large"])
-    run = subprocess.run(
-        ["pdftotext", "-layout", "-", "-"], input=pdf, capture_output=True, check=True
-    )
-    pages = run.stdout.decode().split("\f")
+    pages = texts(pdf)
     assert "Join the board, 6 pages" in pages[0]
-    for note in KITS["large"].notes:
-        assert note.split()[0] in pages[0]
     assert "board A1 of A1-B3" in pages[1]
-    assert (
-        "glue B1 on this edge" in " ".join(pages[1].split()) or "glue A2 on this edge" in pages[1]
-    )
+    assert "glue B1 on this edge" in pages[1]
     assert "board B3 of A1-B3" in pages[6]
     assert "purple robot" in pages[7]
     assert "id 20, 10 mm high" in pages[7]
-    for page in pages[:8]:
-        assert "Print at 100 %" in page
+    assert all("Print at 100 %" in page for page in pages[:8])
 
 
 # ---- the file ---------------------------------------------------------------------------------------------------
 
 
-def test_equal_kits_give_equal_bytes_of_vectors() -> None:
-    pdf = kit_pdf(KITS["standard"])
-    assert pdf == kit_pdf(KITS["standard"])
-    assert pdf.startswith(b"%PDF-")
-    assert b"/Image" not in pdf.replace(b"/ImageB /ImageC /ImageI", b"")
-
-
-def test_names_tell_what_is_on_each_page() -> None:
-    sheets = kit_sheets(KITS["large"])[1]
-    assert (sheets.pages, sheets.across, sheets.down) == (8, 2, 3)
-    assert sheets.names[0] == ("instructions",)
-    assert [names[0] for names in sheets.names[1:7]] == [
-        f"board {c}{r}" for r in (1, 2, 3) for c in "AB"
-    ]
-    assert sheets.names[7] == ("purple robot", "purple flag", "lime robot", "lime flag")
-
-
-@pytest.mark.parametrize("game", sorted(GAMES))
-def test_every_game_has_a_printable_kit(game: str) -> None:
-    kit = GAMES[game].kit(GAMES[game].options({}))
-    sheets = kit_sheets(kit, KitStyle("letter", 1))[1]
-    shown = Counter(name for names in sheets.names for name in names)
-    for face, times in Counter(face for piece in kit.pieces for face in piece).items():
-        assert shown[face] == 2 * times, face
-
-
-def test_unknown_paper_and_spares_are_refused() -> None:
+def test_an_unknown_paper_is_refused() -> None:
     with pytest.raises(Malformed, match="Paper “a5” is unknown: use a4 or letter"):
         kit_pdf(KITS["standard"], KitStyle("a5"))  # type: ignore[arg-type]  # what a careless command line might pass
-    for spares in (-1, 10):
-        with pytest.raises(Malformed, match=f"{spares} spare sets are not possible: use 0 to 9"):
-            kit_pdf(KITS["standard"], KitStyle(spares=spares))
 
 
 def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
@@ -358,14 +221,6 @@ def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
     )
     with pytest.raises(ValueError, match="more pieces “lime flag” than markers"):
         kit_pdf(twice)
-
-
-def test_a_kit_without_pieces_is_a_board() -> None:
-    kit = KITS["standard"]
-    assert kit_sheets(Kit("x", "X", kit.board, kit.sides, ()))[1].names == (
-        ("instructions",),
-        ("board",),
-    )
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
@@ -466,36 +321,15 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
 def test_order_tiles_that_the_camera_reads_come_with_how_they_are_used() -> None:
     kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
     pdf, sheets = kit_sheets(kit, KitStyle(), extras_of("outbuffered"))
-    run = subprocess.run(
-        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
-    )
-    page = run.stdout.decode().split("\f")[
-        next(n for n, names in enumerate(sheets.names) if "walls" in names)
-    ]
+    page = texts(pdf)[next(n for n, names in enumerate(sheets.names) if "walls" in names)]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
 
 
 @needs_poppler
-def test_strengths_below_zero_have_a_stroke_as_wide_as_the_plus() -> None:
-    pdf = kit_pdf(KITS["kahmate"], extras=extras_of("kahmate"))
-    run = subprocess.run(
-        ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
-    )
-    assert "–1" in run.stdout.decode()
-    assert "-1" not in run.stdout.decode()
-
-
-@needs_poppler
 @pytest.mark.parametrize(
     ("game", "language", "paper"),
-    [
-        *((game, "en", "a4") for game in sorted(GAMES)),
-        ("arena", "fr", "a4"),
-        ("scouts", "de", "a4"),
-        ("arena", "en", "letter"),
-        ("outbuffered", "en", "letter"),
-    ],
+    [("kahmate", "en", "a4"), ("arena", "fr", "a4"), ("outbuffered", "en", "letter")],
 )
 def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper) -> None:
     """Of all sheets but the board's: what a board leaves over is its shape."""
@@ -515,20 +349,7 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
 
 
 @needs_poppler
-def test_a_piece_on_a_high_block_is_seen_from_all_sides() -> None:
-    """The top of the robot's block has a flap on each side, as deep as the block is high, with the robot on it."""
-    sheets, pages = whole("outbuffered")
-    page = pages[sheets.kinds.index("pieces")]
-    (corners,) = [corners for marker, corners in markers_mm(page) if marker == 20]
-    middle, away = corners.mean(axis=0), (corners[1][0] - corners[0][0]) * 9 / 14 + 1.4 + 5
-    for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0)):
-        left, top = ((middle + np.multiply(away, (x, y)) - 4) * PX_PER_MM).astype(int)
-        flap = page[top : top + int(8 * PX_PER_MM), left : left + int(8 * PX_PER_MM)]
-        assert 0.1 < (flap < 160).mean() < 0.7, (x, y)
-
-
-@needs_poppler
-@pytest.mark.parametrize("game", ["outbuffered", "arena", "kahmate"])
+@pytest.mark.parametrize("game", ["outbuffered", "kahmate"])
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
     sheets, pages = whole(game)
     lean_sheets, lean_pages = whole(game, low_ink=True)
@@ -544,9 +365,9 @@ def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
 
 
 def test_low_ink_leaves_the_backs_of_cards_white() -> None:
-    binmat = GAMES["binmat"]
-    kit = binmat.kit(binmat.options({}))
-    pdf, sheets = kit_sheets(kit, KitStyle(low_ink=True))
+    pdf, sheets = kit_sheets(
+        GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True)
+    )
     page = 1 + sheets.kinds.index("backs")
     (back,) = rastered(pdf, 40, page, page)
     assert back.mean() > 200
@@ -569,11 +390,6 @@ def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> No
     found = {marker: corners.mean(axis=0) for marker, corners in markers_mm(page)}
     assert sorted(found) == sorted(kit.board.corners)
     assert_distances(found, kit.board, 0.2)
-
-
-def test_no_sheet_holds_a_huge_board() -> None:
-    board = Board("huge", 40, 40, 60, 0, (4, 5, 6, 7))
-    assert board_in_one_piece(Kit("x", "X", board, KITS["standard"].sides, ())) is None
 
 
 @needs_poppler

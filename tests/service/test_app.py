@@ -11,7 +11,6 @@ import pytest
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings, Settings, WebSettings
 from companion.core.errors import CameraError, CompanionError
-from companion.core.network import addresses
 from companion.core.ports import Camera, CameraState
 from companion.service.app import Companion
 
@@ -54,11 +53,6 @@ def test_what_cannot_start_leaves_nothing_open(tmp_path: Path) -> None:
         pytest.raises(CompanionError, match="Another companion"),
     ):
         Companion(settings(tmp_path), simulate=True, clock=FakeClock(), threads=False)
-
-
-def test_addresses_for_phones() -> None:
-    assert addresses("192.0.2.5") == ["192.0.2.5"]
-    assert addresses("0.0.0.0")
 
 
 def test_pages_do_not_wait_for_a_camera_that_takes_its_time(

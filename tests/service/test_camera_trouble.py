@@ -8,23 +8,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
-import cv2
 import pytest
 from camera_tools import UsbBus, Webcam
-from picamera_tools import PiHost
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, WebSettings
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.core.ports import Cue
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
 from companion.table.listeners import TableListener
 from hardware.simulated import SimulatedPanelHands, simulated_panel
-from vision.cameras.source import Locks
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
@@ -109,14 +106,6 @@ def plug_in(house: House) -> None:
     house.bus.plug(0, house.webcam)
 
 
-def silence(house: House) -> None:
-    house.webcam.silent = True
-
-
-def speak(house: House) -> None:
-    house.webcam.silent = False
-
-
 def cover(house: House) -> None:
     house.webcam.light = 0.02
 
@@ -134,31 +123,16 @@ def thaw(house: House) -> None:
     house.webcam.scene, house.webcam.noise = house.world.render_luma, True
 
 
-def muddle(house: House) -> None:
-    house.webcam.fourcc = "H264"
-
-
-def unmuddle(house: House) -> None:
-    house.webcam.fourcc = "YUYV"
-
-
 TROUBLES = [
     pytest.param(
         unplug, plug_in, "USB camera 0 is missing (/dev/video0): plug it in", id="unplugged"
     ),
-    pytest.param(silence, speak, "gives no picture: close other programs that use it", id="silent"),
     pytest.param(cover, uncover, "The camera sees only black: take off the lens cap", id="black"),
     pytest.param(
         freeze,
         thaw,
         "The camera usb:0 has sent the same picture for 15 s: unplug it and plug it in",
         id="frozen",
-    ),
-    pytest.param(
-        muddle,
-        unmuddle,
-        "in the format H264, which is not read here: choose a camera that",
-        id="format",
     ),
 ]
 
@@ -202,38 +176,6 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
         assert table.view().board.problems, "the board is not followed any more"
 
 
-def test_a_number_that_changes_while_unplugged_does_no_harm(house: House) -> None:
-    house.bus.plug(0, house.webcam)
-    with house.open() as companion:
-        house.frames(3)
-        house.bus.pull(0)
-        house.frames(2)
-        assert house.camera["state"] == "trouble"
-        house.bus.plug(6, house.webcam)
-        house.clock.advance(1.0)
-        house.frames(3)
-        assert house.camera["state"] == "sees_board"
-        assert companion.watcher is not None
-        assert companion.watcher.link.camera == "usb:6"
-
-
-def test_a_busy_camera_at_the_start_is_taken_when_it_is_free(house: House) -> None:
-    house.settings = Settings(
-        state_dir=house.settings.state_dir,
-        web=house.settings.web,
-        camera=CameraSettings(source="auto"),
-    )
-    house.bus.plug(0, house.webcam).busy = True
-    with house.open() as companion:
-        house.frames(1)
-        assert house.camera["state"] == "trouble"
-        assert "The companion keeps trying" in " ".join(companion.found)
-        house.webcam.busy = False
-        house.clock.advance(1.0)
-        house.frames(3)
-        assert house.camera["state"] == "sees_board"
-
-
 def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
     house: House,
 ) -> None:
@@ -256,101 +198,3 @@ def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
         house.bus.pull(2)
         house.frames(1)
         assert house.camera["state"] == "trouble", "a camera that was there is missed"
-
-
-def test_another_camera_is_chosen_and_locked_from_another_thread(house: House) -> None:
-    house.bus.plug(0, house.webcam, "Laptop")
-    other = house.bus.plug(2, Webcam("YUYV", (1280, 720)), "Table", "B2")
-    other.scene = house.world.render_luma
-    house.webcam.scene = None
-    with house.open() as companion:
-        assert companion.watcher is not None
-        link = companion.watcher.link
-        house.frames(12)
-        assert house.camera["state"] == "no_board"
-        link.choose("usb:Table")
-        link.lock(focus=True)
-        link.lock(exposure=True)
-        house.frames(2)
-        assert (link.camera, link.source) == ("usb:2", "usb:Table")
-        assert house.webcam.opened[-1].released == 1
-        assert house.camera["state"] == "sees_board"
-        assert link.locks == Locks(True, True)
-        link.choose("usb:9")
-        house.frames(1)
-        assert "USB camera 9 is missing" in house.camera["sentence"]
-        assert link.locks is None
-
-
-def test_in_the_dark_the_camera_exposes_longer_and_says_so(house: House) -> None:
-    house.bus.plug(0, house.webcam)
-    house.webcam.light = 0.25
-    with house.open():
-        house.frames(120)
-        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 1000, (
-            "100 ms, a frame at 10 a second"
-        )
-        sentence = "The camera sees the board. It is dark: the camera exposes longer"
-        assert house.camera == {"state": "sees_board", "sentence": sentence}
-        asked = Request(
-            house.companion.urls()[0] + "host/health",
-            headers={"X-Host-Key": house.companion.host_key},
-        )
-        with urlopen(asked) as reply:
-            assert sentence in reply.read().decode()
-        assert Cue.TROUBLE not in house.cues
-
-
-def test_an_exposure_that_is_locked_on_the_page_is_left_alone_in_the_dark(house: House) -> None:
-    house.bus.plug(0, house.webcam)
-    with house.open() as companion:
-        house.frames(1)
-        assert companion.watcher is not None
-        companion.watcher.link.lock(exposure=True)
-        house.webcam.light = 0.25
-        house.frames(140)
-        assert house.webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
-        assert "It is dark: unlock the exposure on the camera page" in house.camera["sentence"]
-
-
-def test_the_simulated_table_offers_no_other_camera(tmp_path: Path) -> None:
-    settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
-        assert companion.watcher is not None
-        assert companion.eye is not None
-        assert companion.eye.cameras() == ()
-        companion.step()
-        assert companion.watcher.link.locks is None
-        assert (tmp_path / "lenses.json").exists() is False
-
-
-def test_a_pi_camera_whose_cable_comes_off_is_opened_anew(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pi = PiHost(monkeypatch)
-    house.settings = Settings(
-        state_dir=house.settings.state_dir,
-        web=house.settings.web,
-        camera=CameraSettings(source="picamera"),
-    )
-    with house.open():
-        house.frames(2)
-        assert house.camera["state"] == "no_board"
-        pi.opened[-1].trouble = RuntimeError("Camera frontend has timed out")
-        house.frames(1)
-        assert house.camera["sentence"] == (
-            "The Raspberry Pi camera sends an error: Camera frontend has timed out: use a shorter ribbon cable"
-        )
-        house.clock.advance(1.0)
-        house.frames(12)
-        assert house.camera["state"] == "no_board"
-        assert len(pi.opened) == 3
-    assert not pi.acquired
-
-
-def test_a_seat_stays_usable_while_the_camera_is_away(house: House) -> None:
-    with house.open() as companion:
-        house.frames(2)
-        companion.table.take_seat(Seat.SOUTH, "South")
-        assert house.camera["state"] == "trouble"
-        assert "USB camera 0 is missing" in house.camera["sentence"]

@@ -17,7 +17,6 @@ from simulated_room import SimulatedRoom
 
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
-from companion.games.outbuffered.turn import OutbufferedOptions
 from companion.table.session import Phase
 from vision.simulation.tile_rows import LaidTile
 from web.rendering.json_view import plain_view
@@ -159,16 +158,6 @@ def test_what_is_wrong_is_asked_for_and_nothing_is_handed_in(
         assert at.table.view().phase is Phase.STAGES
 
 
-def test_without_a_board_in_view_the_sign_says_so(tmp_path: Path) -> None:
-    with room(tmp_path) as at:
-        at.begin()
-        at.world.hold_view(light=0.01)
-        at.look(12)
-        at.ready()
-        assert at.sign() == "Camera does not see the board"
-        assert at.table.view().board.tiles_ready == set()
-
-
 def test_ready_is_refused_where_it_means_nothing(tmp_path: Path) -> None:
     with room(tmp_path) as at:
         at.table.new_game("outbuffered", {}, 7)
@@ -274,19 +263,3 @@ def test_rows_that_differ_give_the_same_bytes_at_every_door(
     assert any(each["photograph"] for each in one), "the board itself is shown"
     for text in ("UDL", "RSI", "SSI", "DUU"):
         assert text not in caplog.text
-
-
-def test_where_the_option_is_off_pictures_are_whole_again(tmp_path: Path) -> None:
-    with room(tmp_path) as at:
-        at.begin()
-        at.look()
-        dark = (at.eye.settled()[-1].frame.luma == 0).mean()
-        at.table.abandon()
-        at.table.new_game("outbuffered", {}, 7)
-        at.look()
-        assert dark > 0.5
-        assert (at.eye.settled()[-1].frame.luma == 0).mean() < 0.1
-
-
-def test_the_rules_do_not_depend_on_it() -> None:
-    assert OutbufferedOptions().tiles is False

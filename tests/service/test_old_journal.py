@@ -71,13 +71,6 @@ def test_the_sealed_order_is_opened_with_the_other_one(tmp_path: Path) -> None:
         assert played.table.view().moment == "6.4"
 
 
-@pytest.mark.parametrize("number", range(1, 6))
-def test_a_replay_shows_its_steps(service: Running, number: int) -> None:
-    status, page, _ = Client(service.url).send(f"/history/{number}")
-    assert status == 200
-    assert "<svg" in page.decode()
-
-
 def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(
     service: Running, folder: Path
 ) -> None:

@@ -23,7 +23,6 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, Settings, WebSettings
 from companion.core.errors import Illegal, Malformed
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi
-from companion.core.ports import TurnLamp
 from companion.maintenance.own_wifi import (
     ANSWER_S,
     FIRST_PASSWORD,
@@ -34,7 +33,6 @@ from companion.maintenance.own_wifi import (
     WifiWish,
 )
 from companion.service.app import Companion
-from companion.table.listeners import TableListener
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 
 HOME = Wifi("Home", "right horse")
@@ -158,31 +156,16 @@ def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     assert not (machine.root / "wifi").exists(), "a network that goes later is NetworkManager's"
 
 
-def test_the_right_wifi_is_joined_and_kept(machine: Machine) -> None:
-    own = machine.opened()
-    own.join(HOME)
-    assert own.trying == "Home"
-    with pytest.raises(Illegal, match="try again in a minute"):
-        own.join(HOME)
-    machine.carry_out(own)
-    assert (own.hotspot, own.trying, own.trouble) == (None, "", "")
-    assert machine.told[-1] is False
-    assert (machine.root / JOINED_PROFILE).stat().st_mode & 0o777 == 0o600
-    assert not (machine.root / OWN_PROFILE).exists()
-    assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
-
-
 @pytest.mark.parametrize(
     ("wifi", "sentence"),
     [
         (Wifi("Home", "wrong horse"), "The password of the Wi-Fi Home is wrong."),
-        (Wifi("Home"), "The password of the Wi-Fi Home is wrong."),
         (
             Wifi("Hoome", "right horse"),
             "The Wi-Fi Hoome is not found: check its name and its reach.",
         ),
     ],
-    ids=["wrong password", "none", "another name"],
+    ids=["wrong password", "another name"],
 )
 def test_what_does_not_work_brings_it_back_and_says_why(
     machine: Machine, wifi: Wifi, sentence: str
@@ -196,9 +179,14 @@ def test_what_does_not_work_brings_it_back_and_says_why(
     assert HOTSPOT_ADDRESS in {each.ip for each in machine.addresses}
     assert not (machine.root / JOINED_PROFILE).exists(), "it is not tried at every start"
     own.join(HOME)
-    assert own.trouble == ""
+    assert (own.trying, own.trouble) == ("Home", "")
+    with pytest.raises(Illegal, match="try again in a minute"):
+        own.join(HOME)
     machine.carry_out(own)
-    assert own.hotspot is None
+    assert (own.hotspot, own.trying, machine.told[-1]) == (None, "", False)
+    assert (machine.root / JOINED_PROFILE).stat().st_mode & 0o777 == 0o600
+    assert not (machine.root / OWN_PROFILE).exists()
+    assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
 
 
 def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -> None:
@@ -216,12 +204,8 @@ def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -
     assert own.hotspot is not None, "nothing else came back"
 
 
-@pytest.mark.parametrize(
-    "name", ["Café für alle", "日本", 'a"b', "$HOME `id`", "a;b\\s", "=[wifi]", " # ", "a" * 32]
-)
-@pytest.mark.parametrize(
-    "password", ["right horse", "8letters", 'b\\a"c;$#=', "f" * 64, "  two  blanks  "]
-)
+@pytest.mark.parametrize("name", ["日本", "$HOME `id`", "a;b\\s", "=[wifi]", "a" * 32])
+@pytest.mark.parametrize("password", ['b\\a"c;$#=', "f" * 64, "  two  blanks  "])
 def test_any_name_and_password_reach_the_radio_as_they_are(
     machine: Machine, name: str, password: str
 ) -> None:
@@ -239,16 +223,12 @@ def test_any_name_and_password_reach_the_radio_as_they_are(
     ("wifi", "why"),
     [
         (Wifi("", "right horse"), "1 to 32"),
-        (Wifi("a" * 33, "right horse"), "1 to 32"),
         (Wifi("ü" * 17, "right horse"), "1 to 32"),
         (Wifi("a\nmode=ap", "right horse"), "1 to 32"),
-        (Wifi("a\0", "right horse"), "1 to 32"),
         (Wifi("Home", "7letter"), "8 to 63"),
-        (Wifi("Home", "a" * 64 + "g"), "8 to 63"),
-        (Wifi("Home", "pässword"), "8 to 63"),
         (Wifi("Home", "right\nhorse"), "8 to 63"),
     ],
-    ids=range(9),
+    ids=range(5),
 )
 def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi, why: str) -> None:
     own = machine.opened()
@@ -345,17 +325,14 @@ def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> N
     "content",
     [
         b"",
-        b"{",
-        b"[1]",
         b'{"number":"1","task":"open"}',
         b'{"number":"1","task":"rm","hotspot":{"name":"a","password":"right horse"}}',
         b'{"number":"1","task":"open","hotspot":{"name":"a\\nmode=x","password":"right horse"}}',
-        b'{"number":"1","task":"open","hotspot":{"name":"caf\xc3\xa9","password":"right horse"}}',
         b'{"number":"1","task":"join","hotspot":{"name":"a","password":"right horse"}}',
         b'{"number":"1","task":"join","wifi":{"name":"a"},"more":1}',
         b" " * (MAX_WISH_BYTES + 1),
     ],
-    ids=range(10),
+    ids=range(7),
 )
 def test_root_does_nothing_for_a_wish_that_is_none(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "wifi"
@@ -376,18 +353,6 @@ def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -
     with pytest.raises(Malformed):
         take_wish(path)
     assert [each.name for each in tmp_path.iterdir()] == ["other"]
-
-
-def test_no_password_is_in_what_is_logged_or_shown(
-    machine: Machine, caplog: pytest.LogCaptureFixture
-) -> None:
-    own = machine.opened()
-    own.join(Wifi("Home", "wrong horse"))
-    wish = take_wish(machine.root / "wifi")
-    assert "horse" not in repr(wish)
-    assert FIRST_PASSWORD not in repr(wish)
-    assert (machine.root / "answer").stat().st_mode & 0o777 == 0o640
-    assert "horse" not in caplog.text + str(machine.told)
 
 
 # ---- the whole service in process ------------------------------------------------------------------------------------
@@ -502,32 +467,6 @@ def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
         assert 'href="/wifi"' in owner.get("/settings").get_data(as_text=True)
 
 
-def test_the_tables_own_screen_shows_name_password_and_address(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with box(machine, monkeypatch) as table:
-        table.opens()
-        wifi = table.own.hotspot
-        assert wifi is not None
-        page = flat(table.app.test_client().get("/").get_data(as_text=True))
-        assert "The table’s own Wi-Fi" in page
-        assert wifi.name in page
-        assert f"Password: {FIRST_PASSWORD}" in page
-        assert table.companion.wifi() == wifi, "its code on screen, table card and terminal"
-
-
-def test_the_lamps_say_it_while_nobody_plays(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with box(machine, monkeypatch) as table:
-        table.opens()
-        lamps: list[Any] = []
-        table.companion.table.connect(TableListener(on_lamps=lambda shown, _: lamps.append(shown)))
-        assert {each.turn for each in lamps[-1].values()} == {TurnLamp.HOTSPOT}
-        table.companion.table.new_game("outbuffered")
-        assert TurnLamp.HOTSPOT not in {each.turn for each in lamps[-1].values()}
-
-
 def test_the_table_button_held_at_the_start_opens_it_at_once(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -563,13 +502,3 @@ def test_a_wifi_password_is_in_nothing_that_is_kept_or_told(
     assert kept
     assert all(b"horse" not in each for each in told + kept)
     assert "horse" not in caplog.text
-
-
-def test_health_says_why_there_is_no_wifi(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (machine.root / "sys/class/net/wlan0/phy80211").rmdir()
-    with box(machine, monkeypatch) as table:
-        table.opens()
-        found = [each.text for each in table.companion.health.examine() if each.topic == "network"]
-        assert "This machine has no Wi-Fi: plug in a cable." in found

@@ -17,12 +17,12 @@ import pytest
 from companion import __version__
 from companion.cli.main import main
 from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
+from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.diagnostics.findings import Finding, Grade
 from companion.service.app import Companion
-from companion.service.support_bundle import MAX_LINES, LastLines, make_bundle
+from companion.service.support_bundle import make_bundle
 
 
 @contextmanager
@@ -71,17 +71,6 @@ def test_it_holds_findings_versions_log_and_frames(
     assert "Game 1 has begun event=game_begun" in parts["log.txt"].decode()
     assert "outbuffered; a1 purple robot" in parts["frames.txt"].decode()
     assert any(name.endswith(".png") for name in parts)
-
-
-def test_without_a_camera_it_has_no_frames(tmp_path: Path) -> None:
-    camera = CameraSettings(source="none")
-    settings = Settings(
-        state_dir=str(tmp_path), camera=camera, web=WebSettings(host="127.0.0.1", port=0)
-    )
-    with Companion(settings, simulate=False, clock=FakeClock(), threads=False) as companion:
-        parts = parts_of(companion.bundle())
-    assert set(parts) == {"findings.txt", "log.txt", "frames.txt"}
-    assert "you play by tapping" in parts["findings.txt"].decode()
 
 
 def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -170,21 +159,6 @@ def test_addresses_and_folders_are_left_out() -> None:
     ]
 
 
-def test_the_last_lines_of_the_program_are_kept() -> None:
-    lines = LastLines().open()
-    try:
-        for number in range(MAX_LINES + 5):
-            logging.getLogger("companion.service").warning("line %d", number)
-        logging.getLogger("somebody").warning("else")
-    finally:
-        lines.close()
-        lines.close()
-    logging.getLogger("companion.service").warning("too late")
-    kept = lines.text().splitlines()
-    assert len(kept) == MAX_LINES
-    assert (kept[0][20:], kept[-1][20:]) == ("WARNING line 5", f"WARNING line {MAX_LINES + 4}")
-
-
 def test_the_command_saves_the_running_services_bundle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,9 +171,3 @@ def test_the_command_saves_the_running_services_bundle(
         )
     assert any(name.endswith(".png") for name in parts_of(file.read_bytes()))
     assert "Look into it before you send it" in capsys.readouterr().out
-
-
-def test_the_command_saves_a_bundle_where_nothing_runs(tmp_path: Path) -> None:
-    file = tmp_path / "support.zip"
-    assert main(["doctor", "--state-dir", str(tmp_path), "--port", "1", "--save", str(file)]) == 0
-    assert set(parts_of(file.read_bytes())) == {"findings.txt", "log.txt"}

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from inside import store_of
-from service import Client, until
+from service import until
 
 from companion.core.config import CameraSettings, Settings, VoiceSettings, WebSettings
 from companion.core.errors import SystemTrouble
-from companion.service import systemd
 from companion.service.app import Companion
-from companion.service.systemd import Manager, ManagerNotifier, Word, until_answered
+from companion.service.lifecycle import ManagerNotifier, until_answered
+from companion.service.systemd import Manager, Word
 
 Said = list[dict[str, str]]
 
@@ -87,35 +86,12 @@ def test_without_systemd_nothing_is_said_and_nothing_is_missing(tmp_path: Path) 
         attendant.close()
 
 
-def test_nobody_listens_any_more(tmp_path: Path) -> None:
-    manager = Manager(
-        {"NOTIFY_SOCKET": str(tmp_path / "gone"), "RUNTIME_DIRECTORY": str(tmp_path / "away")}
-    )
-    manager.tell(READY="1")
-    manager.show(Word.FAULT)
-    assert not manager.switch_off(), "where nothing can be asked nobody is told that it was"
-
-
 @pytest.mark.parametrize(("pid", "is_meant"), [("", True), ("own", True), ("1", False)])
 def test_the_watchdog_of_another_process_is_not_fed(pid: str, is_meant: bool) -> None:
     manager = Manager(
         {"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": str(os.getpid()) if pid == "own" else pid}
     )
     assert manager.watchdog_s == (20.0 if is_meant else None)
-
-
-def test_a_sentence_cannot_break_the_line(ear: Ear) -> None:
-    Manager({"NOTIFY_SOCKET": str(ear.path)}).tell(STATUS="two\nlines\nREADY=1")
-    until("the datagram", lambda: ear.said)
-    assert ear.said == [{"STATUS": "two lines READY=1"}]
-
-
-def test_an_abstract_address_is_understood() -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-        line.bind(f"\0companion-test-{os.getpid()}")
-        line.settimeout(5)
-        Manager({"NOTIFY_SOCKET": f"@companion-test-{os.getpid()}"}).tell(READY="1")
-        assert line.recv(100) == b"READY=1"
 
 
 def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, ear: Ear) -> None:
@@ -142,67 +118,6 @@ def test_it_is_fed_while_all_are_alive_and_not_a_moment_longer(tmp_path: Path, e
             silent.clear()
             until("food again", lambda: len(ear.heard("WATCHDOG")) > fed)
             until("the lamp", lambda: (run / "lamp").read_text() == "ready")
-
-
-def test_a_table_without_words_is_fed_all_the_same(
-    tmp_path: Path, ear: Ear, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    order = "".join(("U", "D", "S"))
-
-    def fail(_: Companion) -> str:
-        raise ValueError(order)
-
-    with (
-        companion_in(tmp_path) as companion,
-        ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))),
-    ):
-        monkeypatch.setattr(systemd, "status_of", fail)
-        until("the failure", lambda: systemd.WORDLESS in ear.heard("STATUS"))
-        fed = len(ear.heard("WATCHDOG"))
-        until("food", lambda: len(ear.heard("WATCHDOG")) > fed + 1)
-        monkeypatch.undo()
-        until("words again", lambda: ear.heard("STATUS")[-1] == companion.table.view().sign.text)
-    assert caplog.text.count("The status has no words") == 1
-    assert order not in caplog.text
-
-
-def test_a_name_that_cannot_be_sent_is_sent_as_it_can(ear: Ear) -> None:
-    Manager({"NOTIFY_SOCKET": str(ear.path)}).tell(WATCHDOG="1", STATUS="half a sign: \ud83d")
-    until("food", lambda: ear.heard("WATCHDOG"))
-
-
-def test_a_hung_table_is_late_and_its_pages_still_answer(tmp_path: Path, ear: Ear) -> None:
-    with companion_in(tmp_path) as companion:
-        companion.vitals.bounds["table"] = 0.5
-        hang = threading.Event()
-
-        def hang_on() -> None:
-            with store_of(companion.table).hold():
-                hang.wait(20)
-
-        with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
-            threading.Thread(target=hang_on).start()
-            until(
-                "the silence",
-                lambda: any(
-                    status.startswith("Not alive: table") for status in ear.heard("STATUS")
-                ),
-            )
-            hang.set()
-            until("the sign again", lambda: not ear.heard("STATUS")[-1].startswith("Not alive"))
-
-
-def test_the_status_follows_the_game_and_holds_no_secret(tmp_path: Path, ear: Ear) -> None:
-    with companion_in(tmp_path) as companion:
-        with ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))):
-            companion.table.new_game("outbuffered")
-            until(
-                "the game",
-                lambda: any(status.startswith("Outbuffered: ") for status in ear.heard("STATUS")),
-            )
-        told = " ".join(ear.heard("STATUS"))
-        for secret in (companion.host_key, companion.journal.key("signing").hex()):
-            assert secret not in told
 
 
 def test_pages_that_do_not_answer_are_not_ready() -> None:
@@ -292,13 +207,3 @@ def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
     assert done.returncode == 1
     assert ear.heard("STATUS") == [f"Port {port} is in use: choose another one with --port"]
     assert not ear.heard("READY")
-
-
-def test_the_client_of_a_service_under_systemd_sees_pages(tmp_path: Path, ear: Ear) -> None:
-    with (
-        companion_in(tmp_path) as companion,
-        ManagerNotifier(companion, Manager(environment(ear, tmp_path / "run"))),
-    ):
-        assert (
-            Client(f"http://127.0.0.1:{companion.server.port}").get("/api/view")["phase"] == "lobby"
-        )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import json
-import os
 import re
 import shutil
 import subprocess
@@ -164,84 +162,11 @@ def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFix
         assert ended.value.code == 0, command
 
 
-def test_groups_and_users_of_the_units_are_made() -> None:
-    made = {
-        line.split()[1]
-        for line in (SYSTEMD / "companion.sysusers").read_text().splitlines()
-        if line[:1] in "gu"
-    }
-    for name in UNITS:
-        unit = Unit(name)
-        if unit.has_section("Service"):
-            wanted = unit["Service"].get("SupplementaryGroups", "").split()
-            assert set(wanted) <= made, name
-            assert unit["Service"].get("User", "companion") in made
-
-
 def test_the_name_in_the_network_leads_to_the_pages() -> None:
     service = ElementTree.parse(SYSTEMD / "avahi.service").getroot().find("service")
     assert service is not None
     assert service.findtext("type") == "_http._tcp"
     assert service.findtext("port") == str(WebSettings().port)
-
-
-def test_pages_and_clock_come_up_without_any_network(tmp_path: Path) -> None:
-    """In a network of its own where not even the machine's talk to itself is up, as before any driver has begun."""
-    apart = ["unshare", "--net", "--map-root-user"] if os.geteuid() else ["unshare", "--net"]
-    if (
-        not shutil.which("unshare")
-        or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("no network of its own can be had here")
-    settings = tmp_path / "settings.toml"
-    settings.write_text(
-        f'state_dir = "{tmp_path}"\n[camera]\nsource = "none"\n[voice]\nby = "off"\n'
-    )
-    command = [
-        *apart,
-        sys.executable,
-        "-u",
-        "-m",
-        "companion",
-        "play",
-        "--settings",
-        str(settings),
-        "--port",
-        "8080",
-    ]
-    process = subprocess.Popen([*command, "--game", "binmat"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.startswith("Ctrl-C"):
-                break
-        assert "http://127.0.0.1:8080/" in said
-        ask = (
-            "import fcntl, json, socket, struct, sys, urllib.request as r;"
-            "s = socket.socket(); up = struct.pack('16sh22s', b'lo', 1, b''); fcntl.ioctl(s, 0x8914, up);"
-            "o = r.build_opener(r.ProxyHandler({}));"
-            "print(o.open('http://127.0.0.1:8080/api/view', timeout=10).read().decode())"
-        )
-        inside = [
-            "nsenter",
-            "--net",
-            "--target",
-            str(process.pid),
-            *(["--user"] if os.geteuid() else []),
-        ]
-        asked = subprocess.run(
-            [*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False
-        )
-        assert json.loads(asked.stdout)["game"] == "binmat", (
-            "once the interface comes up the pages are there"
-        )
-    finally:
-        process.terminate()
-        assert process.wait(20) == 0
-        if process.stdout:
-            process.stdout.close()
 
 
 # ---- compiled templates -----------------------------------------------------------------------------------------------
@@ -268,14 +193,3 @@ def test_templates_are_kept_compiled_and_damaged_ones_are_done_anew(tmp_path: Pa
         assert kept.read_bytes() == whole, "mended"
     CompiledTemplates(tmp_path / "kept").clear()
     assert not list((tmp_path / "kept").iterdir())
-
-
-def test_where_nothing_can_be_kept_pages_come_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    cache = CompiledTemplates(tmp_path / "file")
-    assert (
-        Environment(loader=DictLoader({"a": "page"}), bytecode_cache=cache, autoescape=True)
-        .get_template("a")
-        .render()
-        == "page"
-    )

@@ -50,18 +50,18 @@ def test_a_game_that_a_hub_dealt_is_listed_with_a_reason(tmp_path: Path) -> None
 def test_the_table_goes_on_after_a_game_that_a_hub_dealt(tmp_path: Path) -> None:
     write(tmp_path, 1, *DEALT)
     with playing(tmp_path) as played:
-        assert played.table.view().phase is Phase.LOBBY
+        assert played.view.phase is Phase.LOBBY
         played.begin()
-        assert played.table.view().moment == "2.1"
+        assert played.view.moment == "2.1"
 
 
 def test_a_remote_phones_seat_is_a_phones(tmp_path: Path) -> None:
     write(tmp_path, 0, '{"is":"take_seat","seat":"north","name":"Ines","nonce":"n","door":"far"}')
     with playing(tmp_path) as played:
-        seat = played.table.view().seats[Seat.NORTH]
+        seat = played.view.seats[Seat.NORTH]
         assert (seat.name, seat.door) == ("Ines", "phone")
         played.table.free_seat(Seat.NORTH, seat.sitting)
-        assert played.table.view().seats[Seat.NORTH].name is None
+        assert played.view.seats[Seat.NORTH].name is None
 
 
 def test_a_clock_that_a_lost_line_stopped_can_be_started(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_clock_that_a_lost_line_stopped_can_be_started(tmp_path: Path) -> None
         now_s = played.clock.monotonic_s()
     write(tmp_path, 1, f'{{"is":"pause","by":"line","now_s":{now_s}}}')
     with playing(tmp_path, FakeClock()) as played:
-        assert played.table.view().time.clock
-        assert played.table.view().time.clock.paused == "restart"
+        assert played.view.time.clock
+        assert played.view.time.clock.paused == "restart"
         played.table.resume("north")
-        assert not played.table.view().time.clock.paused
+        assert not played.view.time.clock.paused

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fuzz.tables import SECRETS, Twin
 from table_tools import Played
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
-from companion.games.binmat.cards import DECK
-from companion.hub.adapter import HubAdapter
-from companion.hub.membership import Membership
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, encode_public, read_record
-from companion.table.records import HandIn
-from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 
 
@@ -123,25 +116,3 @@ def test_another_past_has_another_mark(tmp_path: Path) -> None:
 
 
 # ---- secrets: two tables that differ only in what one seat hides send equal bytes ----
-
-
-@pytest.mark.parametrize("game", SECRETS)
-def test_twins_that_differ_in_a_secret_tell_the_same(game: str, tmp_path: Path) -> None:
-    _, one, other = SECRETS[game]
-    rest = [card for card in DECK if card not in one]
-    told = []
-    with ExitStack() as stack:
-        for name, texts in (("one", one), ("other", other)):
-            twin = Twin(tmp_path, name, stack)
-            twin.hide(game, texts, rest)
-            records = [entry.record for entry in twin.journal.entries()]
-            line = HubAdapter(
-                Membership("", "0", 1, "", (), ""), twin.table, twin.journal, twin.clock, bell=StaffBell(twin.clock),
-                health=str,
-            )  # fmt: skip
-            told.append(
-                (line.state(), *(encode_public(record) for record in messages(twin.journal)))
-            )
-            assert any(isinstance(record, HandIn) for record in records)
-            line.close()
-    assert told[0] == told[1]

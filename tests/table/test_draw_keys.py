@@ -1,171 +1,76 @@
-"""A draw by pad: left and right, pressed together and held on mock pins, offer one and accept one, and enter nothing."""
+"""A draw by pad: left and right, pressed together and held, offer one and accept one, and enter nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from setup_tools import Kept, kept
+from table_tools import Played
 
 from companion.core.kit import SEATS, Seat
-from companion.core.ports import Cue, Signal, TurnLamp
-from companion.speech.announcer import Announcer
+from companion.core.ports import PadKey, Press, SeatLamps, TurnLamp
 from companion.table.listeners import TableListener
 from companion.table.seats.draw_keys import TOGETHER_S
 from companion.table.session import Phase
-from hardware.debounce import HOLD_S
 
 SOUTH, NORTH = SEATS
 
 
-class Pads:
-    """Two people at their pads, with the cues that they hear and the lamps that they see."""
-
-    def __init__(self, place: Kept) -> None:
-        self.place, self.table = place, place.table
-        self.signals: list[Signal] = []
-        self.lamps: dict[Seat, TurnLamp] = {}
-        self.table.connect(
-            TableListener(
-                on_signal=self.signals.append,
-                on_lamps=lambda shown, _: self.lamps.update(
-                    {seat: each.turn for seat, each in shown.items()}
-                ),
-            )
-        )
-
-    def down(self, *buttons: str, after_s: float = 0.1) -> None:
-        for button in buttons:
-            self.place.hands.press(button)
-            self.let_pass(after_s)
-
-    def up(self, *buttons: str) -> None:
-        for button in buttons:
-            self.place.hands.release(button)
-            self.let_pass(0.1)
-
-    def let_pass(self, seconds: float) -> None:
-        for _ in range(round(seconds / 0.05)):
-            self.place.clock.advance(0.05)
-            self.place.panel.step()
-        self.table.step()
-
-    def reach(self, seat: Seat) -> None:
-        """Left and right of a pad, together, for as long as it takes, and let go."""
-        self.down(f"{seat}_left", f"{seat}_right")
-        self.let_pass(HOLD_S)
-        self.up(f"{seat}_left", f"{seat}_right")
-
-    @property
-    def cues(self) -> list[object]:
-        return [signal.cue for signal in self.signals]
-
-
 @pytest.fixture
-def pads(tmp_path: Path) -> Iterator[Pads]:
-    with kept(tmp_path) as place:
-        place.finger("south_ready")
-        place.finger("north_ready")
-        begin(place, "outbuffered")
-        yield Pads(place)
+def pads(played: Played) -> Played:
+    for seat in SEATS:
+        played.table.play_by(seat, "pad")
+    played.begin()
+    return played
 
 
-def begin(place: Kept, game: str) -> None:
-    place.table.new_game(game, {}, 1)
-    if place.table.view().phase is Phase.SETUP:
-        place.table.confirm("host", place.table.view().moment, 0)
+def test_both_keys_held_offer_a_draw_and_accept_one(pads: Played) -> None:
+    lamps: dict[Seat, SeatLamps] = {}
+    pads.table.connect(TableListener(on_lamps=lambda shown, _: lamps.update(shown)))
+    reach(pads, SOUTH)
+    assert pads.view.match.draw_offer is SOUTH
+    words = "Purple offers a draw. Lime accepts by holding left and right on the pad, or plays on."
+    assert pads.view.match.offer == words
+    assert pads.cues[-1] == "offer"
+    assert {shown.turn for shown in lamps.values()} == {TurnLamp.OFFERED}
+    reach(pads, SOUTH)
+    assert pads.view.phase is Phase.ORDERS, "nobody accepts his own offer"
+    reach(pads, NORTH)
+    assert pads.view.match.outcome is not None
+    assert pads.view.match.outcome.reason == "A draw."
+    assert pads.cues[-1] == "tie"
 
 
-def test_both_keys_held_offer_a_draw_and_accept_one(pads: Pads) -> None:
-    voice = Announcer(lambda: pads.table.version, pads.table.view, 0.0)
-    voice.recent()
-    pads.reach(SOUTH)
-    view = pads.table.view()
-    assert view.match.draw_offer is SOUTH
-    assert (
-        view.match.offer
-        == "Purple offers a draw. Lime accepts by holding left and right on the pad, or plays on."
-    )
-    assert pads.cues[-1] is Cue.OFFER
-    assert pads.lamps == {SOUTH: TurnLamp.OFFERED, NORTH: TurnLamp.OFFERED}
-    page = pads.place.browser().get("/").get_data(as_text=True)
-    assert "Lime accepts by holding left and right on the pad, or plays on." in page
-    assert [each.text for each in voice.recent()][-1:] == [view.match.offer]
-    pads.reach(SOUTH)
-    assert pads.table.view().phase is Phase.ORDERS, "nobody accepts his own offer"
-    pads.reach(NORTH)
-    view = pads.table.view()
-    assert view.phase is Phase.OVER
-    assert view.match.outcome is not None
-    assert view.match.outcome.reason == "A draw."
-    assert pads.cues[-1] is Cue.TIE
+def test_what_was_entered_stays_entered(pads: Played) -> None:
+    pads.press(SOUTH, "U")
+    reach(pads, SOUTH)
+    assert pads.view.seats[SOUTH].entered == 1
+    pads.press(SOUTH, "S", "U", "ready")
+    pads.hand_in(NORTH, "III")
+    assert pads.view.turn.orders[0][SOUTH].letter == "U", "as without an offer"
+    assert pads.view.match.draw_offer is None, "the reveal ends the offer"
 
 
-@pytest.mark.parametrize("entered", [(), ("south_up",), ("south_up", "south_a", "south_up")])
-def test_what_was_entered_stays_entered(pads: Pads, entered: tuple[str, ...]) -> None:
-    for button in entered:
-        pads.place.finger(button)
-    pads.reach(SOUTH)
-    assert pads.table.view(SOUTH).seats[SOUTH].entered == len(entered)
-    for button in ("south_up", "south_a", "south_up")[len(entered) :]:
-        pads.place.finger(button)
-    pads.place.finger("south_ready")
-    moment = pads.table.view().moment
-    assert pads.table.view().seats[SOUTH].receipt
-    pads.table.hand_in(NORTH, moment, "III")
-    assert pads.table.view().turn.orders[0][SOUTH].letter == "U", (
-        "it is the same order as without an offer"
-    )
-    assert pads.table.view().match.draw_offer is None, "the reveal ends the offer"
+def test_anything_else_offers_nothing(pads: Played) -> None:
+    reach(pads, SOUTH, gap_s=TOGETHER_S + 0.1)
+    reach(pads, SOUTH, PadKey.LEFT, PadKey.A)
+    reach(pads, SOUTH, PadKey.LEFT)
+    reach(pads, NORTH, PadKey.RIGHT)
+    assert pads.view.match.draw_offer is None
 
 
-@pytest.mark.parametrize(
-    ("first", "gap_s", "second"),
-    [
-        ("south_left", TOGETHER_S + 0.1, "south_right"),
-        ("south_left", 0.1, "north_right"),
-        ("south_left", 0.1, "south_a"),
-    ],
-)
-def test_anything_else_offers_nothing(pads: Pads, first: str, gap_s: float, second: str) -> None:
-    pads.down(first, after_s=gap_s)
-    pads.down(second)
-    pads.let_pass(HOLD_S * 2)
-    assert pads.table.view().match.draw_offer is None
-    pads.up(first, second)
+"""x"""
 
 
-def test_a_key_that_is_let_go_in_between_offers_nothing(pads: Pads) -> None:
-    pads.down("south_left", "south_right")
-    pads.let_pass(HOLD_S / 2)
-    pads.up("south_left")
-    pads.let_pass(HOLD_S)
-    assert pads.table.view().match.draw_offer is None
-    pads.up("south_right")
-
-
-@pytest.mark.parametrize("game", ["scouts", "arena", "kahmate", "binmat"])
-def test_every_game_ends_by_two_pads(pads: Pads, game: str) -> None:
-    pads.table.abandon()
-    begin(pads.place, game)
-    pads.reach(NORTH)
-    words = pads.table.view().match.offer
-    assert "accepts by holding left and right on the pad" in words
-    assert words in pads.place.browser().get("/").get_data(as_text=True)
-    pads.reach(SOUTH)
-    assert pads.table.view().phase is Phase.OVER
-
-
-def test_it_can_be_offered_while_hands_move_pieces(pads: Pads) -> None:
-    moment = pads.table.view().moment
-    pads.table.hand_in(SOUTH, moment, "UII")
-    pads.table.hand_in(NORTH, moment, "III")
-    assert pads.table.view().phase is Phase.STAGES
-    pads.reach(NORTH)
-    assert pads.table.view().match.offer in pads.place.browser().get("/").get_data(as_text=True)
-    assert pads.lamps == {SOUTH: TurnLamp.HANDS, NORTH: TurnLamp.OFFERED}, (
-        "whose hands are wanted still sees that"
-    )
-    pads.reach(SOUTH)
-    assert pads.table.view().phase is Phase.OVER
+def reach(played: Played, seat: Seat, *keys: PadKey, gap_s: float = 0.1) -> None:
+    """Keys of a pad go down one after the other, and are held."""
+    presses = []
+    for key in keys or (PadKey.LEFT, PadKey.RIGHT):
+        presses.append(Press(seat, key, played.clock.monotonic_s()))
+        played.table.press(presses[-1])
+        played.clock.advance(gap_s)
+    played.clock.advance(1.0)
+    for press in presses:
+        played.table.press(replace(press, held=True))
+    for press in presses:
+        played.table.release(press)

@@ -24,9 +24,9 @@ def _end(played: Played) -> None:
 def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
     _end(played)
     played.wait(HOME_AFTER_S - 1)
-    assert played.table.view().phase is Phase.OVER
+    assert played.view.phase is Phase.OVER
     played.wait(1)
-    view = played.table.view()
+    view = played.view
     assert (view.phase, view.game, view.match.score) == (Phase.LOBBY, None, (0, 0, 0))
     assert all(view.seats[seat].name is not None for seat in SEATS)
 
@@ -34,31 +34,15 @@ def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
 def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> None:
     _end(played)
     played.table.free_seat(Seat.NORTH)
-    assert played.table.view().phase is Phase.LOBBY
-
-
-def test_two_who_change_places_stay_at_the_end(played: Played) -> None:
-    _end(played)
-    played.table.swap_seats()
-    assert played.table.view().phase is Phase.OVER
+    assert played.view.phase is Phase.LOBBY
 
 
 def test_an_abandoned_game_leads_straight_home(played: Played) -> None:
     played.begin()
     played.table.abandon()
-    assert played.table.view().phase is Phase.LOBBY
+    assert played.view.phase is Phase.LOBBY
     played.begin()
-    assert played.table.view().phase is Phase.ORDERS
-
-
-def test_a_start_leads_home_and_the_seats_stay(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        _end(played)
-    with playing(tmp_path) as again:
-        view = again.table.view()
-        assert (view.phase, view.game) == (Phase.LOBBY, None)
-        assert all(view.seats[seat].name is not None for seat in SEATS)
+    assert played.view.phase is Phase.ORDERS
 
 
 def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
@@ -71,7 +55,7 @@ def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
         played.table.choose("outbuffered")
         played.table.begin_chosen()
     with playing(tmp_path) as again:
-        view = again.table.view()
+        view = again.view
         assert (view.phase, view.game, view.seats[Seat.NORTH].name) == (
             Phase.SETUP,
             "outbuffered",
@@ -85,28 +69,14 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
     with pytest.raises(Malformed):
         played.table.choose("ludo")
     played.table.choose("kahmate")
-    view = played.table.view()
+    view = played.view
     assert (view.phase, view.chosen, view.sign.text) == (Phase.LOBBY, "kahmate", "Start Kahmate")
     assert view.seats[Seat.NORTH].side is not None
     played.table.begin_chosen()
-    assert (played.table.view().game, played.table.view().chosen) == ("kahmate", None)
-    with pytest.raises(Illegal):
-        played.table.choose("scouts")
-
-
-def test_other_games_forgets_the_choice(played: Played) -> None:
-    played.table.choose("scouts")
-    played.table.go_home()
-    assert played.table.view().chosen is None
-    played.table.choose("scouts")
-    played.wait(HOME_AFTER_S)
-    assert played.table.view().chosen is None
-
-
-def test_no_way_home_leads_out_of_a_game(played: Played) -> None:
-    played.begin()
-    with pytest.raises(Illegal):
-        played.table.go_home()
+    assert (played.view.game, played.view.chosen) == ("kahmate", None)
+    for during_a_game in (played.table.go_home, lambda: played.table.choose("scouts")):
+        with pytest.raises(Illegal, match="A game is on"):
+            during_a_game()
 
 
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
@@ -114,10 +84,10 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
         played.table.take_seat(Seat.SOUTH, "Ann")
         played.table.choose("scouts")
         played.table.take_seat(Seat.NORTH, "Ben")
-        assert played.table.view().chosen == "scouts"
+        assert played.view.chosen == "scouts"
         for seat in SEATS:
             played.table.free_seat(seat)
-        assert played.table.view().chosen is None
+        assert played.view.chosen is None
 
 
 def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
@@ -126,9 +96,9 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
         played.table.machines.seat(Seat.NORTH, "Pip")
         played.begin()
         played.table.free_seat(Seat.SOUTH)
-        assert played.table.view().seats[Seat.NORTH].name == "Pip"
+        assert played.view.seats[Seat.NORTH].name == "Pip"
         played.table.abandon()
-        assert played.table.view().seats[Seat.NORTH].name is None
+        assert played.view.seats[Seat.NORTH].name is None
 
 
 def _looks(played: Played, game: str | None) -> None:
@@ -142,16 +112,11 @@ def _looks(played: Played, game: str | None) -> None:
 def test_a_board_that_is_brought_chooses_its_game(played: Played) -> None:
     _looks(played, None)
     _looks(played, "scouts")
-    assert played.table.view().chosen == "scouts"
+    assert played.view.chosen == "scouts"
     played.table.go_home()
     _looks(played, None)
     _looks(played, "scouts")
-    assert played.table.view().chosen is None
-
-
-def test_a_board_that_lay_there_chooses_nothing(played: Played) -> None:
-    _looks(played, "scouts")
-    assert (played.table.view().chosen, played.table.view().board.suggested) == (None, "scouts")
+    assert played.view.chosen is None
 
 
 @pytest.mark.parametrize(
@@ -168,7 +133,7 @@ def test_the_sign_at_home_says_what_is_left_to_do(
     with playing(tmp_path) as played:
         for seat, name in zip(SEATS, names, strict=False):
             played.table.take_seat(seat, name)
-        assert played.table.view().sign.text == text
+        assert played.view.sign.text == text
 
 
 def test_a_machine_is_given_a_way_that_it_can_play(tmp_path: Path) -> None:

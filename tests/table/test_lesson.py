@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 from table_tools import Played, both_seats, playing
@@ -21,17 +20,17 @@ EACH = pytest.mark.parametrize("name", GAMES)
 def begin(played: Played, name: str) -> None:
     """The lesson of a game, its board set up by hand."""
     played.table.begin_lesson(name)
-    if played.table.view().phase is Phase.SETUP:
-        played.table.confirm("host", played.table.view().moment, 0)
+    if played.view.phase is Phase.SETUP:
+        played.confirm()
 
 
 def follow(played: Played, steps: int = 100) -> int:
     """Everybody does as the guide says, at most so many steps; answers how many were taken."""
     for taken in range(steps):
-        guide = played.table.view().guide
+        guide = played.view.guide
         if guide is None:
             return taken
-        moment = played.table.view().moment
+        moment = played.view.moment
         for seat, text in guide.step.orders.items():
             played.table.hand_in(seat, moment, text)
         played.finish_stages()
@@ -44,7 +43,7 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
     lesson = GAMES[name].lesson
     assert lesson is not None
     assert follow(played) == len(lesson.steps)
-    view = played.table.view()
+    view = played.view
     assert view.phase is Phase.ORDERS
     assert view.guide is None
     if view.time.clock:
@@ -53,38 +52,15 @@ def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) ->
 
 def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
     played.show({})
-    for key, held in (("U", False), ("S", True), ("S", False)):  # A alone begins it
-        assert played.table.view().phase is Phase.LOBBY
-        played.press(SOUTH, key, held=held)
-    played.table.confirm("host", played.table.view().moment, 0, force=True)
+    played.press(SOUTH, "U")
+    played.press(SOUTH, "S", held=True)
+    assert played.view.phase is Phase.LOBBY, "A alone begins it"
+    played.press(SOUTH, "S")
     for key, held in (("back", False), ("ready", True), ("U", True)):
         played.press(SOUTH, key, held=held)
-        assert played.table.view().guide is not None, key
+        assert played.view.guide is not None, key
     played.press(SOUTH, "back", held=True)
-    assert played.table.view().guide is None
-    played.press(SOUTH, "U")
-    played.press(SOUTH, "back", held=True)
-    assert played.table.view().seats[SOUTH].entered == 0, "in a game it clears what was entered"
-
-
-@EACH
-def test_nobody_is_told_that_the_start_of_a_lesson_was_chosen(played: Played, name: str) -> None:
-    begin(played, name)
-    played.table.skip_lesson("host")
-    chance = played.table.view().fairness.chance
-    assert not (chance and chance.chosen)
-
-
-@EACH
-def test_a_lesson_has_no_clock_and_says_the_same_to_all(played: Played, name: str) -> None:
-    begin(played, name)
-    for viewer in (None, *SEATS):
-        view = played.table.view(viewer)
-        assert view.time.clock is None
-        assert view.guide is not None
-        assert view.sign.text
-    played.wait(700)
-    assert played.table.view().guide is not None, "no time runs out"
+    assert played.view.guide is None
 
 
 @EACH
@@ -92,17 +68,17 @@ def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
     played: Played, name: str
 ) -> None:
     begin(played, name)
-    guide = played.table.view().guide
+    guide = played.view.guide
     assert guide is not None
     assert not guide.is_over
     for seat, text in guide.step.orders.items():
-        played.table.hand_in(seat, played.table.view().moment, text)
+        played.hand_in(seat, text)
     over = []
-    while (view := played.table.view()).phase is Phase.STAGES:
+    while (view := played.view).phase is Phase.STAGES:
         assert view.guide is not None
         assert view.guide.step == guide.step
         over.append(view.guide.is_over)
-        played.table.confirm("south", view.moment, view.turn.stage)
+        played.confirm("south")
     assert over == [False] * (len(over) - 1) + [True] * bool(over)
 
 
@@ -112,12 +88,12 @@ def test_a_lesson_goes_on_where_it_was_after_a_restart(tmp_path: Path, name: str
         both_seats(played)
         begin(played, name)
         follow(played, 1)
-        before = played.table.view()
+        before = played.view
     with playing(tmp_path, FakeClock(9000.0)) as again:
-        after = again.table.view()
+        after = again.view
         assert (after.moment, after.guide) == (before.moment, before.guide)
         follow(again)
-        assert again.table.view().guide is None
+        assert again.view.guide is None
 
 
 @EACH
@@ -127,23 +103,26 @@ def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> 
         begin(played, name)
         follow(played, 1)
         played.table.skip_lesson("south")
-        assert played.table.view().guide is None
+        assert played.view.guide is None
         with pytest.raises(Illegal, match="No lesson is on"):
             played.table.skip_lesson("south")
         played.table.undo()
-        assert played.table.view().guide is None, "a turn that is taken back brings no guide back"
+        assert played.view.guide is None, "a turn that is taken back brings no guide back"
     with playing(tmp_path, FakeClock(9000.0)) as again:
-        assert again.table.view().guide is None
+        assert again.view.guide is None
 
 
 def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> None:
     begin(played, "outbuffered")
-    moment = played.table.view().moment
+    moment = played.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
         played.table.hand_in(SOUTH, moment, "SSS")
-    assert played.table.view().seats[SOUTH].receipt is None
+    played.table.play_by(SOUTH, "pad")
+    played.press(SOUTH, "S")
+    assert played.cues[-1] == "key_refused"
+    assert played.view.seats[SOUTH].receipt is None
     played.table.hand_in(SOUTH, moment, "URI")
-    assert played.table.view().seats[SOUTH].receipt
+    assert played.view.seats[SOUTH].receipt
 
 
 def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_guide(
@@ -153,40 +132,31 @@ def test_examples_are_for_the_seat_that_is_asked_in_the_first_turn_without_a_gui
     assert not played.table.view(SOUTH).own.examples
     played.table.skip_lesson("south")
     assert played.table.view(SOUTH).own.examples
-    assert not played.table.view().own.examples
-    played.table.hand_in(SOUTH, played.table.view().moment, "UUS")
+    assert not played.view.own.examples
+    played.hand_in(SOUTH, "UUS")
     assert not played.table.view(SOUTH).own.examples
     assert played.table.view(NORTH).own.examples
-    played.table.hand_in(NORTH, played.table.view().moment, "III")
+    played.hand_in(NORTH, "III")
     played.finish_stages()
     assert not played.table.view(NORTH).own.examples
-
-
-@pytest.mark.parametrize("name", ["scouts", "binmat"])
-def test_the_clock_that_waits_after_a_lesson_says_that_the_lesson_is_over(
-    played: Played, name: str
-) -> None:
-    begin(played, name)
-    follow(played)
-    assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
 
 
 def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
     begin(played, "outbuffered")
     follow(played)
-    view = played.table.view()
+    view = played.view
     assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
     assert played.table.view(SOUTH).sign.small == "That’s all there is. Now play."
     played.turn("UUU", "UUU")
     played.finish_stages()
-    assert played.table.view().sign.text != "That’s all there is. Now play."
+    assert played.view.sign.text != "That’s all there is. Now play."
 
 
 def test_a_rematch_is_no_lesson(played: Played) -> None:
     begin(played, "scouts")
     played.table.resign(NORTH)
     played.table.rematch()
-    view = played.table.view()
+    view = played.view
     assert view.guide is None
     assert not view.board.target, "scouts are placed as in any game"
 
@@ -199,141 +169,59 @@ def test_a_game_without_a_lesson_is_refused(
         played.table.begin_lesson("arena")
 
 
-def test_the_clock_of_a_skipped_lesson_waits_for_somebody(played: Played) -> None:
-    begin(played, "scouts")
-    played.table.skip_lesson("table")
-    clock = played.table.view().time.clock
-    assert clock is not None
-    assert clock.paused == "start"
-
-
 # ---- pads ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["outbuffered", "arena"])
-def test_pads_alone_play_a_whole_lesson(tmp_path: Path, name: str) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(NORTH, "up")
-        begin(played, name)
-        while guide := played.table.view().guide:
-            for seat in SEATS:
-                grammar = played.table.view(seat).own.pad
-                assert grammar is not None
-                keys = grammar.spell(guide.step.orders[seat])
-                wrong = next(key.pad for key in grammar.keys if key.pad != keys[0])
-                played.press(seat, wrong)
-                assert played.table.view().seats[seat].entered == 0, (
-                    "another key is not taken, whosever it is"
-                )
-                assert played.cues[-1] == "key_refused"
-                played.press(seat, *keys, "ready")
-            played.wait(1)
-            while (view := played.table.view()).phase is Phase.STAGES:
-                played.press(SOUTH, "ready")
-                assert (played.table.view().moment, played.table.view().turn) != (
-                    view.moment,
-                    view.turn,
-                )
-        assert played.table.view().phase is Phase.ORDERS
-
-
-def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(NORTH, "up")
-        begin(played, "scouts")
-        follow(played, 1)
-        assert played.table.view().sign.text == "White: press ready"
-        played.press(SOUTH, "ready")
-        guide = played.table.view().guide
-        assert guide is not None
-        assert guide.number == 2
-
-
-def test_the_table_screen_draws_orders_as_they_lead_on_the_board(played: Played) -> None:
-    begin(played, "arena")
-    guide = played.table.view().guide
+def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) -> None:
+    for seat in SEATS:
+        played.table.play_by(seat, "pad")
+    begin(played, "scouts")
+    follow(played, 1)
+    assert played.view.sign.text == "White: press ready"
+    played.press(SOUTH, "ready")
+    guide = played.view.guide
     assert guide is not None
-    drawn = {
-        seat: [(each.drawing, each.words) for each in guide.orders[seat][:1]] for seat in SEATS
-    }
-    assert drawn == {SOUTH: [("order-up", "Move north")], NORTH: [("order-down", "Move south")]}
-
-
-def test_key_a_begins_the_lesson_of_the_last_game(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(SOUTH, "a")
-        assert played.table.view().phase is Phase.LOBBY, "no game is known yet"
-        game = GAMES["outbuffered"]
-        board = game.expected(game.setup(game.options({}), Random(1))) or {}
-        played.show(board)
-        played.press(SOUTH, "a")
-        guide = played.table.view().guide
-        assert guide is not None
-        assert guide.number == 0
-        played.table.resign(SOUTH)
-        played.show(board)
-        played.press(SOUTH, "a")
-        assert played.table.view().phase is Phase.OVER, "there it means nothing"
+    assert guide.number == 2
 
 
 # ---- what can I do now? ----------------------------------------------------------------------------------------------
 
 
-def test_b_held_asks_for_help_and_enters_nothing(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.press(SOUTH, "up")
-        played.press(NORTH, "up")
-        played.begin()
-        played.press(SOUTH, "U")
-        played.press(SOUTH, "b")
-        played.press(SOUTH, "b", held=True)
-        view = played.table.view()
-        assert view.seats[SOUTH].entered == 1, "B was no order"
-        assert [str(row.word) for row in view.help] == [
-            "shoot",
-            "up",
-            "wait",
-            "left",
-            "down",
-            "right",
-        ]
-        played.press(NORTH, "b")
-        played.press(NORTH, "b", held=True)
-        assert not played.table.view().help, "asked once more it goes"
-        played.press(SOUTH, "R", "S", "ready")
-        played.press(NORTH, "R", "S", "I", "ready")
-        assert played.table.view().phase is Phase.STAGES
+def test_b_held_asks_for_help_and_enters_nothing(played: Played) -> None:
+    for seat in SEATS:
+        played.table.play_by(seat, "pad")
+    played.begin()
+    played.press(SOUTH, "U", "b")
+    played.press(SOUTH, "b", held=True)
+    view = played.view
+    assert view.seats[SOUTH].entered == 1, "B was no order"
+    words = [str(row.word) for row in view.help]
+    assert words == ["shoot", "up", "wait", "left", "down", "right"]
+    played.press(NORTH, "b")
+    played.press(NORTH, "b", held=True)
+    assert not played.view.help, "asked once more it goes"
+    played.press(SOUTH, "R", "S", "ready")
+    played.press(NORTH, "R", "S", "I", "ready")
+    assert played.view.phase is Phase.STAGES
 
 
 def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
     played.begin()
     played.table.help(True)
-    before = played.table.view().help
-    played.table.hand_in(SOUTH, played.table.view().moment, "UUS")
-    assert played.table.view().help == before
-    played.table.hand_in(NORTH, played.table.view().moment, "UUS")
-    assert not played.table.view().help, "a new moment, a new question"
+    before = played.view.help
+    played.hand_in(SOUTH, "UUS")
+    assert played.view.help == before
+    played.hand_in(NORTH, "UUS")
+    assert not played.view.help, "a new moment, a new question"
     with pytest.raises(Illegal, match="do as the sign says"):
         played.table.help(True)
-
-
-@EACH
-def test_whoever_is_asked_alone_is_told_whose_turn_it_is(played: Played, name: str) -> None:
-    begin(played, name)
-    guide = played.table.view().guide
-    assert guide is not None
-    told = {played.table.view(seat).sign.text for seat in guide.step.orders}
-    assert told == {guide.step.head if len(guide.step.orders) > 1 else "Your turn"}
 
 
 def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(
     played: Played,
 ) -> None:
     begin(played, "outbuffered")
-    view = played.table.view()
+    view = played.view
     assert view.sign.text == "Both: give the orders shown here"
     assert view.guide is not None
     played.table.hand_in(Seat.SOUTH, view.moment, view.guide.step.orders[Seat.SOUTH])
@@ -341,17 +229,3 @@ def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(
         "Waiting for lime",
         "Lime: do what is shown here",
     ]
-
-
-def test_what_a_lesson_shows_stays_longer_than_in_a_game(played: Played) -> None:
-    begin(played, "binmat")
-    guided = played.table.view().guide
-    assert guided is not None
-    while "c2" not in guided.step.orders.values():
-        follow(played, 1)
-        guided = played.table.view().guide
-        assert guided is not None
-    played.table.hand_in(Seat.NORTH, played.table.view().moment, "c2")
-    told = played.table.view().turn.headline
-    assert told is not None
-    assert told.lasts_s == pytest.approx(3 * (1 + 0.3 * len(told.content.text.split())))

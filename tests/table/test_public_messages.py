@@ -71,14 +71,6 @@ def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> 
         read_state(encode_public(PublicState("1", 0.0, health=sign)))
 
 
-def test_a_sentence_in_a_sentence_without_end_is_refused() -> None:
-    nested: Any = "x"
-    for _ in range(50):
-        nested = {"say": "{a}", "many": "", "parts": {"a": nested}}
-    with pytest.raises(Malformed):
-        read_record(record(nested))
-
-
 def growing(times: int, levels: int) -> Any:
     """A sentence that names its part so many times, on so many levels."""
     grown: Any = "x"
@@ -87,33 +79,13 @@ def growing(times: int, levels: int) -> Any:
     return grown
 
 
-@pytest.mark.parametrize(
-    ("times", "levels"), [(1400, 3), (30, 5), (2, 7), (8, 8), (2000, 1), (5000, 1)]
-)
-def test_no_message_grows_more_than_twentyfold(times: int, levels: int) -> None:
-    sign = growing(times, levels)
-    view = PublicView(Phase.ORDERS, sign=sign, why=sign, step=sign, happened=(sign,) * 40)
-    texts = (record(sign), encode_public(PublicRecord(1, "0123456789ab", 0, "begin", 1, 0.0, view)))
-    for payload in texts:
-        try:
-            told = read_record(payload).view
-        except Malformed:
-            continue
-        filled = sum(len(words(each)) for each in (told.sign, told.why, told.step, *told.happened))
-        assert filled <= 20 * len(payload)
-
-
 def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
-    sign = growing(60, 8)
-    assert len(msgspec.json.encode(sign)) < 2000
-    for read, payload in (
-        (read_record, record(sign)),
-        (read_state, encode_public(PublicState("1", 0.0, answer=sign))),
-    ):
-        with pytest.raises(Malformed, match="too large"):
-            read(payload)
-    with pytest.raises(Malformed, match="too large"):
-        words(sign)
+    for grown in (growing(3, 2), growing(1, 9)):
+        with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
+            read_record(record(grown))
+        with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
+            words(grown)
+    assert len(words(growing(2, 8))) == 2**8
 
 
 @pytest.mark.parametrize(
@@ -140,20 +112,18 @@ def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
         read_record(record("Wait.", mark))
 
 
-@pytest.mark.parametrize("number", [-1, 2**53 + 1, 2**63, 10**4000])
+@pytest.mark.parametrize("number", [-1, 2**53 + 1, 10**4000])
 def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
-    told, state = (
-        msgspec.json.decode(record("")),
-        msgspec.json.decode(encode_public(PublicState("1", 0.0))),
-    )
-    for name in ("entry", "epoch", "game"):
+    told = msgspec.json.decode(record(""))
+    view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1", 0.0)))
+    for message in (
+        told | {"entry": number},
+        told | {"game": number},
+        told | {"view": view | {"turn": number}},
+        told | {"view": view | {"score": (0, 0, number)}},
+    ):
         with pytest.raises(Malformed, match="cannot be read"):
-            read_record(msgspec.json.encode(told | {name: number}))
-    for name, value in dict.fromkeys(("turn", "stage", "steps"), number).items() | {
-        ("score", (0, 0, number))
-    }:
-        with pytest.raises(Malformed, match="cannot be read"):
-            read_record(msgspec.json.encode(told | {"view": told["view"] | {name: value}}))
+            read_record(msgspec.json.encode(message))
     with pytest.raises(Malformed, match="cannot be read"):
         read_state(msgspec.json.encode(state | {"answers": number}))
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from inside import live_of, session_of
-from table_tools import Played, both_seats, playing
+from table_tools import Played
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -15,16 +14,9 @@ from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translat
 from companion.core.kit import SEATS, Kit, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import TableListener, lamps_of
-from companion.table.session import Phase
 from companion.table.state import Draft
 
 SOUTH, NORTH = SEATS
-
-
-def pads(played: Played) -> None:
-    """South sits at the pad, North has a phone."""
-    played.press(SOUTH, "ready")
-    played.table.take_seat(NORTH, "Jonas")
 
 
 def signs(played: Played) -> tuple[str, str, str]:
@@ -39,184 +31,113 @@ def smalls(played: Played) -> tuple[str, str, str]:
     return south, north, wall
 
 
-def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
-    with playing(tmp_path / "a") as played:
-        both_seats(played)
-        assert signs(played) == ("Choose a game",) * 3
-        played.table.choose("outbuffered")
-        assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
-    with playing(tmp_path / "b") as played:
-        pads(played)
-        played.show({})
-        ready = "Press ready to start Outbuffered"
-        assert signs(played) == (ready, "Choose a game", ready)
+def test_the_lobby_names_the_key_of_this_device(played: Played) -> None:
+    assert signs(played) == ("Choose a game",) * 3
+    played.table.choose("outbuffered")
+    assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
+    played.table.go_home()
+    played.table.play_by(SOUTH, "pad")
+    played.show({})
+    ready = "Press ready to start Outbuffered"
+    assert signs(played) == (ready, "Choose a game", ready)
 
 
-def test_who_waits_for_the_other_side_is_told(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.take_seat(SOUTH, "Mara")
-        assert (signs(played)[0], smalls(played)[0]) == (
-            "Choose a game",
-            "The other side is still free.",
-        )
-        played.table.choose("scouts")
-        assert signs(played)[0] == "Waiting for the other side"
-        assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
+def test_who_waits_for_the_other_side_is_told(played: Played) -> None:
+    played.table.free_seat(NORTH)
+    assert signs(played)[0] == "Choose a game"
+    assert smalls(played)[0] == "The other side is still free."
+    played.table.choose("scouts")
+    assert signs(played)[0] == "Waiting for the other side"
+    assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
 
 
-def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        pads(played)
-        played.begin()
-        played.turn("UII", "UII")
-        south, north, wall = smalls(played)
-        assert south == "Lime: robot, c4 to c3. Then press ready.", (
-            "its own part is on the sign already"
-        )
-        assert north == "Then tap Done.", "a phone lists the others"
-        assert wall.endswith("Then press ready.")
-        assert signs(played) == (
-            "Robot, a1 to a2",
-            "Robot, c4 to c3",
-            "Purple: robot, a1 to a2",
-        )
-        played.table.confirm("south", played.table.view().moment, 0)
-        assert signs(played) == ("Both wait",) * 3
-        assert smalls(played) == ("", "", "")
+def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
+    played.table.play_by(SOUTH, "pad")
+    played.begin()
+    played.turn("UII", "UII")
+    assert signs(played) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
+    south, north, wall = smalls(played)
+    assert south == "Lime: robot, c4 to c3. Then press ready.", "its own part is on the sign"
+    assert north == "Then tap Done.", "a phone lists the others"
+    assert wall.endswith("Then press ready.")
+    played.confirm("south")
+    assert (signs(played), smalls(played)) == (("Both wait",) * 3, ("", "", ""))
 
 
-def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
-    with playing(tmp_path / "a") as played:
-        both_seats(played)
-        played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
-        played.table.resume("south")
-        assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
-        assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
-    with playing(tmp_path / "b") as played:
-        pads(played)
-        played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        assert signs(played) == (
-            "Press ready to start the clock",
-            "Start the clock",
-            "Press ready to start the clock",
-        )
-        played.table.resume("south")
-        assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."
-        assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
+def test_a_clock_is_started_by_the_key_that_is_there(played: Played) -> None:
+    played.table.new_game("binmat", {"way": "referee"}, seed=1)
+    assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
+    played.table.play_by(SOUTH, "pad")
+    by_pad = "Press ready to start the clock"
+    assert signs(played) == (by_pad, "Start the clock", by_pad)
+    played.table.resume("south")
+    assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
+    assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."
+    assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
 
 
-def test_an_order_is_said_to_its_owner_without_the_name(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.table.new_game("kahmate", {}, seed=1)
-        assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
+def test_an_order_is_said_to_its_owner_without_the_name(played: Played) -> None:
+    played.table.new_game("kahmate", {}, seed=1)
+    assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
 
 
-def test_who_wins_reads_it(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.table.resign(NORTH)
-        assert signs(played) == ("You win", "Purple wins", "Purple wins")
+def test_who_wins_reads_it(played: Played) -> None:
+    played.begin()
+    played.turn("UII", "III")
+    played.finish_stages()
+    played.table.resign(NORTH)
+    assert signs(played) == ("You win", "Purple wins", "Purple wins")
+    assert played.view.turn.number == 2, "whoever resigns in turn 2 ends turn 2"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
-    mine = translate(to_owner(say("{side!c}: end the turn", side=say("white")), "white"), language)
-    whole = translate(say("{side!c}: end the turn", side=say("white")), language)
+    told = say("{side!c}: end the turn", side=say("white"))
+    mine, whole = translate(to_owner(told, "white"), language), translate(told, language)
     assert whole.lower().endswith(mine.lower())
     assert ":" not in mine
     assert mine[0].isupper()
     parts = {"piece": say("purple robot"), "square": Square(0, 0), "home": Square(0, 1)}
-    why = before_colon(
-        say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
-    )
-    assert ":" not in translate(why, language)
-    assert translate(why, language).endswith("a1.")
+    wrong = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    assert translate(before_colon(wrong), language).endswith("a1.")
 
 
 # ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
 
 
-def test_a_wrong_placement_is_explained_without_the_order_twice(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.turn("UII", "III")
-        target = dict(played.table.view().board.target or {})
-        target[Square.parse("c2")] = target.pop(Square.parse("a2"))
-        played.show(target)
-        sign = played.table.view(SOUTH).sign
-        assert sign.text == "Move the purple robot c2 to a2"
-        assert sign.small == "Purple robot expected on a2, seen on c2."
-
-
-def test_a_game_that_ended_in_turn_3_says_turn_3(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        for south, north in (("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")):
-            played.turn(south, north)
-            played.finish_stages()
-        view = played.table.view()
-        assert (view.phase, view.turn.number) == (Phase.OVER, 3)
-        assert {line.partition(". ")[0] for line in view.match.log} <= {"1", "2", "3"}
-
-
-def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        played.turn("UII", "III")
-        played.finish_stages()
-        played.table.resign(NORTH)
-        assert played.table.view().turn.number == 2
-
-
-def test_lines_are_numbered_by_the_turns_of_the_game(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.new_game("scouts", {}, seed=1)
-        played.table.confirm("host", played.table.view().moment, 0)
-        for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
-            view = played.table.view()
-            assert view.turn.number == 0, "scouts are placed before the first turn"
-            play(played, f"@{place}")
-        assert not any(line[0].isdigit() for line in played.table.view().match.log)
-        assert played.table.view().turn.number == 1
-        play(played, "a1-a2")
-        view = played.table.view()
-        assert view.match.log[-1].startswith("1. ")
-        assert view.turn.number == 1
+def test_lines_are_numbered_by_the_turns_of_the_game(played: Played) -> None:
+    played.table.new_game("scouts", {}, seed=1)
+    played.confirm()
+    for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
+        assert played.view.turn.number == 0, "scouts are placed before the first turn"
+        play(played, f"@{place}")
+    assert not any(line[0].isdigit() for line in played.view.match.log)
+    play(played, "a1-a2")
+    view = played.view
+    assert (view.turn.number, view.match.log[-1][:3]) == (1, "1. ")
 
 
 def play(played: Played, action: str) -> None:
     """The seat on turn acts, and hands follow."""
-    view = played.table.view()
+    view = played.view
     (seat,) = (seat for seat in SEATS if view.seats[seat].awaited)
     played.table.hand_in(Seat(seat), view.moment, action)
     played.finish_stages()
 
 
-@pytest.mark.parametrize(
-    "clock", [{"seconds": 300}, {}], ids=["by a chess clock", "without a clock"]
-)
+@pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["a chess clock", "no clock"])
 def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     clock: dict[str, int], played: Played
 ) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
+    played.confirm()
+    if session_of(played.table).paused:
+        played.table.resume("host")
     called = []
-    for seat, text in (
-        (Seat.SOUTH, "a1-a2"),
-        (Seat.SOUTH, "."),
-        (Seat.NORTH, "a10-a9"),
-        (Seat.NORTH, "b10-b9"),
-    ):
-        if session_of(played.table).paused:
-            played.table.resume("host")
+    for text in ("a1-a2", ".", "a10-a9", "b10-b9"):
         played.signals.clear()
-        played.table.hand_in(seat, played.table.view().moment, text)
-        played.finish_stages()
+        play(played, text)
         called.append([signal.seats for signal in played.signals if signal.cue is Cue.TURN_PASSES])
     assert called == [[], [{Seat.NORTH}], [], []]
 
@@ -224,14 +145,9 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
 def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
     played: Played,
 ) -> None:
-    both, one = TurnLamp.PULSE, TurnLamp.ON
-    games = {"outbuffered": both, "arena": both, "scouts": one, "kahmate": both, "binmat": one}
-    for game, awaited in games.items():
+    for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         played.table.new_game(game, {}, seed=1)
-        if (view := played.table.view()).phase is Phase.SETUP:
-            played.table.confirm("host", view.moment, view.turn.stage)
-        if session_of(played.table).paused:
-            played.table.resume("host")
+        played.confirm()
         lamps = lamps_of(live_of(played.table))
         due = session_of(played.table).awaited
         assert {seat: lamps[seat].turn for seat in SEATS} == {
@@ -243,51 +159,19 @@ def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
 def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None:
     played.begin()
     live = live_of(played.table)
-    counted = [
-        lamps_of(replace(live, drafts={Seat.SOUTH: Draft((), count)}))[Seat.SOUTH].order_lamps
-        for count in range(8)
-    ]
-    assert [sorted(lit) for lit in counted] == [
-        [],
-        [1],
-        [1, 2],
-        [1, 2, 3],
-        [1],
-        [1, 2],
-        [1, 2, 3],
-        [1],
-    ]
-    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[Seat.SOUTH]
-    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), (
-        "several readings, answer on the phone"
-    )
-    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({Seat.SOUTH})))
-    assert lamps_of(by_tiles)[Seat.SOUTH].order_lamps == {1, 2, 3}
-
-
-def test_all_turn_lamps_pulse_while_it_is_paused(played: Played) -> None:
-    played.begin()
-    played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUU")
-    live = live_of(played.table)
-    lamps = lamps_of(replace(live, session=replace(live.session, paused="host")))
-    assert [lamps[seat] for seat in SEATS] == [
-        SeatLamps(frozenset(lit), TurnLamp.PULSE) for lit in ({1, 2, 3}, ())
-    ]
-
-
-def test_a_lamp_counts_every_step_of_a_reveal(played: Played) -> None:
-    played.table.new_game("arena", {}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
-    for seat, orders in ((Seat.SOUTH, "1:N 2:D 3:X"), (Seat.NORTH, "1:S 2:aN")):
-        played.table.hand_in(seat, played.table.view().moment, orders)
-    lit = []
-    while (view := played.table.view()).phase is Phase.STAGES:
-        lit.append(
-            [sorted(lamps.order_lamps) for lamps in lamps_of(live_of(played.table)).values()]
-        )
-        played.table.confirm("south", view.moment, view.turn.stage)
-    assert lit == [[[1 + step % 3]] * 2 for step in range(len(lit))]
-    assert len(lit) > 3
+    counted = []
+    for count in range(6):
+        lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}))
+        counted.append(sorted(lamps[SOUTH].order_lamps))
+    assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
+    asked = lamps_of(replace(live, choices=("a1-a2", "a1-b1")))[SOUTH]
+    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
+    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
+    assert lamps_of(by_tiles)[SOUTH].order_lamps == {1, 2, 3}
+    paused = lamps_of(replace(live, session=replace(live.session, paused="host")))
+    assert [lamps.turn for lamps in paused.values()] == [TurnLamp.PULSE] * 2
+    played.turn("III", "III")
+    assert lamps_of(live_of(played.table))[NORTH].order_lamps == {1}
 
 
 def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(
@@ -298,11 +182,11 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
     played.show(before)
     played.turn("UUU", "DDD")
     played.show(before)
-    view = played.table.view()
+    view = played.view
     for by, words in ((SOUTH, "Robot, a1 to a2"), (NORTH, "Purple: robot, a1 to a2")):
         with pytest.raises(Illegal, match=f"^Not seen yet: {words}"):
-            played.table.confirm(by, view.moment, view.turn.stage)
-    assert played.table.view() == view
+            played.confirm(by)
+    assert played.view == view
 
 
 def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
@@ -314,25 +198,11 @@ def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) ->
     assert [kit and kit.game for kit in kits] == [None, "outbuffered"]
 
 
-def test_while_a_turn_is_shown_nobody_is_asked_for_orders(played: Played) -> None:
-    played.begin()
-    sign = played.table.view(SOUTH).sign
-    assert (sign.text, sign.small) == ("Three orders to go", "Nobody sees yours before the reveal.")
-    played.table.abandon()
-    played.table.new_game("arena", {}, seed=1)
-    played.table.confirm("host", played.table.view().moment, 0)
-    assert (standing := played.table.view(SOUTH).board.standing) is not None
-    assert standing.sheet is not None
-    played.turn("1:N", "1:S")
-    assert (standing := played.table.view(SOUTH).board.standing) is not None
-    assert (standing.sheet, standing.keys) == (None, ())
-
-
 def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(
     played: Played,
 ) -> None:
     played.begin()
-    right = played.table.view().board.layout
+    right = played.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
     heard = []
     for layout in (right, right, wrong, wrong, right, right):
@@ -342,13 +212,6 @@ def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never
             played.wait(1.0)
         heard.append([cue for cue in played.cues if cue.startswith("board")])
     assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
-
-
-def test_what_is_revealed_cannot_be_taken_back(played: Played) -> None:
-    played.begin()
-    played.turn("UUS", "UUS")
-    with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
-        played.table.take_back(SOUTH, played.table.view().moment)
 
 
 def test_a_draw_that_is_offered_while_the_clock_stands_still_is_said(played: Played) -> None:

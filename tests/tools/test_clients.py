@@ -49,15 +49,6 @@ def reset_in_a_stream(line: socket.socket) -> None:
     line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def reset_at_once(line: socket.socket) -> None:
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-def half_closed(line: socket.socket) -> None:
-    ask(line, "/live/watch")
-    line.shutdown(socket.SHUT_WR)
-
-
 def rubbish(line: socket.socket) -> None:
     line.sendall(Random(1).randbytes(4000))
 
@@ -73,8 +64,8 @@ def nothing(line: socket.socket) -> None:
 
 
 MANNERS: tuple[Callable[[socket.socket], None], ...] = (
-    half_a_request, half_a_body, no_answer_is_read, reset_in_a_stream, reset_at_once, half_closed, rubbish,
-    a_chunk_that_is_none, nothing, reset_in_a_stream,
+    half_a_request, half_a_body, no_answer_is_read, reset_in_a_stream, rubbish,
+    a_chunk_that_is_none, nothing,
 )  # fmt: skip
 
 

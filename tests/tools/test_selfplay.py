@@ -10,7 +10,7 @@ import pytest
 from companion.cli import main
 from companion.core.grid import Square
 from companion.core.ports import Reading
-from companion.tools.selfplay import Report, people, play_games
+from companion.tools.selfplay import people, play_games
 from vision.reading.board_reader import BoardReader
 
 
@@ -33,20 +33,6 @@ def test_a_camera_that_lies_is_found_out(
     monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     assert main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
     assert "Game 3: " in capsys.readouterr().out
-
-
-def test_a_board_that_is_never_seen_ends_as_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        BoardReader,
-        "read",
-        lambda self, frame, **_: Reading({}, frame=frame.number, at_s=frame.at_s),
-    )
-    monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
-    report = next(iter(play_games("outbuffered", 1, 3)))
-    assert report.winners is None
-    assert not report.is_good()
-    assert "the table still says" in report.reason
-    assert "did not end" in report.sentence()
 
 
 @pytest.mark.slow
@@ -88,28 +74,9 @@ def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order
 
 
 def test_hidden_hands_are_played_against_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with a seed by which two people would hold real cards; the rules are those of its edition."""
     monkeypatch.setattr(people, "MAX_TURNS", 8)
-    reports = list(play_games("binmat", 2, 0, "Pip"))
-    assert [report.seed for report in reports] == [0, 1]
+    reports = list(play_games("binmat", 1, 0, "Pip"))
+    assert [report.seed for report in reports] == [0]
     for report in reports:
         assert (report.turns, report.reason) == (8, "It was broken off."), report.sentence()
         assert report.misread_layouts == 0
-
-
-@pytest.mark.parametrize(
-    ("made", "noticed", "misread", "winners", "good"),
-    [
-        (2, 2, 0, ["south"], True),
-        (2, 2, 0, [], True),
-        (2, 1, 0, [], False),
-        (0, 0, 1, [], False),
-        (0, 0, 0, None, False),
-    ],
-)
-def test_a_report_is_good_only_without_a_fault(
-    made: int, noticed: int, misread: int, winners: list[str] | None, good: bool
-) -> None:
-    assert (
-        Report("outbuffered", 1, winners, "", 3, 40, made, noticed, misread, 1.0).is_good() is good
-    )

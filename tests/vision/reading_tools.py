@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bench.reading.pictures import Tally
 from bench.reading.scenery import changed_view
+from bench.reading.scenes import scene
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -67,3 +69,13 @@ def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
     truth = tops(layout)
     assert {s: f for s, f in reading.seen.items() if truth.get(s) != f} == {}
     assert truth.keys() <= reading.seen.keys() | reading.unknown
+
+
+def tally_of(*names: str) -> Tally:
+    """What the reader makes of these scenes of the bench."""
+    tally = Tally()
+    for wanted in map(scene, names):
+        luma, prints = wanted.picture()
+        reader = board_reader({**KITS, wanted.kit.game: wanted.kit})
+        tally.add(reader.read_picture(luma), prints, wanted.kit)
+    return tally

@@ -13,8 +13,6 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera
 from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
-from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import PiDevice
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -41,46 +39,20 @@ def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> 
     assert camera.name.endswith("a.png")
 
 
-def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(tmp_path: Path) -> None:
+def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
         picture(tmp_path / name, tone)
     (tmp_path / "notes.txt").write_text("not a picture")
+    (tmp_path / "aa.png").write_bytes(b"\x89PNG damaged")
     camera = opened(tmp_path)
-    assert [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())] == [
-        10,
-        20,
-        30,
-        30,
-        30,
-    ]
-
-
-def test_a_damaged_picture_in_a_folder_is_named_and_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "a.png").write_bytes(b"\x89PNG damaged")
-    picture(tmp_path / "b.png", 20)
-    camera = opened(tmp_path)
-    frame = camera.frame()
-    assert frame is not None
-    assert frame.luma[0, 0] == 20
-    assert "a.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
-
-
-def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
-    path = tmp_path / "film.avi"
-    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10, (64, 48))
-    if not writer.isOpened():
-        pytest.skip("this OpenCV cannot write films")
-    for tone in (50, 120, 200):
-        writer.write(np.full((48, 64, 3), tone, np.uint8))
-    writer.release()
-    camera = opened(path)
     tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
-    camera.close()
-    assert [
-        abs(tone - want) < 4 for tone, want in zip(tones, (50, 120, 200, 200, 200), strict=True)
-    ] == [True] * 5
+    assert tones == [10, 20, 30, 30, 30]
+    assert "aa.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CameraError, match="holds no pictures: put PNG or JPEG files into it"):
+        opened(tmp_path / "empty")
 
 
 @pytest.mark.parametrize(
@@ -91,14 +63,11 @@ def test_a_film_runs_to_its_end_and_stays_there(tmp_path: Path) -> None:
             None,
             r"gone\.png: cannot be read: No such file or directory\. Check the path",
         ),
-        ("empty.png", b"", r"empty\.png: is not a picture that can be read"),
         (
             "text.jpg",
             b"hello",
             r"text\.jpg: is not a picture that can be read: use PNG or JPEG, or take it again",
         ),
-        ("gone.mp4", None, r"gone\.mp4: there is no such video: check the path"),
-        ("text.mp4", b"hello", r"text\.mp4: is not a video that can be read"),
     ],
 )
 def test_unreadable_sources_say_what_where_and_what_to_do(
@@ -108,11 +77,6 @@ def test_unreadable_sources_say_what_where_and_what_to_do(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(CameraError, match=words):
         opened(tmp_path / name)
-
-
-def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CameraError, match="holds no pictures: put PNG or JPEG files into it"):
-        opened(tmp_path)
 
 
 def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) -> None:
@@ -131,7 +95,6 @@ def test_a_closed_camera_refuses_frames_and_may_be_closed_twice(tmp_path: Path) 
             "usb:front",
             r"no USB camera of this name is plugged in \(none\)\. Plug it in, or write usb:0",
         ),
-        ("usb:", "no USB camera of this name"),
         ("picamera:front", "Picamera2 is missing"),
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
     ],
@@ -161,16 +124,6 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
     assert not pi.opened
 
 
-def test_every_listed_camera_opens_by_its_source(bus: UsbBus, pi: PiHost) -> None:
-    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
-    bus.plug(0, Webcam(), "Other: Cam")
-    for choice in cameras():
-        camera = opened(choice.source)
-        assert camera.frame() is not None
-        camera.close()
-    assert [device.number for device in pi.opened] == [0, 1]
-
-
 def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
     """libcamera's order and Picamera2's differ as soon as there are two."""
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
@@ -192,22 +145,6 @@ def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
         opened("picamera:imx477")
 
 
-def test_a_camera_keeps_its_source_and_lens_when_a_boot_lists_them_otherwise(pi: PiHost) -> None:
-    pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
-    before = {choice.source: choice.model for choice in cameras()}
-    shelf_names = {}
-    for source in before:
-        with opened(source) as camera:
-            assert isinstance(camera, PiCamera)
-            shelf_names[source] = camera.identity
-    pi.info.reverse()
-    assert {choice.source: choice.model for choice in cameras()} == before
-    for source, identity in shelf_names.items():
-        with opened(source) as camera:
-            assert isinstance(camera, PiCamera)
-            assert camera.identity == identity
-
-
 def test_the_first_camera_stays_the_same_one_while_the_program_runs(pi: PiHost) -> None:
     opener = CameraOpener(CameraSettings(source="picamera"), FakeClock())
     pi.info[:] = [{"Model": "imx219", "Id": IMX219}]
@@ -218,15 +155,6 @@ def test_the_first_camera_stays_the_same_one_while_the_program_runs(pi: PiHost) 
     del pi.info[0]
     with pytest.raises(CameraError, match="imx219@10 is connected"):
         opener.open()
-
-
-def test_cameras_that_change_places_while_one_is_opened_are_noticed(
-    pi: PiHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = PiDevice(0, "imx219", IMX219)
-    with pytest.raises(CameraError, match="have changed places: trying again"):
-        PiCamera(CameraSettings(), FakeClock(), wanted)
-    assert not pi.acquired
 
 
 def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
@@ -263,18 +191,9 @@ def test_a_camera_that_comes_back_under_another_number_is_known_again(bus: UsbBu
     bus.pull(0)
     with pytest.raises(CameraError, match="USB camera 0 is missing"):
         opener.open()
-    bus.plug(4, webcam)
-    assert opener.open().name == "usb:4"
-
-
-def test_another_camera_does_not_take_the_place_of_the_one_that_moved(bus: UsbBus) -> None:
-    opener = CameraOpener(CameraSettings(source="usb:0"), FakeClock())
-    webcam = bus.plug(0, Webcam())
-    opener.open().close()
-    bus.pull(0)
     bus.plug(0, Webcam(), "Laptop", "B2")
-    bus.plug(2, webcam)
-    assert opener.open().name == "usb:2"
+    bus.plug(4, webcam)
+    assert opener.open().name == "usb:4", "and no other one takes its place"
 
 
 def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:

@@ -1,4 +1,4 @@
-"""What pictures say about the camera's eye and the light: black, frozen, dark, burnt out, flickering."""
+"""What pictures say about the camera's eye and the light: black, frozen, dark, burnt out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Willing(Device):
 
     def __init__(self) -> None:
         super().__init__(FakeClock())
-        self.asked: list[tuple[bool, int | None]] = []
+        self.asked: list[bool] = []
 
-    def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        self.asked.append((slow, steady_hz))
+    def meter(self, slow: bool) -> bool:
+        self.asked.append(slow)
         return self.can
 
 
@@ -36,7 +36,7 @@ class Room:
         self.webcam = Webcam()
         self.webcam.scene = SMALL.copy
         self.device = Willing()
-        self.keeper = ExposureControl(self.device, 50)
+        self.keeper = ExposureControl(self.device)
         self.now_s = 100.0
 
     def watch(self, seconds: float) -> None:
@@ -45,9 +45,13 @@ class Room:
             self.now_s += 0.1
 
 
-def test_good_light_asks_for_nothing() -> None:
+def test_good_light_and_a_moment_in_the_dark_ask_for_nothing() -> None:
     room = Room()
-    room.watch(60)
+    room.watch(10)
+    room.webcam.light = 0.1
+    room.watch(1.9)
+    room.webcam.light = 1.0
+    room.watch(20)
     assert room.device.asked == []
     assert room.keeper.sentence == ""
 
@@ -58,30 +62,20 @@ def test_in_the_dark_the_camera_exposes_longer_and_then_somebody_is_asked() -> N
     room.watch(7)
     assert room.device.asked == [], "a camera that was just opened is still measuring"
     room.watch(5)
-    assert room.device.asked == [(True, None)]
+    assert room.device.asked == [True]
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
     room.watch(20)
-    assert room.device.asked == [(True, None)], "asked once"
+    assert room.device.asked == [True], "asked once"
     assert room.keeper.sentence == "It is dark even at the longest exposure: switch on a lamp"
     room.webcam.light = 0.8
     room.watch(5)
     assert room.keeper.sentence == "It is dark: the camera exposes longer"
     room.webcam.light = 9.0
     room.watch(5)
-    assert room.device.asked == [(True, None), (False, None)], "the lamp was switched on"
+    assert room.device.asked == [True, False], "the lamp was switched on"
     room.webcam.light = 1.0
     room.watch(15)
     assert room.keeper.sentence == ""
-
-
-def test_a_moment_in_the_dark_is_no_reason() -> None:
-    room = Room()
-    room.watch(10)
-    room.webcam.light = 0.1
-    room.watch(1.9)
-    room.webcam.light = 1.0
-    room.watch(20)
-    assert room.device.asked == []
 
 
 def test_a_camera_without_controls_leaves_it_to_people() -> None:
@@ -105,67 +99,6 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     assert room.keeper.sentence == f"{words}: unlock the exposure on the camera page"
 
 
-def test_a_picture_that_stays_burnt_out_is_not_measured_again_and_again() -> None:
-    room = Room()
-    room.webcam.light = 9.0
-    room.watch(60)
-    assert room.device.asked == [(False, None)], "every measurement changes the picture"
-    assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
-
-
-def test_what_is_said_does_not_flap() -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = 0.05, 0.37
-    told = []
-    for _ in range(900):
-        room.watch(0.1)
-        if not told or told[-1] != room.keeper.sentence:
-            told.append(room.keeper.sentence)
-    assert told == [
-        "",
-        "The lamps flicker: the camera exposes in whole periods of 50 Hz",
-        "The lamps flicker: the camera exposes in whole periods of 60 Hz",
-        "The lamps flicker: use another lamp, or daylight",
-    ]
-
-
-@pytest.mark.parametrize("bands", [0.03, 0.1])
-def test_flickering_lamps_make_the_camera_expose_in_whole_periods(bands: float) -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = bands, 0.37
-    room.watch(15)
-    assert room.device.asked == [(False, 50)]
-    assert room.keeper.sentence == "The lamps flicker: the camera exposes in whole periods of 50 Hz"
-    room.webcam.bands = 0.0
-    room.watch(30)
-    assert room.keeper.sentence == "The lamps flicker: the camera exposes in whole periods of 50 Hz"
-    room.watch(60)
-    assert room.device.asked == [(False, 50)]
-    assert room.keeper.sentence == "", "what has helped is not said for ever"
-
-
-def test_mains_of_the_other_frequency_are_tried_and_then_people_are_asked() -> None:
-    room = Room()
-    room.webcam.bands, room.webcam.phase = 0.05, 0.37
-    room.watch(60)
-    assert room.device.asked == [(False, 50), (False, 60)]
-    assert room.keeper.sentence == "The lamps flicker: use another lamp, or daylight"
-
-
-def test_hands_and_shadows_are_no_flicker() -> None:
-    room = Room()
-    rng = np.random.default_rng(1)
-    for _ in range(600):
-        picture = shown(SIZE)
-        x, y = rng.integers(0, 700), rng.integers(0, 500)
-        picture[y:, x : x + 500] = 60
-        if rng.random() < 0.5:
-            picture[:, 900:] //= 2
-        room.keeper.see(picture, room.now_s)
-        room.now_s += 0.1
-    assert room.device.asked == []
-
-
 # ---- black and frozen -------------------------------------------------------------------------------------------
 
 
@@ -176,25 +109,7 @@ def test_noise_in_the_picture_is_life() -> None:
         assert not sight.wants_reopening(second / 2)
 
 
-def test_a_frozen_picture_is_told_with_how_long_in_words_that_change_seldom() -> None:
-    sight, told = BlankDetector(), []
-    picture = shown(SIZE)
-    sight.begin(0.0)
-    for tenth in range(2000):
-        words = sight.trouble("usb:0", picture.copy(), tenth / 10)
-        if not told or told[-1] != words:
-            told.append(words)
-    times = ["5 s", "15 s", "30 s", "45 s", "1 min", "2 min", "3 min"]
-    rest = "unplug it and plug it in again"
-    assert told == [
-        "",
-        *(f"The camera usb:0 has sent the same picture for {time}: {rest}" for time in times),
-    ]
-
-
-def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called_well_in_between() -> (
-    None
-):
+def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute() -> None:
     sight = BlankDetector()
     picture = shown(SIZE)
     sight.begin(0.0)
@@ -202,18 +117,14 @@ def test_a_frozen_camera_is_opened_anew_every_quarter_of_a_minute_and_not_called
     for second in range(60):
         words = sight.trouble("usb:0", picture.copy(), float(second))
         assert bool(words) == (second >= 6)
+        if second == 7:
+            assert words.endswith("the same picture for 5 s: unplug it and plug it in again")
         if sight.wants_reopening(float(second)):
             reopened.append(second)
             sight.begin(float(second))
     assert reopened == [16, 31, 46]
     picture[3, 3] += 1
     assert sight.trouble("usb:0", picture, 61.0) == ""
-
-
-def test_a_picture_that_is_burnt_out_all_over_is_not_called_frozen() -> None:
-    sight = BlankDetector()
-    white = np.full((720, 1280), 255, np.uint8)
-    assert {sight.trouble("usb:0", white.copy(), float(second)) for second in range(20)} == {""}
 
 
 def test_a_covered_lens_is_not_called_frozen() -> None:

@@ -6,8 +6,9 @@ import cv2
 import msgspec
 import numpy as np
 import pytest
+from bench.reading.pictures import Tally
 from bench.reading.scenes import default_kits, kits, layout_of
-from bench.reading.wide_lenses import GLASSES, ViewTally, judge_view, through, truth_of, wide_view
+from bench.reading.wide_lenses import GLASSES, judge_view, through, truth_of, wide_view
 from reading_tools import assert_nothing_wrong
 
 from companion.core.kit import Kit, Layout
@@ -49,7 +50,7 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     rng = Random(f"{name} 0 1")
     layout = layout_of(kit, rng, 0.8, 1.0)
-    luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), ViewTally(name)
+    luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), Tally(name)
     judge_view(kit, layout, luma, tally)
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
 

@@ -21,10 +21,8 @@ from service import until
 from companion.core.clock import RealClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
-from companion.core.ports import Frame
 from vision.cameras.catalogue import is_device, open_camera
 from vision.network import stream
-from vision.network.stream import MjpegCamera, NetworkCamera, network_camera
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=cut\r\n\r\n"
 Serve = Callable[[socket.socket], None]
@@ -80,8 +78,9 @@ def server(serve: Serve) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def camera_at(port: int, kind: str = "http", path: str = "/video") -> Iterator[NetworkCamera]:
-    camera = network_camera(f"{kind}://ann:secret@127.0.0.1:{port}{path}", RealClock())
+def camera_at(port: int, kind: str = "http") -> Iterator[Any]:
+    source = f" {kind.upper()}://ann:secret@127.0.0.1:{port}/video"
+    camera = open_camera(CameraSettings(source=source), RealClock())
     try:
         yield camera
     finally:
@@ -155,10 +154,11 @@ def test_pictures_of_a_stream_are_read_newest_first(
 
 
 @pytest.mark.usefixtures("soon")
-def test_nobody_is_there() -> None:
+@pytest.mark.parametrize("kind", ["http", "rtsp"])
+def test_nobody_is_there(kind: str) -> None:
     with (
-        camera_at(free_port()) as camera,
-        pytest.raises(CameraError, match="refuses the connection: start its app"),
+        camera_at(free_port(), kind) as camera,
+        pytest.raises(CameraError, match="refuses the connection"),
     ):
         camera.frame()
 
@@ -168,30 +168,17 @@ def test_nobody_is_there() -> None:
     ("parts", "said"),
     [
         ((), "is too slow: no picture for 0 s"),
-        ((HEAD,), "is too slow"),
-        ((HEAD, part_of(jpeg_of(9))[:90]), "is too slow"),
+        ((HEAD[:-2],), "is too slow"),
         ((b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>",), "not a picture: give the address of its video"),
-        ((b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace\r\n\r\n",), "not a picture"),
-        ((HEAD, part_of(b"GIF89a" * 50)), "not a picture"),
         ((HEAD, part_of(jpeg_of(9)[:300] + b"\xff\xd9")), "not a picture"),
         ((HEAD, b"x" * 5_000_000), "not a picture"),
         ((b"HTTP/1.1 401 Unauthorized\r\n\r\n",), "asks for a password"),
         ((b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n",), "answers 302: check the address"),
-        ((b"\x00\xff" * 900 + b"\n",), "not a picture"),
         ((b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",), "not a picture"),
     ],
 )  # fmt: skip
 def test_whatever_is_sent_is_said(parts: tuple[bytes, ...], said: str) -> None:
     assert said in trouble_of(sending(*parts))
-
-
-def test_who_hangs_up_is_told() -> None:
-    def serve(connection: socket.socket) -> None:
-        connection.recv(4096)
-        connection.sendall(HEAD)
-        connection.shutdown(socket.SHUT_WR)
-
-    assert trouble_of(serve) == "The camera 127.0.0.1:PORT has hung up: start its app again"
 
 
 def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,20 +195,8 @@ def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize(
-    ("parts", "said"), [((b"rubbish\r\n\r\n" * 50,), "not a picture"), ((b"RTSP/1.0 404 Not Found\r\n\r\n",), "not a picture")]
-)  # fmt: skip
-def test_what_is_no_video_by_rtsp_is_said(parts: tuple[bytes, ...], said: str) -> None:
-    assert said in trouble_of(sending(*parts), "rtsp")
-
-
-@pytest.mark.usefixtures("soon")
-def test_nobody_is_there_by_rtsp() -> None:
-    with (
-        camera_at(free_port(), "rtsp") as camera,
-        pytest.raises(CameraError, match="refuses the connection"),
-    ):
-        camera.frame()
+def test_what_is_no_video_by_rtsp_is_said() -> None:
+    assert "not a picture" in trouble_of(sending(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
 
 
 @pytest.mark.parametrize(
@@ -231,14 +206,6 @@ def test_what_is_no_address_is_said(source: str) -> None:
     assert is_device(source)
     with pytest.raises(CameraError, match="is no address"):
         open_camera(CameraSettings(source=source), RealClock())
-
-
-def test_the_settings_name_one() -> None:
-    with server(sending(HEAD, part_of(jpeg_of(70)))) as port:
-        camera = open_camera(CameraSettings(source=f" HTTP://127.0.0.1:{port}/ "), RealClock())
-        assert isinstance(camera, MjpegCamera)
-        assert isinstance(camera.frame(), Frame)
-        camera.close()
 
 
 # ---- a video by RTSP ------------------------------------------------------------------------------------------------

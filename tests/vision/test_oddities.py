@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vision.oddities import ODDITIES, oddity_of
+from vision.oddities import oddity_of
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,3 @@ from vision.oddities import ODDITIES, oddity_of
 def test_a_camera_is_known_by_name_or_number(names: tuple[str, ...], said: str) -> None:
     odd = oddity_of(*names)
     assert said in odd.sentence if odd else not said
-
-
-def test_each_is_one_sentence() -> None:
-    for odd in ODDITIES:
-        assert odd.sentence.endswith(".")
-        assert odd.named

@@ -5,9 +5,9 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from bench.reading.pictures import read_scene
 from bench.reading.scenes import scene
 from numpy.typing import NDArray
+from reading_tools import tally_of
 
 from vision.pieces.shaded_squares import Paper, reflectance
 from vision.pieces.square_cells import SquareCells
@@ -33,8 +33,8 @@ ALL, SEEN = (True, True, True, True), np.ones((SIDE, SIDE), bool)
 
 @pytest.mark.parametrize("name", ["shadow-2-1", "shadow-3-3", "shadow-4-2"])
 def test_bare_squares_under_hard_shadows_are_told(name: str) -> None:
-    tally, _ = read_scene(scene(name), None)
-    assert tally.wrong_entries == 0
+    tally = tally_of(name)
+    assert tally.wrong == []
     assert tally.unsure <= 0.25 * tally.bare
 
 
@@ -45,8 +45,8 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
 ) -> None:
     back = np.full((120, 120, 3), grey, np.uint8)
     monkeypatch.setattr("vision.simulation.pieces.unpacked", lambda *_, **__: back)
-    tally, faults = read_scene(scene(name), None)
-    assert tally.wrong_entries == 0, faults
+    tally = tally_of(name)
+    assert tally.wrong == []
     assert tally.bare, "the board is found"
 
 

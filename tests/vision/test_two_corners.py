@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bench.reading.corners import CornerTally, corner_view, judge_view
+from bench.reading.corners import corner_view, judge_view
+from bench.reading.pictures import Tally
 from bench.reading.scenes import kits
 
 from companion.core.grid import Square
@@ -34,7 +35,7 @@ def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
 
 @pytest.mark.parametrize("number", BOARD_VIEWS)
 def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: int) -> None:
-    tally = CornerTally()
+    tally = Tally()
     judge_view(corner_view(number), tally)
     assert tally.wrong == []
     assert (tally.found, tally.right) == (1, tally.pieces)

@@ -90,40 +90,14 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
             np.zeros((1080, 1920, 4), np.uint8),
             "1080 x 1920 x 4 values of uint8 in the format MJPG, which is not read",
         ),
-        (np.zeros((1080, 1920), np.uint16), "values of uint16"),
-        (np.zeros((0, 0), np.uint8), "0 x 0 values"),
         (np.zeros((48, 30), np.uint8), "48 x 30 values"),
-        ("no picture", "a str in the format"),
+        (np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None], "only damaged pictures"),
     ],
 )
 def test_what_is_no_picture_is_named_and_not_read(bus: UsbBus, sends: object, words: str) -> None:
     bus.plug(0, Webcam()).sends = sends
     with pytest.raises(CameraError, match=words):
         opened().frame()
-
-
-def test_bytes_that_are_no_jpeg_are_not_decoded(bus: UsbBus) -> None:
-    webcam = bus.plug(0, Webcam())
-    webcam.sends = np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None]
-    with pytest.raises(CameraError, match="only damaged pictures"):
-        opened().frame()
-    webcam.fourcc = "H264"
-    with pytest.raises(
-        CameraError, match=r"1 x 5004 values|5004 values .* H264, which is not read here"
-    ):
-        opened().frame()
-
-
-def test_opencv_that_throws_is_told_in_words(bus: UsbBus, monkeypatch: pytest.MonkeyPatch) -> None:
-    webcam = bus.plug(0, Webcam())
-    camera = opened()
-
-    def throws() -> None:
-        raise cv2.error("Assertion failed")
-
-    monkeypatch.setattr(webcam.opened[0], "read", throws)
-    with pytest.raises(CameraError, match=r"sends unreadable data: .*: plug it in again"):
-        camera.frame()
 
 
 def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
@@ -145,12 +119,6 @@ def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
     with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
         opened()
     assert webcam.opened[0].released == 1
-
-
-def test_a_camera_that_opens_and_never_sends_is_perhaps_used_by_another(bus: UsbBus) -> None:
-    bus.plug(0, Webcam()).silent = True
-    with pytest.raises(CameraError, match="gives no picture: close other programs that use it"):
-        opened().frame()
 
 
 # ---- controls ---------------------------------------------------------------------------------------------------
@@ -182,27 +150,17 @@ def test_a_camera_without_controls_says_that_it_cannot(bus: UsbBus) -> None:
     assert cv2.CAP_PROP_AUTOFOCUS not in webcam.controls
     webcam.controls.clear()
     assert camera.locks is None
-    assert not camera.meter(slow=True, steady_hz=None)
+    assert not camera.meter(slow=True)
 
 
-@pytest.mark.parametrize(
-    ("fps", "mains_hz", "slow", "steady_hz", "expected"),
-    [
-        (10, 50, True, None, 1000),
-        (15, 50, True, None, 600),
-        (14, 60, True, None, 667),
-        (10, 50, False, 50, 100),
-        (10, 50, False, 60, 83),
-    ],
-)
+@pytest.mark.parametrize(("fps", "mains_hz", "expected"), [(15, 50, 600), (14, 60, 667)])
 def test_longer_exposures_are_whole_periods_within_a_frame(
-    bus: UsbBus, fps: float, mains_hz: int, slow: bool, steady_hz: int | None, expected: int
+    bus: UsbBus, fps: float, mains_hz: int, expected: int
 ) -> None:
     webcam = bus.plug(0, Webcam())
     camera = opened(fps, mains_hz)
-    assert camera.meter(slow, steady_hz)
+    assert camera.meter(slow=True)
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 1
     assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == expected
-    assert expected / 10_000 <= 1 / fps
-    camera.meter(False, None)
+    camera.meter(slow=False)
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 3

@@ -184,27 +184,6 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
 
 
-def test_a_camera_that_is_chosen_is_opened_at_once_even_in_a_long_pause() -> None:
-    watched, opened = Watched(), threading.Event()
-    watched.camera.mood = "gone"
-
-    def open_source(source: str) -> Camera:
-        assert source == "usb:1"
-        opened.set()
-        return watched.camera.inner
-
-    cameras = Cameras(watched.camera.open, open_source)
-    watcher = board_watcher(cameras, watched.reader, watched.clock, WatchListeners())
-    for _ in range(5):
-        watcher.step()
-        watched.clock.advance(5.0)
-    watcher.step()  # the next try is due in ten seconds of a clock that stands still
-    with watcher:
-        watcher.start()
-        watcher.link.choose("usb:1")
-        assert opened.wait(5)
-
-
 def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
     listeners = WatchListeners(

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
-import subprocess
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from table_tools import playing
-from web_fixtures import SALT
 
 from companion.core.grid import Square
 from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
+from companion.games.outbuffered.events import OutbufferedEvent
 from companion.table.board_check import HandMove, Problem
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, layout_after, scene_of
-from web.static_files import STATIC
+from web.rendering.board_picture import BoardPicture, beats_of, board_words, layout_after, tones_of
 
 
 @pytest.fixture
@@ -68,22 +63,6 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     assert "The camera cannot see a2" in board_words(scene)
 
 
-def test_all_who_wanted_one_square_are_faint_on_it(game: Any) -> None:
-    kit = game.kit(game.options({}))
-    layout = {
-        Square.parse("b2"): ("purple robot",),
-        Square.parse("c3"): ("lime flag", "lime robot"),
-    }
-    edges = {"b2": (0, 1), "c3": (-1, 0)}
-    for moved, ghosts in (({"b2"}, []), ({"b2", "c3"}, ["robot-s", "robot-n"])):
-        events = tuple(
-            Event(CommonEvent.BOUNCE, "…", edge=edges[square], square=square)
-            for square in sorted(moved)
-        )
-        svg = board_svg(BoardPicture(kit, layout, events=events))
-        assert re.findall(r'scale\(\.5\)[^<]*<g class="ghost">.*?href="#([\w-]+)"', svg) == ghosts
-
-
 def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game: Any) -> None:
     """The script of the reveal plays by these marks."""
     kit = game.kit(game.options({}))
@@ -101,41 +80,17 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
 
 
 def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
-    """Its own number is read until it leaves; what comes to a free square, or to a piece that stays, lies above."""
-    kit = game.kit(game.options({}))
+    """Its own number is read until it leaves; what comes to a piece that stays lies above."""
     a1, a2, a3 = (Square.parse(text) for text in ("a1", "a2", "a3"))
-    layout = {a1: ("purple robot",), a2: ("lime robot",)}
-    following = HandMove(("purple robot",), a1, a2)
-
-    def is_above(*moves: HandMove) -> bool:
-        svg = board_svg(BoardPicture(kit, layout, moves=moves))
-        assert svg.count('class="ghost"') == len(
-            [move for move in moves if move.origin != move.target]
-        )
-        return svg.index('class="ghost"') > svg.index('data-at="a2"')
-
-    assert not is_above(following, HandMove(("lime robot",), a2, a3))
-    assert is_above(following)
-    assert is_above(following, HandMove(("lime robot",), a2, a2, turned=True))
-
-
-@pytest.mark.parametrize(
-    ("face", "quarters", "is_upward"),
-    [("blue fast", 0, True), ("blue fast", 2, False), ("pink fast", 0, False)],
-)
-def test_a_try_is_shown_as_a_way_into_the_other_goal(
-    face: str, quarters: int, is_upward: bool
-) -> None:
-    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
-    d9 = Square.parse("d9")
-    scene = BoardPicture(kit, {d9: (face, "ball")}, moves=(HandMove((face, "ball"), d9, None),))
-    svg = board_svg(scene, quarters)
-    _, top, _, height = map(float, re.search(r'viewBox="(.*?)"', svg)[1].split())  # type: ignore[index] # it has one
-    end = float(re.search(r'class="case head" d="M\S+ (\S+)L', svg)[1])  # type: ignore[index] # it has an arrow
-    assert top < end < top + height, "in the picture"
-    assert (end < 0, end > 100 * kit.board.ranks) == (is_upward, not is_upward), (
-        "beyond the last rank"
+    follower = HandMove(("purple robot",), a1, a2)
+    leader = HandMove(("lime robot",), a2, a3)
+    scene = BoardPicture(
+        game.kit(game.options({})), {a1: ("purple robot",), a2: ("lime robot",)}, moves=(follower,)
     )
+    above = board_svg(scene)
+    below = board_svg(replace(scene, moves=(follower, leader)))
+    assert above.index('class="ghost"') > above.index('data-at="a2"')
+    assert below.index('class="ghost"') < below.index('data-at="a2"')
 
 
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
@@ -150,34 +105,30 @@ def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
 
 
-@pytest.mark.skipif(
-    shutil.which("node") is None, reason="needs node; the browser test checks receipts as well"
+@pytest.mark.parametrize(
+    ("face", "quarters", "ends_above"),
+    [("blue fast", 0, True), ("blue fast", 2, False), ("pink fast", 0, False)],
 )
-def test_the_browsers_sha256_agrees_with_hashlib(tmp_path: Path) -> None:
-    texts = ["", "abc", "a" * 55, "a" * 56, "a" * 64, "1.1 south UUS " + SALT, "é€𝄞" * 40]
-    module = tmp_path / "sha256.mjs"
-    module.write_bytes((STATIC / "sha256.js").read_bytes())
-    script = f"import {{ sha256 }} from '{module}'; console.log({texts!r}.map(sha256).join(' '));"
-    told = subprocess.run(
-        ["node", "--input-type=module", "-e", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
+def test_a_try_leads_into_the_other_goal(face: str, quarters: int, ends_above: bool) -> None:
+    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
+    d9 = Square.parse("d9")
+    moves = (HandMove((face, "ball"), d9, None),)
+    svg = board_svg(BoardPicture(kit, {d9: (face, "ball")}, moves=moves), quarters)
+    ends = re.findall(r'class="case head" d="M\S+ (\S+)L', svg)
+    assert [float(end) < 0 for end in ends] == [ends_above]
+
+
+def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:
+    kinds = (
+        CommonEvent.MOVE,
+        CommonEvent.BOUNCE,
+        CommonEvent.BOUNCE,
+        CommonEvent.SHOT,
+        OutbufferedEvent.FLAG_TAKEN,
     )
-    assert told.stdout.split() == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-
-
-def test_a_piece_on_a_wrong_square_is_drawn_there_alone(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        board = dict(played.table.view().board.layout)
-        played.show(board)
-        played.turn("UII", "III")
-        strayed = {square: faces for square, faces in board.items() if faces != ("purple robot",)}
-        played.show({**strayed, Square(1, 1): ("purple robot",)})
-        scene = scene_of(played.table.view())
-    assert scene is not None
-    assert [problem.square for problem in scene.wrong] == [Square(1, 1)]
-    assert scene.moves == ()
-    assert not any("purple robot" in stack for stack in scene.layout.values())
+    events = [Event(kind, "…", square="a1") for kind in kinds]
+    assert beats_of(events) == (0, 1, 1, 2, 3)
+    assert tones_of(events) == (
+        "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
+    ), "two bounces sound as one"
+    assert (beats_of(()), tones_of(())) == ((), "")

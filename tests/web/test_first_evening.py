@@ -43,11 +43,6 @@ def test_who_enters_the_host_key_first_is_asked(tmp_path: Path) -> None:
         assert owner.post("/host", data={"key": HOST_KEY}).location == "/host"
 
 
-def test_a_table_with_games_has_no_first_evening(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        assert place.browser().get("/?kiosk").status_code == 200
-
-
 @pytest.mark.parametrize("door", ["language", "seats", "done"])
 def test_only_the_host_answers(tmp_path: Path, door: str) -> None:
     with fresh(tmp_path) as place:
@@ -81,12 +76,3 @@ def test_without_a_camera_one_goes_on(tmp_path: Path) -> None:
         assert 'class="sign as-key" href="/host/first/3"' in page
         assert "Other camera" in page
         assert place.host.get("/host/first/5").status_code == 404
-
-
-def test_the_key_opens_the_sheet_of_the_chosen_game(tmp_path: Path) -> None:
-    with fresh(tmp_path) as place:
-        page = page_of(place.host, "/host/first/3?game=scouts&paper=letter")
-        assert 'href="/kit/scouts.pdf?paper=letter&amp;language=en"' in page
-        assert 'href="/kit/outbuffered.pdf' in page_of(
-            place.host, "/host/first/3?game=none&paper=none"
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,12 +13,11 @@ from flask.testing import FlaskClient
 from hub_room import NoHub, hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
-from companion.core.kit import Seat
-from companion.table.public.messages import PublicState, PublicView, encode_public, read_record
+from companion.table.public.messages import PublicState, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.host import CODE_S
-from web.hub.room import MAX_WAITING_BYTES, SILENT_S, Room, RoomTable
+from web.hub.room import SILENT_S, Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -62,40 +60,11 @@ def words(html: str) -> str:
 def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> None:
     html = page(app, "/")
     told = words(html[html.index('<main id="live"') :])
-    for part in (
-        "Tuesday club",
-        "12 tables",
-        "Mara",
-        "Hugo",
-        "Finished",
-        "Set-up",
-        "12 Free",
-        "Sit down and play",
-        "By the window",
-    ):
+    for part in ("Tuesday club", "12 tables", "Mara", "Finished", "12 Free", "By the window"):
         assert part in told
     assert html.count('class="board"') == 10
     assert "Table 7 is calling" in told
     assert "7 It is calling." in told
-
-
-def test_a_wall_whose_network_is_gone_names_a_few_tables_and_counts_the_others() -> None:
-    clock = FakeClock()
-    silent = room_of_twelve(clock)
-    clock.advance(SILENT_S + 1)
-    with hub_pages(silent, clock, NoHub()) as app:
-        html = page(app, "/")
-        asked = html[html.index('<ul class="calls">') :]
-        told = words(asked[: asked.index("</ul>")])
-        assert told.startswith("7 It is silent. 1 It is silent.")
-        assert told.endswith("3 It is silent. … 8 more tables")
-
-
-@pytest.mark.parametrize(
-    ("language", "calls"), [("es", "La mesa 7 llama"), ("fr", "La table 7 appelle")]
-)
-def test_the_wall_speaks_the_browsers_language(app: Flask, language: str, calls: str) -> None:
-    assert calls in words(page(app, "/", language))
 
 
 def test_the_host_key_is_on_no_page_of_a_hub(app: Flask) -> None:
@@ -126,21 +95,14 @@ def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
         assert "Table 1: It is silent." in words(page(app, "/"))
         assert "Not connected" in words(page(app, "/"))
         clock.advance(1)
-        room.state("a", PublicState("1.0.0", clock.wall_s()))
+        room.state("a", PublicState("1.0.0", clock.wall_s(), {}, Call.COMING))
         assert "Not connected" not in words(page(app, "/"))
+        assert "Somebody is coming" in words(page(app, "/"))
         room.is_in_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
         assert "The hub’s disk is full." in words(page(app, "/"))
         assert app.test_client().get("/health").status_code == 503
-
-
-def test_a_room_without_tables_says_so() -> None:
-    clock = FakeClock()
-    with hub_pages(Room("", clock), clock) as app:
-        assert "No table has joined yet" in words(page(app, "/"))
-        assert "Our tables" in words(page(app, "/"))
-        assert "No table has joined yet" in words(page(app, "/watch"))
 
 
 # ---- watching ----
@@ -155,11 +117,7 @@ def test_a_table_is_watched_by_its_number(app: Flask, room: Room) -> None:
     assert 'class="board"' in html
     assert 'data-live="/live/watch/1"' in html
     assert words(page(app, "/watch")).count("Table ") >= 12
-    free = words(page(app, "/watch/12"))
-    assert "No game is on yet It appears here as soon as it begins." in free
-    assert "Scan a code" not in free, "who sits elsewhere has none"
-    missing = app.test_client().get("/nowhere", headers={"Accept": "text/html"})
-    assert "Every page can be reached from the wall." in missing.text
+    assert "No game is on yet" in words(page(app, "/watch/12"))
 
 
 @pytest.mark.parametrize("path", ["/live/watch/1", "/live/overlay/1"])
@@ -206,29 +164,12 @@ def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
         assert "late" not in words(page(app, "/watch/1"))
 
 
-def test_what_waits_for_a_delay_takes_bounded_memory() -> None:
-    room = Room("", FakeClock(), delay_s=60)
-    room.put(RoomTable("a", 1, ""))
-    (record, *_) = played_records("outbuffered", 1, 1)
-    move = {"faces": ["R", "B"], "origin": "a1", "target": "b2", "turned": True}
-    told = msgspec.json.decode(encode_public(record))
-    told["view"]["moves"] = [move] * 300
-    tracemalloc.start()
-    for entry in range(1, 600):
-        room.record("a", read_record(msgspec.json.encode(told | {"entry": entry})))
-    held, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert held < 3 * MAX_WAITING_BYTES
-
-
 def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
     """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
     room = Room("", FakeClock())
     room.put(RoomTable("a", 1, ""))
     delayed = room.delayed("a")
     assert delayed is not None
-    assert delayed.since(-1) == [(0, None)]
-    assert delayed.since(0) == []
     (record, *_) = played_records("outbuffered", 1, 1)
     records = [msgspec.structs.replace(record, entry=entry) for entry in range(1, 21)]
     for record in records:
@@ -239,26 +180,10 @@ def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
 
     entries = [record.entry for record in records]
     assert delayed.version == 20
-    assert seen(17) == entries[-3:]
-    assert seen(4) == entries[-16:]
-    assert seen(1) == entries[-16:]
-    assert seen(-1) == entries[-1:]
-    assert seen(20) == []
+    assert (seen(17), seen(20)) == (entries[-3:], [])
+    assert (seen(1), seen(-1)) == (entries[-16:], entries[-1:])
     room.remove("a")
     assert [version for version, _ in delayed.since(19)] == [20, 21], "and that the table is gone"
-
-
-def test_a_record_that_was_long_on_its_way_is_shown_as_late_as_any_other() -> None:
-    clock = FakeClock()
-    room = Room("", clock, delay_s=60)
-    room.put(RoomTable("a", 1, ""))
-    room.record("a", played_records("outbuffered", 1, 1)[0], age_s=59)
-    delayed = room.delayed("a")
-    assert delayed is not None
-    assert delayed.shown is None
-    clock.advance(1)
-    room.step()
-    assert delayed.shown is not None
 
 
 def test_what_comes_twice_or_from_before_changes_nothing() -> None:
@@ -282,12 +207,8 @@ def test_what_comes_twice_or_from_before_changes_nothing() -> None:
     "view",
     [
         PublicView(Phase.ORDERS, game="chess", title="Chess", layout={"a1": ("king",)}),
-        PublicView(
-            Phase.ORDERS, game="outbuffered", layout={"z99": ("king",), "a1": ("purple robot", "x")}
-        ),
-        PublicView(Phase.ORDERS, game="outbuffered", layout={"nowhere": ()}),
+        PublicView(Phase.ORDERS, game="outbuffered", layout={"z99": ("king",)}),
         PublicView(Phase.ORDERS, game="arena", options={"map": "nonsense" * 10}),
-        PublicView(Phase.OVER, game="binmat"),
         PublicView(Phase.STAGES, game="scouts", moves=({"faces": ("x",), "origin": "a1"},)),  # type: ignore[arg-type]
     ],
 )
@@ -315,15 +236,8 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
     assert browser.post("/host", data={"key": "abcde-fghij"}).status_code == 303
     html = browser.get("/host").text
     assert '<use href="#bell"/></svg>It is calling.' in html
-    told = words(html)
-    for part in (
-        "It is calling.",
-        "Somebody is coming",
-        "The card is nearly full.",
-        "By the window",
-        "1.0.0",
-    ):
-        assert part in told
+    for part in ("It is calling.", "The card is nearly full.", "By the window", "1.0.0"):
+        assert part in words(html)
 
 
 @pytest.mark.parametrize(
@@ -358,35 +272,24 @@ def test_what_the_host_wants_is_done_and_nobody_else_may(
         )
 
 
-def test_a_new_code_makes_the_old_one_worthless(app: Flask) -> None:
-    door, browser = app.extensions["door"], app.test_client()
-    wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
-    assert browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"] == door.code
-    answer = browser.post("/api/hub/join", json=wish, environ_overrides=FAR)
-    assert answer.status_code == 403
-    assert "not the code" in answer.get_json()["error"]["message"]
-    bad = browser.post(
-        "/api/hub/join", json={**wish, "code": door.code, "key": "none"}, environ_overrides=FAR
-    )
-    assert bad.status_code == 400
-
-
 def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
     room = Room("", clock)
     with hub_pages(room, clock) as app:
         door, browser = app.extensions["door"], app.test_client()
-        wish = {"code": door.code, "key": f"U{'A' * 55}", "name": "x", "version": "1"}
-        statuses = [
-            browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code
-            for _ in range(2)
-        ]
-        assert statuses == [200, 403]
-        code = door.code
-        assert code not in (wish["code"], "")
+
+        def join(code: str, key: str = f"U{'A' * 55}") -> int:
+            wish = {"code": code, "key": key, "name": "x", "version": "1"}
+            return browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code
+
+        first = door.code
+        assert [join(first), join(first)] == [200, 403]
+        second = door.code
+        assert join(second, "no key") == 400
         clock.advance(CODE_S)
-        late = browser.post("/api/hub/join", json={**wish, "code": code}, environ_overrides=FAR)
-        assert late.status_code == 403
-        assert f"{door.code[:3]}-{door.code[3:]}" in page(app, "/")
+        assert join(second) == 403
+        old = door.code
+        new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]
+        assert (join(old), join(new)) == (403, 200)
 
 
 def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:
@@ -397,11 +300,3 @@ def test_guessing_the_code_soon_helps_nobody(app: Flask) -> None:
         for _ in range(8)
     ]
     assert "Too many wrong codes" in answers[-1].get_json()["error"]["message"]
-
-
-def test_a_call_that_is_answered_is_shown(clock: FakeClock) -> None:
-    room = Room("", clock)
-    room.put(RoomTable("a", 1, ""))
-    room.state("a", PublicState("1.0.0", clock.wall_s(), {Seat.SOUTH: "Mara"}, Call.COMING))
-    with hub_pages(room, clock) as app:
-        assert "Somebody is coming" in words(page(app, "/"))

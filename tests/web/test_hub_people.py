@@ -9,16 +9,14 @@ import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import hub_pages, keep_result, room_of_twelve
+from hub_room import hub_pages, keep_result
 from inside import ledger_of
 
 from companion.core.clock import FakeClock
-from companion.core.i18n import LANGUAGES
 from companion.core.kit import Seat
 from companion.league.league import League
 from companion.league.league_file import Changes, KeptResult
 from companion.league.results import GameResult, Player
-from companion.league.tournament import System
 from web.hub.room import Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
@@ -79,66 +77,31 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 
 
 def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
-    mara = league.cards.make("Mara")
-    address = {"REMOTE_ADDR": "192.0.2.99"}
-    for door, data in (("/card/open", {"code": "zzzzzzzz"}), ("/card/open", {"code": "zzzzzzzz"})):
-        assert app.test_client().post(door, data=data, environ_overrides=address).status_code == 403
-    for _ in range(3):
-        guesser = app.test_client()
-        guesser.set_cookie("card", "zzzzzzzz")
-        guesser.get("/card", environ_overrides=address)
-    told = app.test_client().post("/card/open", data={"code": mara.code}, environ_overrides=address)
-    assert "Too many wrong codes" in told.text
+    mara, near = league.cards.make("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
+
+    def post(door: str, near: dict[str, str] = near, **data: str) -> int:
+        answer = app.test_client().post(door, data=data, environ_overrides=near)
+        return answer.status_code
+
+    for _ in range(5):
+        assert post("/card/open", code="zzzzzzzz") == 403
+    assert (post("/card/open", code=mara.code), post("/card/open", FAR, code=mara.code)) == (
+        403,
+        303,
+    )
     body = {"code": mara.code, "table": "a" * 16}
-    assert (
-        app.test_client().post("/api/hub/card", json=body, environ_overrides=address).status_code
-        == 403
-    )
-    assert app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR).get_json() == {
-        "card": mara.card
-    }
-    assert (
-        app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16}).status_code == 404
-    )
-    answers = [
-        app.test_client()
-        .post("/card/make", data={"name": f"n{n}"}, environ_overrides=address)
-        .status_code
-        for n in range(12)
-    ]
-    assert answers.count(303) == 8
-    assert answers[-1] == 409
-
-
-def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
-    app: Flask, league: League, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.league.player_cards.MAX_PEOPLE", 20)
-    shown, entered = league.cards.make("Mara"), league.cards.make("Jonas")
-    league.cards.show(shown.code, "a" * 16)
-    cup = league.tournaments.new(
-        "Cup", System.SWISS, "scouts", {}, rounds=1, minutes=0, team_size=1
-    )
-    league.tournaments.enter(cup.id, [entered.number])
-    for number in range(60):
-        address = {"REMOTE_ADDR": f"192.0.2.{number}"}
-        made = app.test_client().post(
-            "/card/make", data={"name": f"n{number}"}, environ_overrides=address
-        )
-        assert made.status_code == 303
-    assert league.cards.make("the owner’s").name == "the owner’s"
-    assert league.cards.by_code(shown.code) == shown
-    assert league.cards.by_code(entered.code) == entered
-    assert [person.name for person in ledger_of(league).store.people()][:2] == [
-        "Mara",
-        "Jonas",
-    ]
+    shown = app.test_client().post("/api/hub/card", json=body, environ_overrides=FAR)
+    assert shown.get_json() == {"card": mara.card}
+    stranger = app.test_client().post("/api/hub/card", json={**body, "table": "b" * 16})
+    assert stranger.status_code == 404
+    made = [post("/card/make", name=f"n{number}") for number in range(12)]
+    assert (made.count(303), made[-1]) == (8, 409)
 
 
 def test_names_are_shown_only_where_that_was_agreed(
     phone: FlaskClient, app: Flask, league: League
 ) -> None:
-    card(phone, "Mara")
+    card(phone, "=Mara")
     card(app.test_client(), "Secretia", shown=False)
     keep_result(league, 1, 2, Seat.SOUTH)
     for path in ("/standings?game=scouts", "/standings.csv?game=scouts", "/standings.json?game=scouts", "/results.csv",
@@ -147,22 +110,16 @@ def test_names_are_shown_only_where_that_was_agreed(
         assert told.status_code == 200, path
         assert "Secretia" not in told.text, path
     page = phone.get("/standings?game=scouts").text
-    assert page.index("Mara") < page.index("Player 2")
+    assert page.index("=Mara") < page.index("Player 2")
     rows = json.loads(phone.get("/standings.json?game=scouts").text)
     assert [(row["place"], row["name"], row["won"], row["lost"]) for row in rows] == [
-        (1, "Mara", 1, 0), (2, "Player 2", 0, 1),
+        (1, "=Mara", 1, 0), (2, "Player 2", 0, 1),
     ]  # fmt: skip
+    assert "'=Mara" in phone.get("/standings.csv?game=scouts").text, "no spreadsheet's formula"
     assert json.loads(phone.get("/results.json").text)[0]["mark"] == "0123456789ab"
     assert phone.get("/standings?game=chess").status_code == 404
     assert phone.get("/standings?game=scouts&season=9").status_code == 404
     assert phone.get("/standings").text == page, "the game that is played here"
-
-
-def test_a_name_runs_no_formula_in_a_spreadsheet(phone: FlaskClient, league: League) -> None:
-    card(phone, "=1+1")
-    league.cards.make("Jonas")
-    keep_result(league, 1, 2, None)
-    assert "'=1+1" in phone.get("/standings.csv?game=scouts").text
 
 
 def test_the_host_alone_sees_and_does_what_is_about_people(
@@ -210,23 +167,10 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     room.put(RoomTable("b" * 16, 2, ""))
     for name in ("Mara", "Jonas"):
         card(phone, name)
-    one, other = (
-        GameResult(
-            table * 16,
-            "pair.x",
-            "scouts",
-            {},
-            0,
-            0,
-            Player(),
-            Player(),
-            winner,
-            7,
-            "0123456789ab",
-            seat,
-        )
-        for table, winner, seat in (("a", Seat.SOUTH, Seat.SOUTH), ("b", None, Seat.NORTH))
-    )
+    mark, nobody = "0123456789ab", Player()
+    game = ("pair.x", "scouts", {}, 0, 0, nobody, nobody)
+    one = GameResult("a" * 16, *game, Seat.SOUTH, 7, mark, Seat.SOUTH)
+    other = GameResult("b" * 16, *game, None, 7, mark, Seat.NORTH)
     ledger_of(league).store.write(
         Changes(come=[KeptResult(msgspec.structs.replace(one, against=other), 1, None)])
     )
@@ -234,16 +178,6 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
     assert (
         "Table 2 reports a different result: ½ : ½. It does not count until you decide. Ask both players."
         in page
-    )
-    assert (
-        phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}).status_code
-        == 403
-    )
-    assert (
-        phone.post(
-            "/host/people", data={"do": "decide", "key": "pair.x", "winner": "x"}, headers=KEY
-        ).status_code
-        == 404
     )
     phone.post("/host/people", data={"do": "decide", "key": "pair.x", "winner": ""}, headers=KEY)
     kept = league.results.of("pair.x")
@@ -255,23 +189,4 @@ def test_tables_that_do_not_agree_are_said_and_the_host_decides(
         in phone.post("/host/people", data={"do": "decide", "key": "pair.x"}, headers=KEY).text
     )
     room.contested({"a" * 16: "b" * 16, "b" * 16: "a" * 16})
-    for number, words in ((1, "from table 2."), (2, "from table 1.")):
-        found = room.table(number)
-        assert found
-        now_s = found.heard_s + 1
-        assert words in found.needs(now_s)
-    room.contested({})
-    assert [each.contests for each in room.tables()] == [0, 0]
-
-
-@pytest.mark.parametrize("path", ["/card", "/standings"])
-def test_pages_speak_every_language(path: str, app: Flask) -> None:
-    pages = [
-        app.test_client().get(path, headers={"Accept-Language": each}).text for each in LANGUAGES
-    ]
-    assert len(set(pages)) == len(LANGUAGES)
-
-
-def test_the_wall_leads_to_cards(clock: FakeClock) -> None:
-    with hub_pages(room_of_twelve(clock), clock) as app:
-        assert 'href="/card"' in app.test_client().get("/").text
+    assert "from table 2." in room.table(1).needs(room.table(1).heard_s + 1)

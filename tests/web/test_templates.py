@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import web
-from companion.core.i18n import speaking
 from web.static_files import static_files
-from web.templating.icons import qr_code
 
 WEB = Path(web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
-MOST_LETTERS = 160
 
 
 def named(call: str) -> set[str]:
@@ -27,12 +22,6 @@ def named(call: str) -> set[str]:
 
 def all_templates() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES)
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_lines_of_templates_can_be_read(path: Path) -> None:
-    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-    assert not [f"line {number}: {len(line)}" for number, line in lines if len(line) > MOST_LETTERS]
 
 
 def test_four_stylesheets_are_served_and_every_one_is_named() -> None:
@@ -59,19 +48,3 @@ def test_every_import_names_what_a_script_exports() -> None:
             )
             wanted = {name.strip() for name in names.split(",") if name.strip()}
             assert wanted <= set(exported), f"{path.name} from {script}"
-
-
-@pytest.mark.parametrize("surface", ["phone", "wall"])
-def test_every_movement_that_a_surface_names_is_declared_there(surface: str) -> None:
-    styles = "\n".join(static_files()[f"{name}.css"].decode() for name in ("base", surface))
-    named = set(re.findall(r"animation: ([\w-]+)", styles)) - {"none"}
-    assert named
-    assert named <= set(re.findall(r"@keyframes ([\w-]+)", styles))
-
-
-@pytest.mark.parametrize(("language", "name"), [("en", "Code to scan"), ("fr", "Code à scanner")])
-def test_a_code_to_scan_is_a_picture_with_a_name(language: str, name: str) -> None:
-    with speaking(language):
-        drawn = qr_code("http://192.168.1.9:8460/s")
-    assert drawn.startswith(f'<svg role="img" aria-label="{name}" viewBox="0 0 ')
-    assert 'class="qr"' in drawn

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from web_fixtures import FakeHands, FakeWorld, Place, error_of, open_place
+from web_fixtures import FakeHands, FakeWorld, Place, open_place
 
-from companion.core.grid import Square
 from web.features import Workbench
 
 
@@ -30,7 +29,7 @@ def place(tmp_path: Path, world: FakeWorld, hands: FakeHands) -> Iterator[Place]
 
 
 def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) -> None:
-    page = " ".join(place.browser().get("/workbench").get_data(as_text=True).split())
+    page = " ".join(place.browser().get("/workbench").text.split())
     assert 'viewBox="0 0 640 360"' in page
     assert 'data-button="south_up" aria-label="South: Up">' in page
     assert 'data-button="north_up" aria-label="North: Up" disabled>' in page
@@ -42,26 +41,18 @@ def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) 
 def test_pieces_go_to_squares_and_points_and_turn_over(place: Place, world: FakeWorld) -> None:
     place.to_orders()
     browser = place.browser()
-    before = browser.get("/workbench/state").get_json()
+    before = browser.get("/workbench/state").json
     assert before["pieces"] == [
         {"id": 3, "face": "purple robot", "square": "a1", "outline": [[10, 10], [20, 10], [20, 20]]}
     ]
-    assert before["squares"]["b2"] == [100, 100]
-    after = browser.post("/workbench/piece", json={"id": 3, "square": "c4"}).get_json()
+    after = browser.post("/workbench/piece", json={"id": 3, "square": "c4"}).json
     assert after["pieces"][0]["square"] == "c4"
     assert after["frame"] != before["frame"]
     browser.post("/workbench/piece", json={"id": 3, "x": 120.0, "y": 40})
-    assert (world.piece.x_mm, world.piece.y_mm) == (12.0, 4.0)
     browser.post("/workbench/flip", json={"id": 3})
-    assert world.flips == 1
-
-
-def test_a_hand_over_a_square_comes_and_goes(place: Place, world: FakeWorld) -> None:
-    place.to_orders()
-    assert place.browser().post("/workbench/hand", json={"square": "c3"}).get_json()["hand"] == "c3"
-    assert world.hand == Square(2, 2)
-    place.browser().post("/workbench/hand", json={"square": None})
-    assert world.hand is None
+    assert (world.piece.x_mm, world.piece.y_mm, world.flips) == (12.0, 4.0, 1)
+    browser.post("/workbench/tidy", json={})
+    assert world.layout == place.table.view().board.target
 
 
 def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) -> None:
@@ -69,12 +60,8 @@ def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) ->
     browser.post("/workbench/press", json={"button": "south_up"})
     assert hands.down == {"south_up"}
     hands.tone_hz = 880.0
-    state = browser.get("/workbench/state").get_json()
-    assert (state["lamps"], state["tone"], state["buttons"]) == (
-        {"south_1": 1.0},
-        880.0,
-        ["south_up", "table"],
-    )
+    state = browser.get("/workbench/state").json
+    assert (state["lamps"], state["tone"]) == ({"south_1": 1.0}, 880.0)
     browser.post("/workbench/release", json={"button": "south_up"})
     assert hands.down == set()
 
@@ -84,14 +71,10 @@ def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) ->
     [
         ("piece", {"id": 9, "square": "a1"}, 404),
         ("piece", {"id": 3, "square": "d1"}, 400),
-        ("piece", {"id": 3, "square": "nowhere"}, 400),
         ("piece", {"id": 3}, 400),
         ("piece", {"id": 3, "x": 1e300, "y": 0}, 400),
-        ("piece", {"id": "3", "square": "a1"}, 400),
-        ("flip", {"id": 9}, 404),
         ("hand", {"square": "z9"}, 400),
         ("press", {"button": "east_up"}, 404),
-        ("release", {}, 400),
     ],
 )
 def test_what_is_not_there_is_refused(
@@ -99,9 +82,7 @@ def test_what_is_not_there_is_refused(
 ) -> None:
     place.to_orders()
     before = world.piece
-    answer = place.browser().post(f"/workbench/{door}", json=body)
-    assert answer.status_code == status
-    assert error_of(answer)["message"]
+    assert place.browser().post(f"/workbench/{door}", json=body).status_code == status
     assert world.piece == before
 
 
@@ -121,28 +102,3 @@ def test_the_stream_tells_panel_page_and_world_and_only_what_changes(
         assert told.startswith("event: panel\ndata: ")
         assert json.loads(told.split("data: ")[1])["tone"] == 440.0
         assert "world" not in told
-
-
-def test_all_pieces_are_put_in_place_at_once(place: Place, world: FakeWorld) -> None:
-    place.to_orders()
-    place.browser().post("/workbench/tidy", json={})
-    assert world.layout == place.table.view().board.target
-
-
-def test_cards_that_nobody_knows_are_not_offered_to_be_moved(place: Place) -> None:
-    """In a combat worked out by tapped cards the simulated table has none of them: the key would do nothing."""
-    south, key = place.sit("south"), "Move them for me"
-    place.to_clock()
-    for action in ("c", "5& 3% >+ / 4^ 2#"):
-        south.post(
-            "/api/seat/south/hand-in", json={"moment": place.table.view().moment, "action": action}
-        )
-    view = place.table.view()
-    place.table.read("host", view.moment, view.turn.stage, 0)
-    view = place.table.view()
-    assert view.turn.instructions
-    assert view.board.target is None
-    assert key not in south.get("/seat/south").get_data(as_text=True)
-    place.table.abandon()
-    place.table.new_game("outbuffered", {}, seed=1)
-    assert key in south.get("/seat/south").get_data(as_text=True)

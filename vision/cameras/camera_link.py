@@ -33,14 +33,13 @@ class Cameras:
     `open` opens that of the settings, `open_other` another one by its source (None: there is no
     other). `expected` says whether a camera that was never there is a trouble or only none; it is
     asked when one is missed, where that has to be found out. `lenses` keeps what is learned about
-    lenses; `mains_hz` is the frequency of the lamps' mains.
+    lenses.
     """
 
     open: Callable[[], Camera]
     open_other: Callable[[str], Camera] | None = None
     expected: bool | Callable[[], bool] = True
     lenses: LensShelf | None = None
-    mains_hz: int = 50
 
 
 class CameraLink:
@@ -239,9 +238,7 @@ class CameraLink:
     def _begin(self, camera: Camera, now_s: float) -> None:
         """Use the lens of a camera that has sent its first picture, and look after its light."""
         self._sight.begin(now_s)
-        self._light = (
-            ExposureControl(camera, self._cameras.mains_hz) if isinstance(camera, Device) else None
-        )
+        self._light = ExposureControl(camera) if isinstance(camera, Device) else None
         which = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
         # The same camera, opened anew, goes on with what it has learned.
         if self._cameras.lenses and which != self._lens_of:

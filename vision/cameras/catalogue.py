@@ -15,7 +15,7 @@ from companion.core.errors import CameraError
 from companion.core.files import expanded
 from companion.core.i18n import say
 from companion.core.ports import Camera
-from vision.cameras.files import FILMS, FilmCamera, PictureCamera
+from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import PiDevice, chosen, pi_devices
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
@@ -117,7 +117,7 @@ class CameraOpener:
             return self._usb(usb_number(which, usb_devices()))
         try:
             path = expanded(source)
-            is_folder = path.is_dir()
+            path.is_dir()  # what can be no path is told here
         except OSError as error:
             raise CameraError(
                 say(
@@ -126,8 +126,6 @@ class CameraOpener:
                     error=error.strerror,
                 )
             ) from None
-        if path.suffix.lower() in FILMS and not is_folder:
-            return FilmCamera(path, self._clock)
         return PictureCamera(path, self._clock)
 
     def _first(self) -> Camera:

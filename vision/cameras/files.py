@@ -1,4 +1,4 @@
-"""Pictures, folders of pictures and films that stand in for a camera."""
+"""Pictures and folders of pictures that stand in for a camera."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import cv2
 import numpy as np
 from PIL import Image, ImageOps
 
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
-from companion.core.files import open_file, read_file
+from companion.core.files import read_file
 from companion.core.i18n import say
 from vision import MAX_PIXELS
 from vision.cameras import colours
@@ -35,7 +34,6 @@ MAX_STREAM_PIXELS = 9_000_000
 """Pixels of a picture that comes by the network. A reader needs two million."""
 MAX_ENTRIES = 20_000
 """Files in a folder of pictures."""
-FILMS = frozenset({".mp4", ".avi", ".mkv", ".mov", ".webm", ".m4v"})
 
 
 def load_luma(path: Path) -> Luma:
@@ -186,70 +184,6 @@ def pictures_in(folder: Path) -> list[Path]:
             )
         )
     return found
-
-
-class FilmCamera(Source):
-    """A film to its end, then its last picture for ever."""
-
-    def __init__(self, path: Path, clock: Clock) -> None:
-        super().__init__(clock)
-        self.name = str(path)
-        is_film = _begins_as_film(path)
-        self._film = cv2.VideoCapture(str(path)) if is_film else cv2.VideoCapture()
-        first = self._next_picture() if self._is_of_sane_size() else None
-        if first is None:
-            self._film.release()
-            raise CameraError(
-                say(
-                    "{file}: is not a video that can be read: use MP4 or AVI, or convert it",
-                    file=str(path),
-                )
-            )
-        self._last = first
-        self._is_first = True
-
-    def _is_of_sane_size(self) -> bool:
-        width = self._film.get(cv2.CAP_PROP_FRAME_WIDTH)
-        height = self._film.get(cv2.CAP_PROP_FRAME_HEIGHT)
-        return bool(0 < width * height <= MAX_PIXELS)
-
-    def _next_picture(self) -> Taken | None:
-        good, picture = self._film.read() if self._film.isOpened() else (False, None)
-        if not good or picture is None:
-            return None
-        tint = colours.of_bgr(picture)
-        return Taken(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY), lambda: tint)
-
-    def _take(self) -> Taken:
-        if self._is_first:
-            self._is_first = False
-        else:
-            self._last = self._next_picture() or self._last
-        return self._last
-
-    def _release(self) -> None:
-        self._film.release()
-
-
-def _begins_as_film(path: Path) -> bool:
-    """Tell whether this is an ordinary file with the beginning of a film.
-
-    A list of other files' names (HLS, ffconcat) is none.
-
-    Raises `CameraError` for a file that cannot be read.
-    """
-    try:
-        with open_file(path) as file:
-            head = file.read(12)
-    except OSError as error:
-        raise CameraError(
-            say("{file}: there is no such video: check the path", file=str(path))
-        ) from error
-    is_avi = head[:4] == b"RIFF" and head[8:] == b"AVI "
-    is_matroska = head[:4] == b"\x1a\x45\xdf\xa3"
-    return (
-        is_avi or is_matroska or head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip")
-    )
 
 
 def picture_paths(paths: Iterable[Path]) -> list[Path]:

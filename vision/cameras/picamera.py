@@ -77,7 +77,6 @@ class PiCamera(Device):
         self.identity, self.model = self.which.identity, self.which.model
         self.oddity = oddity_of(self.which.sensor)
         self._settings, self._zoom = settings, 0.0
-        self._mains_hz: int = settings.mains_hz
         self._stamp_ns = 0
         self._settle_frames = max(5, round(_SETTLE_S * settings.fps))
         self._due, self._until_held, self._slow = {"focus", "exposure"}, self._settle_frames, False
@@ -109,7 +108,7 @@ class PiCamera(Device):
         """Start with the mode that sees most, or with less where the contiguous memory does not
         suffice for it."""
         size, fps = self._settings.size_px, self._settings.fps
-        modes = modes_of(self.device, self.which.sensor)
+        modes = modes_of(self.which.sensor)
         tries: list[tuple[tuple[int, int], Mode | None]] = []
         for px in dict.fromkeys((size, _SMALL_PX)):
             tries += [(px, mode) for mode in choices(modes, px, fps)]
@@ -232,11 +231,11 @@ class PiCamera(Device):
                 self._set(AeEnable=True, **self._rhythm())
         self._until_held = self._until_held or 1  # what is still settling is held when it has
 
-    def meter(self, slow: bool, steady_hz: int | None) -> bool:
+    def meter(self, slow: bool) -> bool:
         """Let the exposure follow the light for some frames, then hold it again."""
         if self._locks.exposure is None:
             return False
-        self._slow, self._mains_hz = slow, steady_hz or self._settings.mains_hz
+        self._slow = slow
         self._set(AeEnable=True, **self._rhythm())
         self._locks = self._locks._replace(exposure=False)
         self._due.add("exposure")
@@ -246,7 +245,7 @@ class PiCamera(Device):
     def _rhythm(self) -> dict[str, Any]:
         """Return how long automatic exposure may expose."""
         longest = max(_FRAME_US, round(1_000_000 / self._settings.fps)) if self._slow else _FRAME_US
-        flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._mains_hz}
+        flicker = {"AeFlickerMode": 1, "AeFlickerPeriod": 500_000 // self._settings.mains_hz}
         return {
             "AeExposureMode": 2 if self._slow else 0,
             "FrameDurationLimits": (_FRAME_US, longest),
@@ -285,7 +284,7 @@ class PiCamera(Device):
 
         The gain makes up for the rest.
         """
-        period_us = 500_000 / self._mains_hz
+        period_us = 500_000 / self._settings.mains_hz
         periods = max(1, int(exposure_us / period_us))
         held_us = round(periods * period_us) if exposure_us >= period_us / 2 else exposure_us
         gain = max(1.0, gain * exposure_us / held_us) if exposure_us else gain

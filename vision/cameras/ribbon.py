@@ -210,19 +210,26 @@ def _is(causes: list[BaseException], number: int) -> bool:
 
 
 def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
-    """Give a camera back.
+    """Give a camera back. Raises `CameraError` when that fails or takes longer than `limit_s`.
 
-    Raises `CameraError` when that fails or takes longer than `limit_s`.
-
-    One that does not close in time is given up: its thread is left behind, and libcamera is told
-    directly to let the camera go, so that it can be opened anew.
+    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the
+    head of this file.
     """
     failed: list[Exception] = []
-    if not _ends(lambda: failed.extend(_close(device)), "camera-close", limit_s):
-        _log.error("The Raspberry Pi camera does not close: it is given up")
-        if not _ends(lambda: _let_go(device), "camera-give-up", limit_s):
-            _log.error("libcamera does not let the camera go either")
-        raise CameraError(say("The Raspberry Pi camera did not close: opening it again"))
+
+    def close() -> None:
+        for step in ("cancel_all_and_flush", "close"):
+            try:
+                getattr(device, step)()
+            except Exception as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=close, name="camera-close", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if thread.is_alive():
+        _log.error("The Raspberry Pi camera does not close: its thread is left behind")
+        failed.append(TimeoutError(f"{limit_s:.0f} s"))
     if failed:
         raise CameraError(
             say(
@@ -230,47 +237,3 @@ def close_device(device: Any, limit_s: float = CLOSE_S) -> None:
                 error=str(failed[0]),
             )
         ) from failed[0]
-
-
-def _ends(work: Any, name: str, limit_s: float) -> bool:
-    """Do something in a thread of its own, and tell whether it ends in time."""
-    thread = threading.Thread(target=work, name=name, daemon=True)
-    thread.start()
-    thread.join(limit_s)
-    return not thread.is_alive()
-
-
-def _close(device: Any) -> list[Exception]:
-    """Close it whatever fails on the way, and return what did.
-
-    Requests that nobody answers go first: Picamera2 serves its queue in order. Not `stop`: see the
-    head of this file.
-    """
-    failed = []
-    for step in ("cancel_all_and_flush", "close"):
-        try:
-            getattr(device, step)()
-        except Exception as error:
-            failed.append(error)
-    if failed and device.is_open:
-        _let_go(device)
-    return failed
-
-
-def _let_go(device: Any) -> None:
-    """Stop and release a camera behind Picamera2's back.
-
-    Its manager, one for all cameras of the process, may hang as well: the next camera gets a new
-    one. A thread that is still busy with closing finds no camera when it wakes, and the old
-    manager.
-    """
-    owner: Any = next((kind for kind in type(device).__mro__ if "_cm" in vars(kind)), None)
-    if owner is not None:
-        device._cm = owner._cm
-        device._cm.running = False
-        owner._cm = type(owner._cm)()
-    camera, device.camera = device.camera, None
-    for step in ("stop", "release"):
-        with contextlib.suppress(Exception):
-            getattr(camera, step)()
-    _clear_away(device)

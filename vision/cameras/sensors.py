@@ -3,16 +3,13 @@
 Picamera2 tells a sensor's modes only by configuring the camera for each in turn, with four buffers
 every time (74 MB for an imx477, 60 MB for an imx708), and a board with 512 MB has 64 MB of
 contiguous memory. So the modes of the known sensors stand here, as `rpicam-hello --list-cameras`
-prints them; only other sensors are asked.
+prints them; of other sensors libcamera chooses one.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-_log = logging.getLogger(__name__)
+from typing import NamedTuple
 
 LENSES = {
     "ov5647": "camera-module-1",
@@ -90,28 +87,9 @@ def lens_of(sensor: str) -> str:
     return LENSES.get(sensor.removesuffix("_noir").replace("_wide_noir", "_wide"), "webcam")
 
 
-def modes_of(device: Any, sensor: str) -> tuple[Mode, ...]:
-    """Return the modes of the sensor of an opened Picamera2. Empty when it does not tell them."""
-    if known := MODES.get(sensor.partition("_")[0]):
-        return known
-    try:
-        told = [
-            mode for mode in device.sensor_modes if "size" in mode
-        ]  # a USB camera has formats without a size
-        return tuple(
-            Mode(
-                tuple(mode["size"]),
-                int(mode["bit_depth"]),
-                float(mode.get("fps", _LEAST_FPS)),
-                tuple(mode["crop_limits"]),
-            )
-            for mode in told
-        )
-    except Exception as error:  # it allocates: memory may be short; libcamera raises its own kinds
-        _log.info(
-            "The sensor %s does not tell its modes (%s): libcamera chooses one", sensor, error
-        )
-        return ()
+def modes_of(sensor: str) -> tuple[Mode, ...]:
+    """Return the modes of a sensor. Empty when it is not known: libcamera chooses one then."""
+    return MODES.get(sensor.partition("_")[0], ())
 
 
 def choices(modes: Iterable[Mode], size: tuple[int, int], fps: float) -> Sequence[Mode]:

@@ -119,13 +119,12 @@ class Device(Source):
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
         """Hold focus or exposure as they are (True), or let them follow (False). None: as it is."""
 
-    def meter(self, slow: bool, steady_hz: int | None) -> bool:  # noqa: ARG002 - for those who can
+    def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
         """Measure the light anew and hold the exposure then.
 
         Returns whether this camera can.
 
-        `slow`: it may expose as long as one frame of the reader lasts. `steady_hz`: in whole
-        periods of lamps on such mains, which flicker twice a period; None: as the settings say.
+        `slow`: it may expose as long as one frame of the reader lasts.
         """
         return False
 

@@ -294,28 +294,23 @@ class UsbCamera(Device):
             else:
                 self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
 
-    def meter(self, slow: bool, steady_hz: int | None) -> bool:
-        """Let the exposure follow the light again.
-
-        It is held where it is to be `slow` (as the frame rate allows) or steady.
-        """
+    def meter(self, slow: bool) -> bool:
+        """Let the exposure follow the light again, or hold it as long as a frame if `slow`."""
         here = self.locks
         if here is None or here.exposure is None:
             return False
         if slow:
-            self._expose(1 / self._fps, steady_hz)
-        elif steady_hz:
-            self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S, steady_hz)
+            self._expose(1 / self._fps)
         else:
             self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
         return True
 
-    def _expose(self, seconds: float, steady_hz: int | None = None) -> None:
+    def _expose(self, seconds: float) -> None:
         """Hold the exposure at so long, in whole periods of the lamps' flicker unless it is much
         shorter than one."""
         if seconds <= 0:
             return
-        period_s = 0.5 / (steady_hz or self._mains_hz)
+        period_s = 0.5 / self._mains_hz
         if seconds >= period_s / 2:
             seconds = max(1, int(seconds / period_s + 1e-6)) * period_s
         self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)

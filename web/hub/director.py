@@ -1,4 +1,4 @@
-"""The director of a tournament: a page of forms, and the same as JSON for programs and `companion hub tournament`."""
+"""The director of a tournament: a page of forms, and the same as JSON for programs."""
 
 from __future__ import annotations
 

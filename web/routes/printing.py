@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,18 +92,18 @@ class KitPages(PageGroup):
             raise NotFound
         try:
             raw = _options(game)
-            suffix = _file_suffix(game, raw)
+            game.options(raw)
         except Malformed as error:
             if not wants_page():
                 raise
             return make_response(self.page(error.message, game.name), 400)
         if name.endswith(_BOARD):
             pdf = make(lambda: self._printer.board(game.name, raw, language))
-            return _answer(pdf, f"{name}{suffix}-{language}")
+            return _answer(pdf, f"{name}-{language}")
         low_ink = _low_ink()
         pdf = make(lambda: self._printer.kit(game.name, raw, paper, language, low_ink=low_ink))
         ink = "-low-ink" if low_ink else ""
-        return _answer(pdf, f"{name}-kit{suffix}-{paper}-{language}{ink}")
+        return _answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
     def _join_card(self, paper: str, language: str) -> Response:
         """Return the card for the table. Only the owner's has the Wi-Fi's password."""
@@ -163,23 +162,6 @@ def _options(game: Game[Any, Any]) -> Mapping[str, Any]:
                 )
             )
     return raw
-
-
-def _file_suffix(game: Game[Any, Any], raw: Mapping[str, Any]) -> str:
-    """Return what the sheets hold beyond the plain kit, such as `-walls-tiles`.
-
-    Raises `Malformed`.
-    """
-    game.options(raw)
-    suffix = ""
-    for row in game.option_rows:
-        value = raw.get(row.name)
-        if row.name not in raw or _kit(game, {row.name: value}) == _kit(game, {}):
-            continue
-        labels = [label for label, choice in row.choices if choice == value] or ["own board"]
-        name = labels[0] if row.free_text else row.name
-        suffix += f"-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
-    return suffix
 
 
 def _paper() -> str:

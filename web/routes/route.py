@@ -9,7 +9,7 @@ The description of the API is made of the same declarations.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, Protocol, TypeVar
@@ -34,7 +34,7 @@ from companion.core.i18n import say
 from web.context import PageContext
 from web.error_pages import status_of
 from web.rendering.answers import Nothing
-from web.routes.api.body import Body
+from web.routes.api.body import SEAT, Body
 from web.security.auth import Auth
 
 Guard = Callable[[dict[str, Any]], None]
@@ -148,6 +148,25 @@ def post(path: str, body: type[Body] | None = Body, **more: Any) -> Callable[[Me
 def form(path: str, *fields: str, **more: Any) -> Callable[[Method], Method]:
     """Declare what reads a page's form."""
     return _declare(Route(path, "POST", fields=fields, **more))
+
+
+_ACTORS: Mapping[str, tuple[str, Guard]] = {
+    "seat": (f"/api/seat/{SEAT}", sitting),
+    "table": ("/api/table", at_table),
+    "host": ("/api/host", host_only),
+}
+
+
+def shared(door: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
+    """Declare what a seat, the table screen and the host ask alike, under an address of each."""
+
+    def declare(method: Method) -> Method:
+        for actor in actors:
+            start, guard = _ACTORS[actor]
+            method = post(f"{start}/{door}", guard=guard, by=actor, **more)(method)
+        return method
+
+    return declare
 
 
 class RouteGroup(Protocol):

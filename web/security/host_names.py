@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from functools import lru_cache
 
 from companion.core.errors import CompanionError
 from companion.core.network import HOTSPOT_NAMES
+from web.security.rate_limit import parsed_address
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST = re.compile(
@@ -50,10 +50,8 @@ def asked_host(header: str) -> str:
 
 
 def _is_address(text: str, version: int) -> bool:
-    try:
-        return ipaddress.ip_address(text.partition("%")[0].removesuffix(".")).version == version
-    except ValueError:
-        return False
+    parsed = parsed_address(text.removesuffix("."))
+    return parsed is not None and parsed.version == version
 
 
 class UnknownName(CompanionError, ValueError):
@@ -80,11 +78,9 @@ class Names:
         [True, True, True, False]
         """
         name = _plain(asked_host(host))
-        try:
-            ipaddress.ip_address(name.partition("%")[0])
-        except ValueError:
-            return name in self._names or name in _machine() or name in HOTSPOT_NAMES
-        return True
+        if parsed_address(name):
+            return True
+        return name in self._names or name in _machine() or name in HOTSPOT_NAMES
 
 
 def _machine() -> tuple[str, ...]:

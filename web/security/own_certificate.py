@@ -5,7 +5,6 @@ The `openssl` program makes it. No phone trusts it, so that each shows a warning
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 import subprocess
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
+from web.security.rate_limit import parsed_address
 from web.security.tls import certificate_context
 
 DAYS = 800
@@ -53,7 +53,7 @@ def _is_fresh(certificate: Path) -> bool:
 
 
 def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
-    names = ",".join(f"{'IP' if _is_address(host) else 'DNS'}:{host}" for host in hosts)
+    names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
     command = [
         "openssl",
         "req",
@@ -79,11 +79,3 @@ def _make(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
         raise NoCertificate(
             say("The table cannot make a certificate: {error}", error=str(error))
         ) from None
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from companion.core.config import is_page_path
-from web.security.rate_limit import OWN_ADDRESSES, plain_address
+from web.security.rate_limit import OWN_ADDRESSES, parsed_address, plain_address
 
 SOMEWHERE = "0.0.0.0"
 """Address of all who came through a proxy that does not say from where."""
@@ -79,11 +79,8 @@ class Proxies:
         return SOMEWHERE
 
     def _has(self, address: str) -> bool:
-        try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
-            return False
-        return any(parsed in network for network in self._networks)
+        parsed = parsed_address(address)
+        return parsed is not None and any(parsed in network for network in self._networks)
 
 
 def _address(text: str) -> str:
@@ -93,10 +90,8 @@ def _address(text: str) -> str:
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
-    try:
-        return plain_address(str(ipaddress.ip_address(text.partition("%")[0])))
-    except ValueError:
-        return ""
+    parsed = parsed_address(text)
+    return plain_address(str(parsed)) if parsed else ""
 
 
 def _last(header: str) -> str:

@@ -156,6 +156,14 @@ def plain_address(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
 
 
+def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Read an address written as a number, with or without a zone. None for anything else."""
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
 @lru_cache(maxsize=MAX_NAMES)
 def address_group(address: str) -> str:
     """Return what counts as one address. A home is given a whole network of IPv6 addresses.
@@ -163,9 +171,8 @@ def address_group(address: str) -> str:
     >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0", "::ffff:192.0.2.7", "nowhere")]
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
+    parsed = parsed_address(address)
+    if parsed is None:
         return address
     if isinstance(parsed, ipaddress.IPv4Address):
         return str(parsed)

@@ -24,10 +24,11 @@ HANDSHAKE_TIMEOUT_S = 10.0
 """Timeout in seconds for a handshake, or for a request without TLS."""
 CLOSE_TIMEOUT_S = 2.0
 CHUNK_BYTES = 64 * 1024
-MAX_PLAIN_HEAD_BYTES = 8 * 1024
-"""Maximum size of a request without TLS that is sent to the right address."""
 _TLS_GREETING = b"\x16"
-_REQUEST_LINE = re.compile(rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]")
+_PLAIN_REQUEST = re.compile(
+    rb"(?:GET|HEAD) (?P<path>/[\x21-\x7e]*) HTTP/1\.[01]\r\n"
+    rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
+)
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -204,17 +205,10 @@ def https_address(head: bytes) -> bytes:
     >>> https_address(b"GET / HTTP/1.1\\nHost: a\\r\\n\\r\\n")
     b''
     """
-    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    if len(head) > MAX_PLAIN_HEAD_BYTES or any(b"\r" in line or b"\n" in line for line in lines):
+    request = _PLAIN_REQUEST.match(head)
+    if request is None or not asked_host(request["host"].decode("latin-1")):
         return b""
-    request = _REQUEST_LINE.fullmatch(lines[0])
-    fields = [line.partition(b":") for line in lines[1:]]
-    hosts = [
-        value.strip(b" \t") for name, _, value in fields if name.strip(b" \t").lower() == b"host"
-    ]
-    if request is None or len(hosts) != 1 or not asked_host(hosts[0].decode("latin-1")):
-        return b""
-    return b"https://" + hosts[0] + request["path"]
+    return b"https://" + request["host"] + request["path"]
 
 
 async def _join(one: Ends, other: Ends) -> None:

@@ -6,7 +6,6 @@ come in: waitress itself would wait for ever for somebody who sends a byte a sec
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import socket
 import threading
@@ -24,31 +23,27 @@ REQUEST_TIMEOUT_S = 20.0
 MIN_BYTES_PER_S = 4096
 """Bytes per second that a long upload must reach on average."""
 MAX_SMALL_BYTES = 96 * 1024
-"""Maximum size of a request that needs no share of `MAX_UPLOADS_BYTES`: 32 KiB of headers and a page's form."""
-MAX_UPLOADS_BYTES = 96 * 1024 * 1024
-"""Maximum size of all larger requests together that have come in and are not answered yet."""
-CROWDED_AFTER_S = 2.0
-"""Seconds for which a connection is left alone while others cannot come in at all."""
+"""Maximum size of a request that is no upload: 32 KiB of headers and a page's form."""
+MAX_UPLOADS = 2
+"""Maximum number of uploads at once: the pictures of a phone, and a file that the owner brings."""
 TLS_GREETING = 0x16
 """First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it."""
 
 
 class Listener(socket.socket):
-    """A listening socket that admits `max_connections` in all, and `max_each` of one address.
+    """A listening socket that admits `max_each` connections of one address.
 
     With `tls` each connection is unwrapped on its way to the web server.
     """
 
-    def __init__(
-        self, fileno: int, max_each: int, max_connections: int, tls: TlsTerminator | None = None
-    ) -> None:
+    def __init__(self, fileno: int, max_each: int, tls: TlsTerminator | None = None) -> None:
         super().__init__(fileno=fileno)
         self.tls = tls
         self.max_each = max_each
-        self.max_connections = max_connections
         self.connections: set[Connection] = set()
+        self.uploads: set[Connection] = set()
+        """Connections whose large request has begun to come in and is not answered yet."""
         self._by_address: Counter[str] = Counter()
-        self.uploads_bytes = 0
         self._lock = threading.Lock()
 
     def accept(self) -> tuple[socket.socket, Any]:
@@ -56,11 +51,7 @@ class Listener(socket.socket):
         conn, peer = super().accept()
         address = plain_address(peer[0])
         is_own = address in OWN_ADDRESSES
-        with self._lock:
-            is_too_many = not is_own and self._by_address[address_group(address)] >= self.max_each
-            if len(self.connections) >= self.max_connections and not is_too_many:
-                self._make_room()
-        if is_too_many:
+        if not is_own and self.count_of(address) >= self.max_each:
             conn.close()
             raise ConnectionAbortedError(errno.ECONNABORTED, "Too many connections of one address")
         if self.tls:
@@ -75,38 +66,14 @@ class Listener(socket.socket):
         """Return how many connections of an address are open."""
         return self._by_address[address_group(address)]
 
-    def reserve_upload(self, connection: Connection, more_bytes: int) -> bool:
-        """Count bytes of a large request. Return False if there is no room for them."""
-        with self._lock:
-            if self.uploads_bytes + more_bytes > MAX_UPLOADS_BYTES:
-                return False
-            self.uploads_bytes += more_bytes
-            connection.reserved_bytes += more_bytes
-            return True
-
-    def release_upload(self, connection: Connection) -> None:
-        """Count the bytes of a large request out, as it is answered or its connection closed."""
-        with self._lock:
-            self.uploads_bytes -= connection.reserved_bytes
-            connection.reserved_bytes = 0
-
     def forget(self, connection: Connection) -> None:
         """Count a connection out."""
         with self._lock:
-            self.uploads_bytes -= connection.reserved_bytes
-            connection.reserved_bytes = 0
+            self.uploads.discard(connection)
             self.connections.discard(connection)
             self._by_address[connection.group] -= 1
             if not self._by_address[connection.group]:
                 del self._by_address[connection.group]
-
-    def _make_room(self) -> None:
-        """End the longest silent connection of the address that has the most of them."""
-        before_s = time.monotonic() - CROWDED_AFTER_S
-        silent = [c for c in self.connections if not c.is_own and c.silent_since_s < before_s]
-        if silent:
-            silent.sort(key=lambda c: (self._by_address[c.group], -c.silent_since_s))
-            silent[-1].hang_up()
 
 
 class Connection(socket.socket):
@@ -115,12 +82,9 @@ class Connection(socket.socket):
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
         super().__init__(fileno=fileno)
         self.group = address_group(address)
-        self.is_own = address in OWN_ADDRESSES
-        self.silent_since_s = time.monotonic()
         self._listener = listener
         self._began_s = 0.0
         self._unanswered_bytes = 0
-        self.reserved_bytes = 0
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
@@ -128,30 +92,24 @@ class Connection(socket.socket):
         data = super().recv(size, flags)
         now_s = time.monotonic()
         if not self._unanswered_bytes:
-            self._began_s = self.silent_since_s = now_s
+            self._began_s = now_s
             if data[:1] and data[0] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
         allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
         if now_s - self._began_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
-        is_large = self._unanswered_bytes > MAX_SMALL_BYTES
-        if is_large and not self._listener.reserve_upload(self, len(data)):
-            raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
+        if self._unanswered_bytes > MAX_SMALL_BYTES:
+            self._listener.uploads.add(self)
+            if len(self._listener.uploads) > MAX_UPLOADS:
+                raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
         return data
 
     def send(self, data: Any, flags: int = 0) -> int:
         """Send bytes of an answer: what came in before is answered now."""
         self._unanswered_bytes = 0
-        if self.reserved_bytes:
-            self._listener.release_upload(self)
-        self.silent_since_s = time.monotonic()
+        self._listener.uploads.discard(self)
         return super().send(data, flags)
-
-    def hang_up(self) -> None:
-        """End the connection from any thread. The web server then closes it."""
-        with contextlib.suppress(OSError):  # it is closed already
-            self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection and count it out."""

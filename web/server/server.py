@@ -185,7 +185,7 @@ def serve(
         from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
         terminator = TlsTerminator(tls)
-    listener = Listener(bound.detach(), max_each, max_connections, terminator)
+    listener = Listener(bound.detach(), max_each, terminator)
     front = Front(app, Proxies(proxies), "https" if tls else "http", path)
     return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
 

@@ -16,10 +16,10 @@ from companion.core.ports import Closeable
 from web.security.rate_limit import address_group
 
 T = TypeVar("T")
-MAX_WAITING = 8
+MAX_WAITING = 12
 """Maximum number of requests that wait. Each holds a thread of the web server."""
-MAX_WAITING_EACH = 3
-"""Maximum number of them from one address."""
+MAX_WAITING_EACH = 6
+"""Maximum number of them from one address: as many connections as a browser opens to a server of HTTP/1.1."""
 
 
 class Worker(Closeable):

@@ -227,7 +227,8 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
     after = best.ends[0].after
     if after is not None and search.strength.replies:
         answer = expected_reply([_play_words(after, search.answer(after).first)])
-    words, less = [], 0.0
+    words = []
+    less = 0.0
     others = (line for line in search.ranked if str(line.first) != str(best.first))
     if second := next(others, None):
         words = [_play_words(position, second.first)]
@@ -237,31 +238,23 @@ def _lines(search: Search, position: Position, best: Candidate) -> tuple[str, ..
 
 def _play_words(position: Position, play: Play) -> str:
     """Return a play in words."""
-    if play.kind == END:
+    first = play.paths[0][0] if play.paths else IN_GOAL
+    # there and back changes nothing
+    is_idle = play.kind == RUN and play.end == first and play.ball == position.ball
+    if play.kind == END or is_idle:
         return say("End turn")
-    first = play.paths[0][0]
-    last = play.paths[0][-1]
-    if play.kind == RUN and play.end == first and play.ball == position.ball:
-        return say("End turn")  # there and back changes nothing
     start = NAMES[first]
-    end = NAMES[last if play.kind == RUN else play.ball]
     if play.kind == TACKLE:
         starts = listed(NAMES[path[0]] for path in play.paths)
         return say("Tackle {square} from {starts}", square=NAMES[play.end], starts=starts)
+    if play.kind == RUN and play.end == IN_GOAL:
+        return say("Run {start} into goal", start=start)
+    if play.kind == RUN:
+        return say("Run {start} to {end}", start=start, end=NAMES[play.end])
+    end = NAMES[play.ball]
     if play.kind == KICK:
         return say("Kick {start} to {end}", start=start, end=end)
-    met = " ".join(NAMES[position.places[meeting.defender]] for meeting in play.meetings)
-    if play.kind == PASS:
-        if met:
-            return say("Pass {start} to {end} against {met}", start=start, end=end, met=met)
-        return say("Pass {start} to {end}", start=start, end=end)
-    if play.end == IN_GOAL:
-        if met:
-            return say("Run {start} into goal against {met}", start=start, met=met)
-        return say("Run {start} into goal", start=start)
-    if met:
-        return say("Run {start} to {end} against {met}", start=start, end=end, met=met)
-    return say("Run {start} to {end}", start=start, end=end)
+    return say("Pass {start} to {end}", start=start, end=end)
 
 
 def _card_matrix(
@@ -296,7 +289,8 @@ def _card_matrix(
 
 def _likely(position: Position, kind: str, mover: int, defender: int, target: int | None) -> Play:
     """Return a run or a pass past a defender. Where it leads is a guess when nobody has said it."""
-    start, seat = position.places[mover], position.seat
+    start = position.places[mover]
+    seat = position.seat
     opposite = position.places[defender]
     if kind == PASS:
         mates = [position.places[piece] for piece in TEAMS[seat] if piece != mover]

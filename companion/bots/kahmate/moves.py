@@ -35,7 +35,11 @@ from companion.games.kahmate.board import (
 EMPTY = -1
 FORWARD = (1, -1)
 """The way in which ranks count for each seat."""
-RUN, PASS, KICK, TACKLE, END = "run", "pass", "kick", "tackle", "end"
+RUN = "run"
+PASS = "pass"
+KICK = "kick"
+TACKLE = "tackle"
+END = "end"
 ATTACK = tuple(role.attack for role in ROLE_OF)
 DEFENCE = tuple(role.defence for role in ROLE_OF)
 FILE = tuple(square % FILES for square in range(AREA))
@@ -72,7 +76,9 @@ class Position:
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
-        return EMPTY if piece == EMPTY or self.down[piece] else piece
+        if piece == EMPTY or self.down[piece]:
+            return EMPTY
+        return piece
 
     def is_opponent(self, piece: int) -> bool:
         """Return whether a piece, or EMPTY, is a standing one of the other seat."""
@@ -231,7 +237,9 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
 
     A way is searched in layers of equal length. What it has met and whether it has the ball are parts of its place.
     """
-    board, seat, ball = position.board, position.seat, position.ball
+    board = position.board
+    seat = position.seat
+    ball = position.ball
     start = position.places[piece]
     goal = OWN_LINE[1 - position.seat]
     carrier = position.carrier
@@ -251,7 +259,8 @@ def runs(position: Position, piece: int, may_meet: bool) -> Iterator[Play]:
                     continue
                 other = board[to]
                 is_free = other in (EMPTY, piece)
-                meets, halt = met, stop
+                meets = met
+                halt = stop
                 if is_free and met == EMPTY:
                     halt = to
                 elif position.is_opponent(other) and other != met:
@@ -290,7 +299,9 @@ def _run(position: Position, path: Path, end: int, place: tuple[bool, int], stop
 
 def _own_carrier(position: Position) -> int:
     carrier = position.carrier
-    return carrier if carrier != EMPTY and SEAT_OF[carrier] == position.seat else EMPTY
+    if carrier != EMPTY and SEAT_OF[carrier] == position.seat:
+        return carrier
+    return EMPTY
 
 
 def passes(position: Position) -> Iterator[Play]:
@@ -319,7 +330,8 @@ def kicks(position: Position) -> Iterator[Play]:
     carrier = _own_carrier(position)
     if carrier == EMPTY:
         return
-    ahead, ball = FORWARD[position.seat], position.ball
+    ahead = FORWARD[position.seat]
+    ball = position.ball
     mates = [RANK[position.places[mate]] for mate in TEAMS[position.seat]]
     if any((rank - RANK[ball]) * ahead > 0 for rank in mates):
         return
@@ -355,7 +367,8 @@ def tackles(position: Position) -> Iterator[Play]:
 
 
 def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]) -> Play:
-    carrier, defender = position.ball, 1 - position.seat
+    carrier = position.ball
+    defender = 1 - position.seat
     if RANK[carrier] != OWN_LINE[defender]:
         spilled = behind(carrier, defender)
     else:

@@ -240,7 +240,8 @@ class Search:
                 End(by_little, won(at, play, 1)),
                 End(loses, lost(at, play)),
             ]
-        ends, remaining = [], 1.0
+        ends = []
+        remaining = 1.0
         for number, meeting in enumerate(play.meetings):
             by_much, by_little, loses = chance_of(at, play.movers, meeting.defender)
             ends.append(self._end(remaining * loses, lost(at, play, number)))

@@ -38,7 +38,11 @@ from companion.games.kahmate.board import (
 TRY = 1000.0
 PIP = 4.0
 """What a pip more on the cards in hand is worth."""
-_POSSESSION, _LYING, _BEHIND_BALL, _SUPPORT, _FIRST_AT_BALL = 75.0, 14.0, 3.0, 6.0, 35.0
+_POSSESSION = 75.0
+_LYING = 14.0
+_BEHIND_BALL = 3.0
+_SUPPORT = 6.0
+_FIRST_AT_BALL = 35.0
 _CARD_PRICE = 0.05
 """What a pip costs within the odds of one face-off, as a share of it."""
 _CARD_ROUNDS = 40
@@ -204,7 +208,8 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
         fetched[start] = 1.0
     edge = {start}
     for _ in range(steps):
-        before, fetched_before = anyhow, fetched
+        before = anyhow
+        fetched_before = fetched
         anyhow = anyhow[:]
         fetched = fetched[:]
         further = set()
@@ -213,7 +218,8 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
             for to in STEPS[square]:
                 if to == forbidden:
                     continue
-                other, factor = position.board[to], 1.0
+                other = position.board[to]
+                factor = 1.0
                 # a standing opponent in the way costs a face-off
                 if position.is_opponent(other):
                     factor = _wins(position, runner, other, chance)
@@ -230,7 +236,8 @@ def reach(position: Position, runner: int, steps: int) -> tuple[list[float], lis
 
 def _brought(position: Position, runner: int, able: list[int], held: dict[int, float]) -> float:
     """Return how likely a team-mate runs with the ball to where it can pass to the runner."""
-    end, seat = position.places[runner], position.seat
+    end = position.places[runner]
+    seat = position.seat
     best = 0.0
     for mate in able:
         ranks_apart = abs(RANK[position.places[mate]] - RANK[end])
@@ -309,7 +316,8 @@ def _tackled(position: Position, carrier: int) -> tuple[float, float]:
     """Return what the seat on turn may hope for from tackling the carrier, by its two strongest
     pieces that are near, and how likely the carrier loses the ball.
     """
-    seat, ball = position.seat, position.ball
+    seat = position.seat
+    ball = position.ball
     near = [
         ATTACK[piece]
         for piece in position.able()
@@ -334,11 +342,13 @@ def _steps_apart(square: int, other: int) -> int:
 
 def _loose_worth(position: Position) -> float:
     """Return who is first at a ball that lies free, and on whose side it lies."""
-    seat, ball = position.seat, position.ball
+    seat = position.seat
+    ball = position.ball
     times = [9.0, 9.0]
     for piece, square in enumerate(position.places):
         steps = _steps_apart(square, ball)
-        owner, rounds_down = SEAT_OF[piece], position.down[piece]
+        owner = SEAT_OF[piece]
+        rounds_down = position.down[piece]
         # rounds that a piece needs to the ball, rounded up
         rounds = -(-steps // SPEED[piece]) + 0.1 * steps / SPEED[piece]
         if rounds_down:

@@ -33,7 +33,7 @@ from companion.bots.outbuffered.turns import (
     buffer_number,
     buffer_text,
 )
-from companion.core.i18n import Verbatim, joined, say
+from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.board import NORTH, STANDARD_MAP
@@ -108,48 +108,24 @@ class OutbufferedBot(Bot):
         choice = Choice(self._text(game.rows[best]), BUFFERS * BUFFERS, why)
         return Verdict(choice, max(0.0, loss))
 
-    def strategy(self, view: Mapping[str, Any]) -> dict[str, float]:
-        """Return how likely level 3 plays each buffer in this view, without a turn being played by
-        it."""
-        position = self._turns.position(view)
-        game = self._game(position, view)
-        if (sure := game.sure_win()) is not None:
-            return {self._text(game.rows[sure]): 1.0}
-        mix = _without_rare(self._leaning(position, game).mix)
-        shares = mix / mix.sum(dtype=float)
-        return {
-            self._text(buffer): float(share)
-            for buffer, share in zip(game.rows, shares, strict=True)
-            if share
-        }
-
     def _text(self, buffer: int) -> str:
         return buffer_text(buffer, self._is_turned)
 
     def _lines(self, game: TurnGame, row: int, answer: Vector, reason: str) -> tuple[str, ...]:
-        """Return why this row: the likeliest answer, where that leads, and what else was thought
-        of."""
+        """Return why this row: the likeliest answer, and what else was thought of."""
         column = int(np.argmax(answer))
         gains = game.payoff @ answer
         is_turned = self._me != NORTH and self._options.directions == "seat"
         likeliest = buffer_text(game.columns[column], is_turned)
         reply = expected_reply([_buffer_words(likeliest)], float(answer[column]))
-        after = ""
-        end, _ = game.ends[game.table[row, column]]
-        if reply and end not in VALUE_OF:
-            after = say(
-                "After that, this side’s robot is on {own}, the other one on {other}.",
-                own=Verbatim(self._turns.squares[end[self._me]]),
-                other=Verbatim(self._turns.squares[end[1 - self._me]]),
-            )
         if len(gains) == 1:
-            return reasons_of(reason, reply, after)
+            return reasons_of(reason, reply)
         others = np.array(gains)
         others[row] = -np.inf
         second = int(np.argmax(others))
         words = _buffer_words(self._text(game.rows[second]))
         less = second_best([words], float(gains[row] - others[second]) / 2)
-        return reasons_of(reason, reply, after, less)
+        return reasons_of(reason, reply, less)
 
     def _game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
         ends, table = self._turns.turn(position)
@@ -211,7 +187,10 @@ class OutbufferedBot(Bot):
             mixed = share * leaning + (1 - share) * mine
             hope = float(mixed @ game.payoff @ guess)
             if hope > hoped:
-                best, reason, answer, hoped = mixed, _READS, guess, hope
+                best = mixed
+                reason = _READS
+                answer = guess
+                hoped = hope
         return Plan(best, worth, kinds, reason, answer)
 
     def _plain_kinds(self, game: TurnGame) -> list[Vector]:
@@ -284,7 +263,9 @@ class TurnGame:
     def __init__(
         self, ends: Sequence[tuple[Position, bool]], table: NDArray[np.int32], worth: Vector
     ) -> None:
-        self.ends, self.worth, self._whole = ends, worth, table
+        self.ends = ends
+        self.worth = worth
+        self._whole = table
         self.rows = _distinct(table)
         self.columns = _distinct(np.ascontiguousarray(table.T))
         self.table = np.ascontiguousarray(table[np.ix_(self.rows, self.columns)])
@@ -361,7 +342,10 @@ def _matched(regret: Vector, more: Vector) -> Vector:
     """Add to the regrets, in place, none below zero. Play in proportion to them."""
     np.maximum(regret + more, 0, out=regret)
     total = regret.sum()
-    return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
+    shares = np.full_like(regret, 1 / len(regret))
+    if total > 1e-9:
+        shares = regret / total
+    return shares
 
 
 def _without_rare(mix: Vector) -> Vector:
@@ -420,7 +404,8 @@ class Judge:
     """What positions are worth to South, by a table or, without one, by who is nearer to bringing a flag home."""
 
     def __init__(self, turns: Turns, table: NDArray[np.int16] | None) -> None:
-        self._turns, self._table = turns, table
+        self._turns = turns
+        self._table = table
 
     def worth(self, position: Position) -> float:
         """Return the worth from -1, lost, to 1, won."""

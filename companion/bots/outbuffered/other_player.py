@@ -84,7 +84,8 @@ class OtherPlayer:
 
     def ended_in(self, position: Position) -> None:
         """Learn from the end of a turn: kinds of player who would have led there are the likelier ones."""
-        turn, self._expected = self._expected, None
+        turn = self._expected
+        self._expected = None
         if turn is None:
             return
         # answers that would have led to where the turn ended

@@ -26,7 +26,8 @@ LOST: Position = (-3, 0, 0, 0)
 TIED: Position = (-4, 0, 0, 0)
 VALUE_OF = {WON: 1.0, LOST: -1.0, TIED: 0.0}
 """What the three ends are worth to South."""
-IDLE, SHOOT = 4, 5
+IDLE = 4
+SHOOT = 5
 COMMANDS = 6
 BUFFERS = COMMANDS**3
 _LETTERS = "UDLRIS"
@@ -63,7 +64,9 @@ class Turns:
         self._answers: dict[Position, list[tuple[Position, bool]]] = {}
 
     def _number(self, square: Square | None) -> int:
-        return CARRIED if square is None else self.number_of[square]
+        if square is None:
+            return CARRIED
+        return self.number_of[square]
 
     def position(self, view: Mapping[str, Any]) -> Position:
         """Return the position that a view shows."""
@@ -166,7 +169,8 @@ class Turns:
         ends = {(position, False): 0}
         tables = []
         for _ in range(3):
-            layer, ends = ends, {}
+            layer = ends
+            ends = {}
             table = np.empty((len(layer), COMMANDS * COMMANDS), np.int32)
             for (at, stirred), row in layer.items():
                 for pair, (to, stirs) in enumerate(self.answers(at)):

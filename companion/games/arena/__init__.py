@@ -33,7 +33,8 @@ from companion.games.base import Game, Outcome, Stage, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import BoardUi, Play, UnitOrder
 
-_BOTH, _NOBODY = frozenset(SEATS), frozenset[Seat]()
+_BOTH = frozenset(SEATS)
+_NOBODY = frozenset[Seat]()
 
 
 _COMMANDS = {
@@ -86,7 +87,9 @@ class Arena(Game[State, Orders]):
 
     def chosen(self, options: ArenaOptions) -> str:
         """Return the start."""
-        return say("The start of this game was chosen.") if options.start else ""
+        if options.start:
+            return say("The start of this game was chosen.")
+        return ""
 
     def lead(self, state: State) -> float:
         """Return the lead by hit points."""
@@ -217,8 +220,12 @@ class Arena(Game[State, Orders]):
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
         """Return one or two keys a robot, in the order of their numbers."""
-        return None if state.outcome else pad_of(seat, state.numbers(SEATS.index(seat)))
+        if state.outcome:
+            return None
+        return pad_of(seat, state.numbers(SEATS.index(seat)))
 
     def plan(self, state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
         """Return the square that each order is about."""
-        return plan_of(state, SEATS.index(seat), parse_orders(entered)) if entered else ()
+        if entered:
+            return plan_of(state, SEATS.index(seat), parse_orders(entered))
+        return ()

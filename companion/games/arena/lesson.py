@@ -6,7 +6,8 @@ from companion.games.arena.events import ArenaEvent
 from companion.games.events import CommonEvent
 from companion.games.lesson import Lesson, LessonStep
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 
 LESSON = Lesson(
     goal=say("Break their robots before yours break."),

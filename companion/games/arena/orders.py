@@ -19,7 +19,9 @@ MOVES = {letter: index for index, letter in enumerate(DIRECTIONS)}
 """Orders to move, with the index of their direction."""
 ATTACKS = {f"a{letter}": index for index, letter in enumerate(DIRECTIONS)}
 """Orders to attack, with the index of their direction."""
-DEFEND, DESTRUCT, NOTHING = "D", "X", "-"
+DEFEND = "D"
+DESTRUCT = "X"
+NOTHING = "-"
 CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
 """Every order that a robot can get."""
 

@@ -30,7 +30,8 @@ _DIRECTIONS = tuple(
 
 def standing_of(state: State, viewer: Seat | None) -> BoardUi:
     """Return hit points of every robot, sums of both sides, and for a seat that may act its sheet."""
-    squares, most = state.terrain.squares, state.options.hit_points
+    squares = state.terrain.squares
+    most = state.options.hit_points
     facts: dict[Seat, str] = {}
     badges: dict[Square, Badge] = {}
     for seat, robots in zip(SEATS, state.robots, strict=True):
@@ -54,7 +55,9 @@ def standing_of(state: State, viewer: Seat | None) -> BoardUi:
 def _sign(state: State, seat: Seat | None) -> str:
     if state.outcome:
         winner = next(iter(state.outcome.winners), None)
-        return say("{side!c} wins", side=NAMES[SEATS.index(winner)]) if winner else say("A draw")
+        if winner:
+            return say("{side!c} wins", side=NAMES[SEATS.index(winner)])
+        return say("A draw")
     if seat is None:
         return say("Both: orders for your robots")
     return say("{side!c}: orders for your robots", side=NAMES[SEATS.index(seat)])
@@ -64,7 +67,8 @@ def _hint(state: State) -> str:
     """Return the turn, and when new robots appear."""
     if state.outcome:
         return state.outcome.reason
-    options, turn = state.options, state.turn
+    options = state.options
+    turn = state.turn
     hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)
     if not any(state.terrain.spawns) or not options.spawn_every:
         return hint

@@ -110,7 +110,9 @@ class _Turn(TurnLog):
 
     def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
         super().__init__()
-        self.options, self.terrain, self.number = state.options, state.terrain, state.turn
+        self.options = state.options
+        self.terrain = state.terrain
+        self.number = state.turn
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(given[side].given)
@@ -140,7 +142,8 @@ class _Turn(TurnLog):
         """End a stage, if anything was told in it."""
         if not self.fresh_events:
             return
-        squares, most = self.terrain.squares, self.options.hit_points
+        squares = self.terrain.squares
+        most = self.options.hit_points
         layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
         badges = {
             squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
@@ -177,7 +180,8 @@ def _arm(turn: _Turn) -> None:
 
 def _move(turn: _Turn) -> None:
     """Carry out all moves at once."""
-    ahead, texts = turn.terrain.ahead, turn.terrain.texts
+    ahead = turn.terrain.ahead
+    texts = turn.terrain.texts
     tries = {
         index: ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
@@ -187,7 +191,8 @@ def _move(turn: _Turn) -> None:
     turn.headlines += _bump_headlines(turn, failed, tries)
     for index, target in tries.items():
         robot = turn.robots[index]
-        direction, here = MOVES[robot.code], texts[robot.place]
+        direction = MOVES[robot.code]
+        here = texts[robot.place]
         if index in failed:
             why = _why(turn, index, failed[index], tries)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
@@ -215,10 +220,12 @@ def _bump_headlines(
     for index in failed:
         place = tries[index]
         of_square.setdefault(-1 - index if place is None else place, []).append(index)
-    at, headlines = turn.at(), []
+    at = turn.at()
+    headlines = []
     for place, indexes in of_square.items():
         faces = [names[index] for index in indexes]
-        robot, number = turn.robots[indexes[0]], len(indexes)
+        robot = turn.robots[indexes[0]]
+        number = len(indexes)
         if number == 1:
             side = NAMES[robot.side]
             text = say("{side!c}’s robot {number} is blocked", side=side, number=robot.number)
@@ -235,7 +242,8 @@ def _bump_headlines(
 
 def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | None]) -> str:
     """Return why a move fails, as a sentence."""
-    robot, target = turn.robots[index], tries[index]
+    robot = turn.robots[index]
+    target = tries[index]
     if target is None:
         return _barrier(turn.terrain, robot.place, MOVES[robot.code])
     square = turn.terrain.texts[target]
@@ -248,7 +256,8 @@ def _why(turn: _Turn, index: int, failure: Failure, tries: Mapping[int, int | No
 
 def _barrier(terrain: Terrain, place: int, direction: int) -> str:
     """Return why nothing gets from a place to the next one: a wall or the edge, as a sentence."""
-    square, word = terrain.squares[place].shifted(*STEPS[direction]), WORDS[direction]
+    square = terrain.squares[place].shifted(*STEPS[direction])
+    word = WORDS[direction]
     if square in terrain.walls:
         name = str(square)
         return say("{direction!c} leads into the wall on {square}.", direction=word, square=name)
@@ -257,7 +266,8 @@ def _barrier(terrain: Terrain, place: int, direction: int) -> str:
 
 def _spawn(turn: _Turn) -> None:
     """Put a new robot on every free spawn point in a spawning turn, up to the side's limit."""
-    options, at = turn.options, turn.at()
+    options = turn.options
+    at = turn.at()
     if not is_spawning(options, turn.number):
         return
     for side, spawns in enumerate(turn.terrain.spawns):
@@ -294,7 +304,8 @@ def _spawn(turn: _Turn) -> None:
 
 def _attack(turn: _Turn) -> None:
     """Carry out all attacks at once, each at the square next to the robot."""
-    terrain, at = turn.terrain, turn.at()
+    terrain = turn.terrain
+    at = turn.at()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
     for robot in attackers:
         direction = ATTACKS[robot.code]
@@ -339,8 +350,10 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     if not is_friend:
         other = NAMES[victim.side]
         text = say("{side!c} hits {other}’s robot {number} for {points}", other=other, **parts)
-    faces, square = (robot.name, victim.name), turn.terrain.squares[victim.place]
-    left, most = max(0, victim.points), turn.options.hit_points
+    faces = (robot.name, victim.name)
+    square = turn.terrain.squares[victim.place]
+    left = max(0, victim.points)
+    most = turn.options.hit_points
     turn.headlines.append(Headline(text, "hit", faces, square, damage, left, most))
 
 
@@ -349,7 +362,8 @@ def _blow_up(turn: _Turn) -> None:
 
     Each hits the eight neighbours and leaves the robot with 0 points.
     """
-    armed, at = [robot for robot in turn.robots if robot.code == DESTRUCT], turn.at()
+    armed = [robot for robot in turn.robots if robot.code == DESTRUCT]
+    at = turn.at()
     for robot in armed:
         victims = [at[place] for place in turn.terrain.around[robot.place] if place in at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]

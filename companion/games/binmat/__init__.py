@@ -91,7 +91,9 @@ class Binmat(GameWithTools[Any, str]):
 
         A deal that is chosen still leaves shuffles to come.
         """
-        return Drawn.SETUP if options.way == "full" else Drawn.NEVER
+        if options.way == "full":
+            return Drawn.SETUP
+        return Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str:
         """Return the deal."""
@@ -150,12 +152,16 @@ class Binmat(GameWithTools[Any, str]):
         outcome = self.outcome(state)
         if outcome and Seat.SOUTH in outcome.winners:
             all_over = say("All turns are over.")
-            return all_over if state.turns_left == 0 else super().how_it_ended(state)
+            if state.turns_left == 0:
+                return all_over
+            return super().how_it_ended(state)
         return say("A lane deck has run dry.")
 
     def view(self, state: State | Counter, seat: Seat | None) -> View:
         """Return what that seat may know. Hidden cards are `X`."""
-        return counter.view(state) if isinstance(state, Counter) else plain(state, seat)
+        if isinstance(state, Counter):
+            return counter.view(state)
+        return plain(state, seat)
 
     def dump(self, state: State | Counter) -> View:
         """Return everything."""
@@ -165,18 +171,24 @@ class Binmat(GameWithTools[Any, str]):
 
     def parse(self, text: str) -> str:
         """Return the action of a notation, whatever the way."""
-        return counter.parse_counter(text) if counter.is_counted(text) else parse_order(text)
+        if counter.is_counted(text):
+            return counter.parse_counter(text)
+        return parse_order(text)
 
     def lead(self, state: State | Counter) -> float | None:
         """Return the lead by turns and cards. The referee of real cards knows none of them."""
-        return None if isinstance(state, Counter) else lead(state)
+        if isinstance(state, Counter):
+            return None
+        return lead(state)
 
     def commands(self, action: str) -> tuple[str, ...]:
         """Return what was done, without cards and lanes.
 
         Nothing with real cards, of which the ends alone are known.
         """
-        return () if counter.is_counted(action) else (command_word(action),)
+        if counter.is_counted(action):
+            return ()
+        return (command_word(action),)
 
     def time_limit(self, state: State | Counter) -> float | None:
         """Return the seconds of a turn. A combat with real cards takes as long as it likes."""
@@ -186,7 +198,9 @@ class Binmat(GameWithTools[Any, str]):
 
     def on_timeout(self, state: State | Counter, seat: Seat) -> str | None:
         """Return a pass, or only the alarm."""
-        return PASS if state.options.timeout == "pass" else None
+        if state.options.timeout == "pass":
+            return PASS
+        return None
 
     def is_reversible(self, state: State | Counter, seat: Seat, action: str) -> bool:
         """Return whether the seat may take this back.
@@ -205,11 +219,15 @@ class Binmat(GameWithTools[Any, str]):
 
     def laid_open(self, state: State | Counter, fans: Layout, before: Layout) -> str | None:
         """Return the action that cards laid open mean."""
-        return counter.laid_open(state, fans, before) if isinstance(state, Counter) else None
+        if isinstance(state, Counter):
+            return counter.laid_open(state, fans, before)
+        return None
 
     def pad(self, state: State | Counter, seat: Seat) -> PadGrammar | None:
         """Return the keys of a game with real cards. The full game is tapped."""
-        return counter.pad(state) if isinstance(state, Counter) else None
+        if isinstance(state, Counter):
+            return counter.pad(state)
+        return None
 
     def tools(self) -> GameTools:
         """Return the command that explains combats, and how self-play plays."""

@@ -31,7 +31,8 @@ from companion.games.events import CommonEvent
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
-DEFENDER, ATTACKER = Seat.SOUTH, Seat.NORTH
+DEFENDER = Seat.SOUTH
+ATTACKER = Seat.NORTH
 ROLES = {DEFENDER: sentences.DEFENDER, ATTACKER: sentences.ATTACKER}
 """How a seat is called."""
 _TRAPS = say("Traps")
@@ -70,7 +71,9 @@ class Fight:
 
     def lay_open(self, seat: Seat, card: str) -> bool:
         """Return whether this card of a seat's stack lay face up before the combat."""
-        return self.defender_open if seat is DEFENDER else card in self.attacker_open
+        if seat is DEFENDER:
+            return self.defender_open
+        return card in self.attacker_open
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,11 @@ def sum_of(stack: Cards) -> Sum:
     >>> sum_of(("5&", "3%", ">+")).power, sum_of(("*&", "*%")).total, sum_of(("4^", "2#")).power
     (3, 4, 0)
     """
-    parts, wilds, lifts, rest, total = [], [], [], [], 0
+    parts = []
+    wilds = []
+    lifts = []
+    rest = []
+    total = 0
     for card in stack:
         number = NUMBERS.get(card)
         if number is not None:
@@ -174,7 +181,9 @@ def power_of(total: int) -> int:
     >>> [power_of(total) for total in (0, 2, 4, 6, 8, 256)]
     [0, 1, 2, 0, 3, 8]
     """
-    return total.bit_length() - 1 if total and not total & (total - 1) else 0
+    if total and not total & (total - 1):
+        return total.bit_length() - 1
+    return 0
 
 
 class _Combat(TurnLog):
@@ -182,8 +191,10 @@ class _Combat(TurnLog):
 
     def __init__(self, fight: Fight, edition: Edition) -> None:
         super().__init__()
-        self.fight, self.edition = fight, edition
-        self.attacker, self.defender = list(fight.attacker), list(fight.defender)
+        self.fight = fight
+        self.edition = edition
+        self.attacker = list(fight.attacker)
+        self.defender = list(fight.defender)
         self.traps: list[Trap] = []
         self.to_attacker_discard: list[str] = []
         self.to_lane_discard: list[str] = []
@@ -309,8 +320,10 @@ class _Combat(TurnLog):
     # ---- sums and damage --------------------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        attack, defence = sum_of(tuple(self.attacker)), sum_of(tuple(self.defender))
-        self.attack, self.defence = attack, defence
+        attack = sum_of(tuple(self.attacker))
+        defence = sum_of(tuple(self.defender))
+        self.attack = attack
+        self.defence = defence
         self._tell_sum(ATTACKER, self.attacker, attack)
         self._tell_sum(DEFENDER, self.defender, defence)
         tallies = (
@@ -452,7 +465,8 @@ def _cards_of(fight: Fight) -> tuple[Tally, ...]:
 
 def _headline(combat: Combat, lane: int | None) -> str:
     """Say what came of a combat that was not bounced, for both, in at most 40 letters."""
-    mine, theirs = combat.attack, combat.defence
+    mine = combat.attack
+    theirs = combat.defence
     assert mine is not None  # sums are there unless it was bounced
     assert theirs is not None
     totals: dict[str, object] = {"total": mine.total, "other": theirs.total}

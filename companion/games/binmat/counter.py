@@ -37,7 +37,9 @@ from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
 
-DONE, CALL, WON = ".", "c", "!"
+DONE = "."
+CALL = "c"
+WON = "!"
 OPEN_MARK = "u"
 _CALLS = (CALL, *(f"{CALL}{lane}" for lane in LANES))
 _OPEN = re.compile(r"(?:([0-5]): )?(?:([^\s/]+(?: [^\s/]+)*) )?/ ?(\S+(?: \S+)*)?")
@@ -62,7 +64,9 @@ class Counter:
     @property
     def seat(self) -> Seat:
         """Return whose turn it is. The defender has the first one."""
-        return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+        if (self.options.turns - self.turns_left) % 2:
+            return ATTACKER
+        return DEFENDER
 
     @property
     def acting(self) -> Seat:
@@ -180,11 +184,13 @@ def check(state: Counter, action: str) -> None:
     """Refuse open cards outside a combat, and what is not legal now."""
     if action in legal_actions(state):
         return
-    rule, why = "clock", _why_not(state, action)
+    rule = "clock"
+    why = _why_not(state, action)
     if "/" in action and state.called:
         if OpenCards.parse(action).attacker or state.options.edition is Edition.HACKMUD:
             return
-        rule, why = "combat", say("Combat needs at least one card in the attacker stack")
+        rule = "combat"
+        why = say("Combat needs at least one card in the attacker stack")
     raise Illegal(Refusal.WRONG_PHASE, why, rule)
 
 
@@ -255,7 +261,8 @@ def laid_open(state: Counter, fans: Layout, before: Layout) -> str | None:
     if lane is None:
         return None
     mine, theirs = (Square(lane, _ZONE[seat]) for seat in (ATTACKER, DEFENDER))
-    attacker, defender = fans.get(mine, ()), fans.get(theirs, ())
+    attacker = fans.get(mine, ())
+    defender = fans.get(theirs, ())
     if not attacker or "X" in (*attacker, *defender):
         return None
     is_hackmud = state.options.edition is Edition.HACKMUD
@@ -274,7 +281,9 @@ def _lane_laid_open(fans: Layout, before: Layout) -> int | None:
 
 def pad(state: Counter) -> PadGrammar:
     """Return the same keys for both pads: any hand may press for the side on turn."""
-    return _COMBAT_PAD if state.called or state.due else _TURN_PAD
+    if state.called or state.due:
+        return _COMBAT_PAD
+    return _TURN_PAD
 
 
 def _mark_open(stack: Cards, lay_open: Cards) -> str:

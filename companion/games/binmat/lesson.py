@@ -6,7 +6,9 @@ from companion.games.binmat.combat import ATTACKER, DEFENDER
 from companion.games.binmat.events import BinmatEvent
 from companion.games.lesson import Lesson, LessonStep
 
-_LAY, _STACK, _COMBAT = say("Lay"), say("Stack"), say("Combat")
+_LAY = say("Lay")
+_STACK = say("Stack")
+_COMBAT = say("Combat")
 
 LESSON = Lesson(
     goal=say("The attacker breaks through a lane; the defender holds all six."),

@@ -101,7 +101,8 @@ def faces(state: State, seat: Seat, lane: int, value: str) -> str:
             return "pu" if state.attack[lane] else ""
         may_be_open = not state.attack[lane] if value == BOUNCE else state.is_hackmud
         return "pu" if may_be_open else "p"
-    stack, is_up = state.defence[lane], state.is_up[lane]
+    stack = state.defence[lane]
+    is_up = state.is_up[lane]
     if value != BREAK:
         return "pu" if state.is_hackmud and not stack else "u" if is_up else "p"
     if not stack:
@@ -166,11 +167,9 @@ _Refusal = tuple[Reason, str, str] | None
 
 def _may_draw(state: State, seat: Seat, lane: int) -> bool:
     """Return whether the seat may draw from this lane deck."""
-    return (
-        can_draw(state, lane)
-        if seat is ATTACKER
-        else bool(state.decks[lane] or state.discards[lane])
-    )
+    if seat is ATTACKER:
+        return can_draw(state, lane)
+    return bool(state.decks[lane] or state.discards[lane])
 
 
 def may_fight(state: State, lane: int) -> bool:
@@ -232,7 +231,8 @@ def _hand_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
 
 
 def _play_refusal(state: State, seat: Seat, order: CardAction) -> _Refusal:
-    lane, value = order.lane, order.card[0]
+    lane = order.lane
+    value = order.card[0]
     if order.letter in faces(state, seat, lane, value):
         return None
     if value == BREAK and not (state.attack if seat is ATTACKER else state.defence)[lane]:

@@ -112,11 +112,9 @@ def player_on_turn(options: BinmatOptions, turns_left: int) -> str:
     passed = options.turns - turns_left
     seat, players = (ATTACKER, options.attackers) if passed % 2 else (DEFENDER, options.defenders)
     name = SIDES[seat].name
-    return (
-        name
-        if players == 1
-        else say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
-    )
+    if players == 1:
+        return name
+    return say("{colour} {number}", colour=name, number=passed // 2 % players + 1)
 
 
 def tableau(state: State, viewer: Seat | None) -> CardUi:
@@ -157,21 +155,22 @@ def sign(state: State) -> str:
     """
     if state.outcome:
         return ""
-    seat, role = state.seat, ROLES[state.seat]
+    seat = state.seat
+    role = ROLES[state.seat]
     can_play = bool(state.hands[SEATS.index(seat)])
     can_fight = (seat is ATTACKER or not state.is_hackmud) and any(
         may_fight(state, lane) for lane in LANES
     )
     if can_fight:
         with_play = say("{role!c}: draw, play or declare combat", role=role)
-        return with_play if can_play else say("{role!c}: draw or declare combat", role=role)
+        if can_play:
+            return with_play
+        return say("{role!c}: draw or declare combat", role=role)
     if can_play and state.is_hackmud and seat is DEFENDER:
         return say("{role!c}: draw, play or discard", role=role)
-    return (
-        say("{role!c}: draw or play", role=role)
-        if can_play
-        else say("{role!c}: draw a card", role=role)
-    )
+    if can_play:
+        return say("{role!c}: draw or play", role=role)
+    return say("{role!c}: draw a card", role=role)
 
 
 def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:

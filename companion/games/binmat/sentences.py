@@ -8,7 +8,8 @@ from __future__ import annotations
 from companion.core.i18n import joined, say, say_n
 from companion.games.binmat.cards import CARD_TEXTS, Cards, cards_text
 
-ATTACKER, DEFENDER = say("attacker"), say("defender")
+ATTACKER = say("attacker")
+DEFENDER = say("defender")
 """The roles: where a player's name is known it is said instead. Piles keep their names."""
 BOUNCES = say("The combat bounces: no damage.")
 
@@ -77,4 +78,6 @@ def sum_reason(
         clauses.append(say("{sum} is not a power of two", sum=total))
     elif not total:
         clauses.append(say("No card counts"))
-    return say("{clauses}.", clauses=joined(", ", clauses)) if clauses else None
+    if clauses:
+        return say("{clauses}.", clauses=joined(", ", clauses))
+    return None

@@ -99,7 +99,9 @@ class State:
     @property
     def seat(self) -> Seat:
         """Return who has the turn. The defender has the first one."""
-        return ATTACKER if (self.options.turns - self.turns_left) % 2 else DEFENDER
+        if (self.options.turns - self.turns_left) % 2:
+            return ATTACKER
+        return DEFENDER
 
     @property
     def is_hackmud(self) -> bool:
@@ -156,7 +158,9 @@ def known_defence(state: State, lane: int, viewer: Seat | None) -> tuple[str | N
     """Return a defender stack, bottom first, as a viewer sees it: face-down cards are known to
     their owner."""
     stack = state.defence[lane]
-    return stack if viewer is DEFENDER or state.is_up[lane] else (None,) * len(stack)
+    if viewer is DEFENDER or state.is_up[lane]:
+        return stack
+    return (None,) * len(stack)
 
 
 def known_attack(state: State, lane: int, viewer: Seat | None) -> tuple[str | None, ...]:
@@ -182,7 +186,9 @@ def plain(state: State, viewer: Seat | None, *, is_dump: bool = False) -> dict[s
     """
 
     def named(cards: Cards, known: tuple[str | None, ...]) -> list[str]:
-        return list(cards) if is_dump else [card or HIDDEN for card in known]
+        if is_dump:
+            return list(cards)
+        return [card or HIDDEN for card in known]
 
     hands = zip(SEATS, state.hands, strict=True)
     return {

@@ -1,15 +1,13 @@
-"""What BINMAT brings beside its rules: the command that explains combats, and how people play it in self-play."""
+"""What BINMAT brings beside its rules: the command that explains combats."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from companion.core.errors import Malformed
-from companion.core.grid import Square
-from companion.core.kit import Layout, Seat
 from companion.games.base import Event
 from companion.games.binmat.cards import Cards, cards_text, parse_cards
 from companion.games.binmat.combat import (
@@ -21,10 +19,8 @@ from companion.games.binmat.combat import (
     Fight,
     resolve,
 )
-from companion.games.binmat.counter import OpenCards
-from companion.games.binmat.state import LANES, State
 from companion.games.binmat.words import RULES
-from companion.games.tools import Command, GameTools, Showdown, WayToPlay
+from companion.games.tools import Command, GameTools
 
 RULE_TITLES = {rule.id: rule.title for rule in RULES}
 
@@ -78,7 +74,9 @@ def plain_combat(combat: Combat) -> dict[str, Any]:
 
     `attacker_stack` is always empty then. What the stacks held before is `attacker` and `defender`.
     """
-    fight, attack, defence = combat.fight, combat.attack, combat.defence
+    fight = combat.fight
+    attack = combat.attack
+    defence = combat.defence
     return {
         "edition": combat.edition,
         "initiator": ROLES[fight.initiator],
@@ -117,11 +115,11 @@ def _cards_or_none(cards: Cards) -> str:
 
 
 def tools_of_binmat() -> GameTools:
-    """Return the command `combat`, and how self-play plays."""
+    """Return the command `combat`."""
     combat = Command(
         "combat", "work a combat of BINMAT out and say why it ends so", _add_combat, _combat
     )
-    return GameTools((combat,), Rehearsal())
+    return GameTools((combat,))
 
 
 def _add_combat(command: argparse.ArgumentParser) -> None:
@@ -153,62 +151,3 @@ def _combat(options: argparse.Namespace) -> int:
     for sentence in explain(combat):
         print(sentence)
     return 0
-
-
-# ---- self-play -------------------------------------------------------------------------------------------------------
-
-
-class Rehearsal:
-    """How people play: somebody who likes to draw, to play and to fight, and seldom passes.
-
-    A `CardRehearsal`.
-    """
-
-    end_turn = "."
-    call = "c"
-    pass_turn = "--"
-    win = "!"
-    keys: Mapping[str, tuple[str, ...]] = {"c": ("a",), "!": ("b", "ready")}
-
-    def way(self, seed: int, *, has_machine: bool) -> WayToPlay:
-        """Return both ways with both editions in turn.
-
-        Against a machine the full game, whose cards are on phones.
-        """
-        way = "full" if has_machine else ("referee", "full")[seed // 2 % 2]
-        options = {"way": way, "edition": ("rulebook", "hackmud")[seed % 2]}
-        return WayToPlay(options, {**options, "way": "full"}, way == "referee")
-
-    def liking(self, action: str) -> float:
-        """Return the liking by the letter with which it begins."""
-        return {"d": 5.0, "p": 1.0, "u": 2.0, "c": 4.0, "x": 0.2, "-": 0.1}[action[0]]
-
-    def open_cards(self, state: State) -> Layout:
-        """Return the defender stacks and the attacker's cards that lie face up, by their zones."""
-        defence = {Square(lane, 0): state.defence[lane] for lane in LANES if state.is_up[lane]}
-        up = state.attack_up
-        attack = {
-            Square(lane, 1): tuple(filter(up.__contains__, state.attack[lane])) for lane in LANES
-        }
-        return defence | {zone: cards for zone, cards in attack.items() if cards}
-
-    def is_seen(self, state: State, action: str) -> bool:
-        """Return False where stacks lay open before, or there is none: those have to be tapped in."""
-        if action[0] != "c":
-            return True
-        lane = int(action[-1])
-        attack, defence = state.attack[lane], state.defence[lane]
-        return bool(attack) and not (
-            state.attack_up.issuperset(attack) and (state.is_up[lane] or not defence)
-        )
-
-    def showdown(self, state: State, seat: Seat, action: str) -> Showdown:
-        """Return both stacks of a lane."""
-        lane = int(action[-1])
-        played = (action[1:3],) if action[0] == "u" else ()
-        attacker = state.attack[lane] + (played if seat is Seat.NORTH else ())
-        defender = state.defence[lane] + (played if seat is Seat.SOUTH else ())
-        up_before = state.attack_up.intersection(state.attack[lane])
-        said = OpenCards(lane, attacker, defender, state.is_up[lane], up_before)
-        mine, theirs = Square(lane, 1), Square(lane, 0)
-        return Showdown(mine, theirs, {mine: attacker, theirs: defender}, str(said))

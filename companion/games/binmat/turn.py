@@ -46,7 +46,8 @@ def play(state: State, action: str, rng: Random) -> Step[State]:
 def is_reversible(state: State, action: str) -> bool:
     """Return whether nobody learned anything that was not shown by choice, and the game goes on."""
     order = ORDERS[action]
-    seat, lane = state.seat, order.lane
+    seat = state.seat
+    lane = order.lane
     if order.letter == UP:
         if order.card[0] == BREAK:
             return False
@@ -72,13 +73,21 @@ class _Turn(TurnLog):
 
     def __init__(self, state: State, rng: Random) -> None:
         super().__init__()
-        self.before, self.rng, self.seat = state, rng, state.seat
-        self.index, self.role = SEATS.index(self.seat), ROLES[self.seat]
-        self.decks, self.discards = list(state.decks), list(state.discards)
-        self.are_open, self.is_up = list(state.are_open), list(state.is_up)
-        self.defence, self.attack = list(state.defence), list(state.attack)
-        self.attacker_deck, self.attacker_discard = state.attacker_deck, state.attacker_discard
-        self.hands, self.attack_up = list(state.hands), set(state.attack_up)
+        self.before = state
+        self.rng = rng
+        self.seat = state.seat
+        self.index = SEATS.index(self.seat)
+        self.role = ROLES[self.seat]
+        self.decks = list(state.decks)
+        self.discards = list(state.discards)
+        self.are_open = list(state.are_open)
+        self.is_up = list(state.is_up)
+        self.defence = list(state.defence)
+        self.attack = list(state.attack)
+        self.attacker_deck = state.attacker_deck
+        self.attacker_discard = state.attacker_discard
+        self.hands = list(state.hands)
+        self.attack_up = set(state.attack_up)
         self.combat: Combat | None = None
         self.lane: int | None = None
 
@@ -148,12 +157,15 @@ class _Turn(TurnLog):
     def _top_in_sight(self, lane: int) -> str | None:
         """Return the top card of a lane deck, where it lies open."""
         deck = self.decks[lane]
-        return deck[0] if deck and self.are_open[lane] else None
+        if deck and self.are_open[lane]:
+            return deck[0]
+        return None
 
     def _draw_from_lane(self, lane: int, hand: int) -> None:
         """Draw one card into a hand. An empty deck takes its discard pile first."""
         if not self.decks[lane]:
-            self.decks[lane], self.discards[lane] = self._shuffle(self.discards[lane]), ()
+            self.decks[lane] = self._shuffle(self.discards[lane])
+            self.discards[lane] = ()
             self.are_open[lane] = self.are_open[lane] and self.before.is_hackmud
             text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
             self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
@@ -163,7 +175,8 @@ class _Turn(TurnLog):
 
     def _draw_from_attacker_deck(self) -> None:
         if not self.attacker_deck:
-            self.attacker_deck, self.attacker_discard = self._shuffle(self.attacker_discard), ()
+            self.attacker_deck = self._shuffle(self.attacker_discard)
+            self.attacker_discard = ()
             text = say("The attacker discard becomes the attacker deck.")
             self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
         card, *rest = self.attacker_deck
@@ -181,12 +194,16 @@ class _Turn(TurnLog):
     @property
     def _stacks(self) -> list[Cards]:
         """Return the stacks of the seat whose turn it is."""
-        return self.attack if self.seat is ATTACKER else self.defence
+        if self.seat is ATTACKER:
+            return self.attack
+        return self.defence
 
     @property
     def _playing(self) -> str:
         """Return the paragraph on how this seat plays a card."""
-        return "playing-attacker" if self.seat is ATTACKER else "playing-defender"
+        if self.seat is ATTACKER:
+            return "playing-attacker"
+        return "playing-defender"
 
     def _take(self, card: str) -> None:
         hand = list(self.hands[self.index])
@@ -201,13 +218,17 @@ class _Turn(TurnLog):
 
     def _play_up(self, card: str, lane: int) -> None:
         self._take(card)
-        rule, why, begins_combat = self._playing, None, False
+        rule = self._playing
+        why = None
+        begins_combat = False
         is_bounce = self.seat is ATTACKER and card[0] == BOUNCE
         if card[0] == BREAK:
-            rule, why = "break-up", say("A BREAK face up begins combat at once.")
+            rule = "break-up"
+            why = say("A BREAK face up begins combat at once.")
             begins_combat = True
         elif is_bounce:
-            rule, begins_combat = "bounce-up", self.before.is_hackmud
+            rule = "bounce-up"
+            begins_combat = self.before.is_hackmud
             if begins_combat:
                 why = say("A BOUNCE face up begins combat at once.")
         elif self.seat is ATTACKER:
@@ -228,7 +249,8 @@ class _Turn(TurnLog):
 
     def _bounce(self, card: str, lane: int) -> None:
         """Play a BOUNCE on an empty stack by the rulebook: no combat, but the defender stack turns up."""
-        stack, defender = self.defence[lane], ROLES[DEFENDER]
+        stack = self.defence[lane]
+        defender = ROLES[DEFENDER]
         if stack and not self.is_up[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
@@ -238,7 +260,8 @@ class _Turn(TurnLog):
             text = sentences.to_attacker_discard(defender, back)
             self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
         self.attacker_discard += back
-        self.defence[lane], self.is_up[lane] = kept, bool(kept)
+        self.defence[lane] = kept
+        self.is_up[lane] = bool(kept)
         self.discards[lane] += (card,)
         text = sentences.to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")
@@ -246,12 +269,14 @@ class _Turn(TurnLog):
     # ---- combat -----------------------------------------------------------------------------------------------
 
     def _fight(self, lane: int) -> None:
-        attack, self.lane = self.attack[lane], lane
+        attack = self.attack[lane]
+        self.lane = lane
         lay_open = frozenset(self.attack_up.intersection(attack))
         fight = Fight(attack, self.defence[lane], self.seat, self.is_up[lane], lay_open)
         combat = self.combat = resolve(fight, self.before.options.edition)
         self.events += combat.events
-        self.attack[lane], self.defence[lane] = (), combat.defender
+        self.attack[lane] = ()
+        self.defence[lane] = combat.defender
         self.is_up[lane] = bool(combat.defender)
         self.attack_up.difference_update(attack)
         self.attacker_discard += combat.to_attacker_discard
@@ -264,7 +289,8 @@ class _Turn(TurnLog):
 
         Only the hackmud edition reshuffles for it.
         """
-        known, paid = self._top_in_sight(lane), 0
+        known = self._top_in_sight(lane)
+        paid = 0
         while paid < due and (self.decks[lane] or (self.before.is_hackmud and self.discards[lane])):
             self._draw_from_lane(lane, 1)
             paid += 1
@@ -295,7 +321,8 @@ class _Turn(TurnLog):
         self.add(BinmatEvent.PASS, self.seat, sentences.passes(self.role), "turns")
         if not _costs_hand(self.before):
             return
-        lost, self.hands[self.index] = self.hands[self.index][::-1], ()
+        lost = self.hands[self.index][::-1]
+        self.hands[self.index] = ()
         text = say("{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost))
         why = say("It is the second pass in a row, or a later one.")
         self.add(BinmatEvent.HAND_LOST, self.seat, text, "passing", why=why)
@@ -314,7 +341,8 @@ class _Turn(TurnLog):
             return ()
         events = self.combat.events
         start = next(at for at, event in enumerate(self.events) if event is events[0])
-        before, after = self.events[:start], self.events[start + len(events) :]
+        before = self.events[:start]
+        after = self.events[start + len(events) :]
         return stages_of(self.combat, self.lane, before=before, after=after)
 
 

@@ -85,7 +85,9 @@ class Kahmate(Game[State, Action]):
         """Return the ball's card and who begins, unless both are chosen."""
         if options.start:
             return Drawn.NEVER
-        return Drawn.PLAY if options.ball_card is None or options.starter is None else Drawn.NEVER
+        if options.ball_card is None or options.starter is None:
+            return Drawn.PLAY
+        return Drawn.NEVER
 
     def chosen(self, options: KahmateOptions) -> str:
         """Return the ball's card, who begins, or both."""
@@ -152,14 +154,18 @@ class Kahmate(Game[State, Action]):
     def commands(self, action: Action) -> tuple[str, ...]:
         """Return a run, a pass, a kick or a tackle."""
         kind = type(action)
-        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
+        if kind in _COMMANDS:
+            return (_COMMANDS[kind],)
+        return ()
 
     def expected(self, state: State) -> Layout | None:
         """Return the ball on top of its carrier.
 
         While a face-off waits, the board as it was before its action.
         """
-        return None if state.is_placing else layout_of(state.places, state.down, state.ball)
+        if state.is_placing:
+            return None
+        return layout_of(state.places, state.down, state.ball)
 
     def is_checked(self, state: State) -> bool:
         """Return False while pieces are placed or a face-off waits: hands may have gone ahead."""

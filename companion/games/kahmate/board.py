@@ -13,9 +13,11 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Board, Face, Kit, Seat, Side
 
-FILES, RANKS = 8, 11
+FILES = 8
+RANKS = 11
 AREA = FILES * RANKS
-SOUTH, NORTH = 0, 1
+SOUTH = 0
+NORTH = 1
 
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
 NAMES = tuple(map(str, SQUARES))
@@ -31,7 +33,8 @@ OWN_LINE = (0, RANKS - 1)
 """The rank, from 0, of each seat's own goal line. The other one is the line it runs for."""
 BALL_RANK = 5
 """The rank, from 0, on which the ball begins."""
-PASS_REACH, KICK_REACH = 2, 3
+PASS_REACH = 2
+KICK_REACH = 3
 """Maximum ranks and files of a pass and a kick ("pass", "kick"). A test holds the sentences that say so."""
 CLEAR_LEAD = 2
 """Lead that a tackle must exceed for the tackler to have the ball ("tackled-ball")."""
@@ -132,8 +135,10 @@ _CROSSED = {
 def squares_between(start: int, end: int) -> tuple[int, ...]:
     """Return the squares between the two ends of a pass, 1 or 2 ranks and at most 2 files apart,
     whose inside it crosses."""
-    files, ranks = file_of(end) - file_of(start), rank_of(end) - rank_of(start)
-    across, along = (-1 if files < 0 else 1), (-FILES if ranks < 0 else FILES)
+    files = file_of(end) - file_of(start)
+    ranks = rank_of(end) - rank_of(start)
+    across = -1 if files < 0 else 1
+    along = -FILES if ranks < 0 else FILES
     return tuple(
         start + file * across + rank * along for file, rank in _CROSSED[abs(files), abs(ranks)]
     )
@@ -144,7 +149,8 @@ def named(piece: int, square: int) -> dict[str, object]:
     return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
 
 
-_HEIGHT_MM, _BALL_MM = 5.0, 3.0
+_HEIGHT_MM = 5.0
+_BALL_MM = 3.0
 _STANDING = {"R": (0, 1), "B": (2,), "T": (3,), "F": (4,), "S": (5,)}
 _FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
@@ -154,7 +160,8 @@ def _faces(seat: Seat) -> list[Face]:
 
     The second six markers are the undersides of the first six.
     """
-    drawing, faces = SIDES[seat].drawing, []
+    drawing = SIDES[seat].drawing
+    faces = []
     for piece in TEAMS[SEATS.index(seat)][1:]:
         letter = ROLE_OF[piece].letter
         markers = tuple(_FIRST_MARKER[seat] + place for place in _STANDING[letter])

@@ -45,9 +45,11 @@ def course_of(state: State, action: Run | Pass | Kick | Tackle) -> Course:
 
 def _run(state: State, run: Run) -> Course:
     """Follow the path: fetch a loose ball, meet standing opponents, remember the last free square before each."""
-    board, seat = state.board, state.seat
+    board = state.board
+    seat = state.seat
     start = stop = run.path[0]
-    mover, has_ball = board[start], state.ball == start
+    mover = board[start]
+    has_ball = state.ball == start
     loose = state.ball if state.carrier == EMPTY else IN_GOAL
     beaten: set[int] = set()
     face_offs = []
@@ -70,7 +72,8 @@ def _pass(state: State, action: Pass) -> Course:
 
     A lost face-off gives the ball to the interceptor, who stays where he is.
     """
-    start, face_offs = action.start, []
+    start = action.start
+    face_offs = []
     for square in squares_between(start, action.end):
         other = state.board[square]
         if state.stands_against(other):

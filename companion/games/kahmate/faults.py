@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -69,28 +68,23 @@ def _changes(state: State, seen: FacesSeen) -> _Change:
 def _judge(state: State, seat: int, change: _Change) -> None:
     """Raise `Illegal` for the one thing that hands have done."""
     _judge_flips(state, change)
-    gone = [
-        piece for piece in PIECES if state.places[piece] in change.was.keys() - change.now.keys()
-    ]
-    for piece in gone:
-        if SEAT_OF[piece] != seat and len(gone) == 1:
-            square = state.places[piece]
-            sentence = say(
-                "{piece!c} is not {side}’s to move: put it back on {square}.",
-                **named(piece, square),
-                side=SIDE_NAMES[seat],
-            )
-            refuse(Reason.OTHER_SIDE, sentence, "round", square)
+    left = change.was.keys() - change.now.keys()
+    gone = [piece for piece in PIECES if state.places[piece] in left]
     if not gone:
-        _judge_left_ball(state, change)
         _judge_ball(state, change)
-    elif len(gone) == 1:
-        _judge_mover(state, seat, gone[0], change)
-    elif len(gone) == 2 and not change.was.keys() - {
-        *(state.places[piece] for piece in gone),
-        state.ball,
-    }:
-        _judge_pair(state, seat, gone, change)
+    if len(gone) != 1:
+        return
+    mover = gone[0]
+    if SEAT_OF[mover] == seat:
+        _judge_mover(state, seat, mover, change)
+        return
+    square = state.places[mover]
+    sentence = say(
+        "{piece!c} is not {side}’s to move: put it back on {square}.",
+        **named(mover, square),
+        side=SIDE_NAMES[seat],
+    )
+    refuse(Reason.OTHER_SIDE, sentence, "round", square)
 
 
 def _judge_flips(state: State, change: _Change) -> None:
@@ -112,59 +106,30 @@ def _judge_flips(state: State, change: _Change) -> None:
 
 def _judge_mover(state: State, seat: int, mover: int, change: _Change) -> None:
     """Judge one piece that has left its square: it has run or tackled."""
-    start, carrier = state.places[mover], state.carrier
-    has_ball = change.was[start] == BALL
+    start = state.places[mover]
     ends = change.came(PIECE_NAMES[mover]) + change.came(DOWN_NAMES[mover])
-    has_fetched = not has_ball and carrier == EMPTY and not ends
-    if has_ball or has_fetched:
+    if change.was[start] == BALL:
         ends = ends or change.came(BALL)
-    if has_fetched and not ends:
-        ends = [state.ball]  # it went under the loose ball
     if len(ends) != 1:
         return
     end = ends[0]
     both = {"square": NAMES[start], "to": NAMES[end]}
-    if end == state.ball and state.other_carrier != EMPTY:
-        tackle = Tackle((_way_to_tackle(state, start),), end)
+    is_against = state.other_carrier != EMPTY
+    if end == state.ball and is_against:
+        standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
+        tackle = Tackle((_way(start, end, standing)[:-1],), end)
         _explain(state, seat, tackle, say("{square} to {to} is not a tackle.", **both))
         return
     # no run enters the square of the other side's carrier
-    avoided = frozenset() if state.other_carrier == EMPTY else frozenset({state.ball})
+    avoided = frozenset({state.ball}) if is_against else frozenset()
     way = _way(start, end, avoided)
-    if has_fetched:
-        way = (*_way(start, state.ball, frozenset()), *_way(state.ball, end, frozenset())[1:])
     _explain(state, seat, Run(way), say("{square} to {to} is not a run.", **both))
-
-
-def _judge_pair(state: State, seat: int, gone: list[int], change: _Change) -> None:
-    """Judge two pieces that have left their squares, one of them seen on the carrier: the other one lies below it."""
-    for first, second in itertools.permutations(gone):
-        if change.now.get(state.ball) == PIECE_NAMES[second]:
-            ways = tuple(_way_to_tackle(state, state.places[piece]) for piece in (first, second))
-            one, other, to = (
-                NAMES[at] for at in (state.places[first], state.places[second], state.ball)
-            )
-            told = say(
-                "{square} and {other} to {to} is not a tackle.", square=one, other=other, to=to
-            )
-            _explain(state, seat, Tackle(ways, state.ball), told)
-            return
-
-
-def _judge_left_ball(state: State, change: _Change) -> None:
-    """Judge a carrier that stands elsewhere while the ball lies where it was."""
-    carrier = state.carrier
-    if carrier != EMPTY and not change.was and list(change.now.values()) == [PIECE_NAMES[carrier]]:
-        sentence = say(
-            "{piece!c} has left the ball on {square}: a carrier takes the ball along.",
-            **named(carrier, state.ball),
-        )
-        refuse(Reason.BALL_LEFT_BEHIND, sentence, "loose-ball", state.ball)
 
 
 def _judge_ball(state: State, change: _Change) -> None:
     """Judge a ball that alone is on another square: a pass or a kick."""
-    start, ends = state.ball, change.came(BALL)
+    start = state.ball
+    ends = change.came(BALL)
     if len(ends) != 1 or change.was.keys() - {start, ends[0]} or start not in change.was:
         return
     end = ends[0]
@@ -179,7 +144,8 @@ def _judge_ball(state: State, change: _Change) -> None:
     action: Kick | Pass = Pass(start, end)
     text = say("{square} to {to} is not a pass.", **both)
     if is_ahead and not mate:
-        action, text = Kick(start, end), say("{square} to {to} is not a kick.", **both)
+        action = Kick(start, end)
+        text = say("{square} to {to} is not a kick.", **both)
     _explain(state, state.seat, action, text)
 
 
@@ -195,19 +161,16 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------
 
 
-def _way_to_tackle(state: State, start: int) -> Path:
-    """Return the way to a square next to the carrier."""
-    standing = {state.places[piece] for piece in PIECES if state.stands_against(piece)}
-    return _way(start, state.ball, standing)[:-1]
-
-
 def _way(start: int, end: int, avoided: Set[int]) -> Path:
     """Return a shortest way, if there is one round the avoided squares.
 
     Else a shortest at all, to say what bars it.
     """
-    shortest, around = _shortest(start, end, frozenset()), _shortest(start, end, avoided)
-    return around if len(around) == len(shortest) else shortest
+    shortest = _shortest(start, end, frozenset())
+    around = _shortest(start, end, avoided)
+    if len(around) == len(shortest):
+        return around
+    return shortest
 
 
 def _shortest(start: int, end: int, avoided: Set[int]) -> Path:

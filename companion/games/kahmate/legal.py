@@ -73,7 +73,6 @@ class Reason(StrEnum):
     WAY_BLOCKED = "way_blocked"
     SAME_TACKLER = "same_tackler"
     FLIPPED_BY_HAND = "flipped_by_hand"
-    BALL_LEFT_BEHIND = "ball_left_behind"
 
 
 def refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
@@ -218,7 +217,9 @@ def _check_way(piece: int, path: Path, more: int) -> None:
 
 
 def _check_run(state: State, run: Run) -> None:
-    path, seat, carrier = run.path, state.seat, state.carrier
+    path = run.path
+    seat = state.seat
+    carrier = state.carrier
     piece = _check_runner(state, path[0], "run")
     _check_way(piece, path, int(run.into_goal))
     has_ball = carrier == piece

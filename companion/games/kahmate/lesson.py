@@ -5,8 +5,10 @@ from companion.core.kit import Seat
 from companion.games.kahmate.events import KahmateEvent
 from companion.games.lesson import Lesson, LessonStep
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-_PASS, _TACKLE = say("Pass"), say("Tackle")
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
+_PASS = say("Pass")
+_TACKLE = say("Tackle")
 
 LESSON = Lesson(
     goal=say("Run the ball over their line."),

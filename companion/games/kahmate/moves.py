@@ -68,7 +68,10 @@ def able(state: State) -> list[int]:
 
 def runs(state: State, piece: int) -> Iterator[Run]:
     """Yield every run of a piece that is able to, the shorter ones first."""
-    board, ball, speed, goal = state.board, state.ball, SPEED[piece], OWN_LINE[1 - state.seat]
+    board = state.board
+    ball = state.ball
+    speed = SPEED[piece]
+    goal = OWN_LINE[1 - state.seat]
     forbidden = state.other_carrier
     loose = ball if state.carrier == EMPTY else -1
     start = state.places[piece]
@@ -103,7 +106,8 @@ def passes(state: State) -> Iterator[Pass]:
 
 def kicks(state: State) -> Iterator[Kick]:
     """Yield every kick of the carrier."""
-    ball, mates = state.ball, TEAMS[state.seat]
+    ball = state.ball
+    mates = TEAMS[state.seat]
     if state.carrier not in mates:
         return
     if any(ranks_ahead(ball, state.places[mate], state.seat) > 0 for mate in mates):
@@ -164,7 +168,8 @@ def canonical(state: State) -> list[tuple[Action, Course | None]]:
     candidates.append(_tackles(state, ways))
     best: dict[Course, tuple[tuple[int, str], Action]] = {}
     for action in itertools.chain.from_iterable(candidates):
-        course, rank = course_of(state, action), (steps_of(action), str(action))
+        course = course_of(state, action)
+        rank = (steps_of(action), str(action))
         if course not in best or rank < best[course][0]:
             best[course] = rank, action
     return [*((action, course) for course, (_, action) in best.items()), (EndRound(), None)]
@@ -233,10 +238,13 @@ def _random_run(state: State, rng: Random) -> Run | None:
     pieces = able(state)
     if not pieces:
         return None
-    piece, lean = rng.choice(pieces), rng.choice((0.0, 0.8, 1.0))
+    piece = rng.choice(pieces)
+    lean = rng.choice((0.0, 0.8, 1.0))
     if state.carrier in pieces and rng.random() < lean:
         piece = state.carrier
-    board, ball, goal = state.board, state.ball, OWN_LINE[1 - state.seat]
+    board = state.board
+    ball = state.ball
+    goal = OWN_LINE[1 - state.seat]
     forbidden = state.other_carrier
     loose = ball if state.carrier == EMPTY else -1
     path = [state.places[piece]]

@@ -75,8 +75,11 @@ def _sign(state: State) -> str:
         return say("Both: choose a card")
     if able(state):
         more = say("{side!c}: one more run", side=side)
-        return more if state.ran else say("{side!c}: run up to two", side=side)
-    can_pass, can_kick = any(passes(state)), any(kicks(state))
+        if state.ran:
+            return more
+        return say("{side!c}: run up to two", side=side)
+    can_pass = any(passes(state))
+    can_kick = any(kicks(state))
     if can_pass and can_kick:
         return say("{side!c}: pass, kick or end the turn", side=side)
     if can_pass:
@@ -93,7 +96,9 @@ def _hint(state: State) -> str:
     if state.course:
         return _HINTS[state.course.kind]
     can_tackle = any(any(ways_to_carrier(state, piece)) for piece in able(state))
-    return say("A tackle ends the turn.") if can_tackle and not state.outcome else ""
+    if can_tackle and not state.outcome:
+        return say("A tackle ends the turn.")
+    return ""
 
 
 def _facts(state: State, seat: int) -> str:
@@ -125,8 +130,10 @@ def _placing(seat: int) -> Placing:
 
 def _duel(state: State, course: Course, face_off: FaceOff) -> Duel:
     """Return both sides of the face-off that waits."""
-    mover, other = course.movers[0], face_off.defender
-    start, square = state.places[mover], state.places[other]
+    mover = course.movers[0]
+    other = face_off.defender
+    start = state.places[mover]
+    square = state.places[other]
     strengths = tuple(ROLE_OF[piece].attack for piece in course.movers)
     attacker = Duellist(PIECE_NAMES[mover], SQUARES[start], _deed(state, course), strengths)
     text = say("is in the way on {square}", square=NAMES[square])
@@ -146,7 +153,8 @@ def _deed(state: State, course: Course) -> str:
         if len(course.movers) == 1:
             return say("tackles from {start}", start=start)
         second = course.movers[1]
-        role, square = ROLE_OF[second].name, NAMES[state.places[second]]
+        role = ROLE_OF[second].name
+        square = NAMES[state.places[second]]
         parts = {"start": start, "role": role, "square": square}
         return say("tackles from {start} with {role} on {square}", **parts)
     if course.kind is Kind.PASS:
@@ -197,18 +205,19 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
     met = tuple(SQUARES[state.places[face_off.defender]] for face_off in course.face_offs)
     match action:
         case Run(path=squares):
-            label, taps = _run_label(state, action, course), _run_taps(state, action)
+            label = _run_label(state, action, course)
+            taps = _run_taps(state, action)
         case Pass(start=start, end=end):
-            squares, label = (start, end), _pass_label(state, action, course)
+            squares = (start, end)
+            label = _pass_label(state, action, course)
         case Kick(start=start, end=end):
-            squares, key = (start, end), "kick"
+            squares = (start, end)
+            key = "kick"
             label = say("Kick {start} to {end}", start=NAMES[start], end=NAMES[end])
         case Tackle(paths=paths, target=target):
-            squares, label, met = (
-                (*itertools.chain(*paths), target),
-                _tackle_label(action, course),
-                (),
-            )
+            squares = (*itertools.chain(*paths), target)
+            label = _tackle_label(action, course)
+            met = ()
             if len(paths) > 1:
                 key = "tackle2"
                 taps = tuple(SQUARES[square] for square in (paths[0][0], paths[1][0], target))
@@ -220,10 +229,13 @@ def _play(state: State, action: Action, course: Course | None) -> Play:
 def _run_taps(state: State, run: Run) -> tuple[Square, ...]:
     """Return what is tapped for a try, the goal beyond the last rank, and for a run that comes back, its farthest
     square."""
-    start, last = SQUARES[run.path[0]], SQUARES[run.path[-1]]
+    start = SQUARES[run.path[0]]
+    last = SQUARES[run.path[-1]]
     if run.into_goal:
         return start, last.shifted(0, 1 if state.seat == 0 else -1)
-    return (start, SQUARES[run.path[len(run.path) // 2]]) if start == last else ()
+    if start == last:
+        return (start, SQUARES[run.path[len(run.path) // 2]])
+    return ()
 
 
 def _met(state: State, course: Course) -> str:

@@ -125,13 +125,17 @@ class State:
         if self.ball == IN_GOAL:
             return EMPTY
         piece = self.board[self.ball]
-        return EMPTY if piece == EMPTY or self.down[piece] else piece
+        if piece == EMPTY or self.down[piece]:
+            return EMPTY
+        return piece
 
     @property
     def other_carrier(self) -> int:
         """Return the carrier of the seat that is not on turn, or EMPTY."""
         carrier = self.carrier
-        return carrier if carrier != EMPTY and SEAT_OF[carrier] != self.seat else EMPTY
+        if carrier != EMPTY and SEAT_OF[carrier] != self.seat:
+            return carrier
+        return EMPTY
 
     def stands_against(self, piece: int) -> bool:
         """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
@@ -155,7 +159,9 @@ class State:
     @property
     def face_off(self) -> FaceOff | None:
         """Return the face-off that waits for cards."""
-        return self.course.face_offs[self.won] if self.course else None
+        if self.course:
+            return self.course.face_offs[self.won]
+        return None
 
 
 def first_state(options: KahmateOptions) -> State:
@@ -257,7 +263,8 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 def _plain_face_off(state: State) -> dict[str, Any] | None:
     """Return the face-off that waits for cards: by what, who attacks and who defends, and how many
     are won already."""
-    course, face_off = state.course, state.face_off
+    course = state.course
+    face_off = state.face_off
     if course is None or face_off is None:
         return None
     return {

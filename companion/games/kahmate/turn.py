@@ -86,8 +86,10 @@ class _Turn(TurnLog):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self.state, self.ball = state, state.ball
-        self.places, self.down = list(state.places), list(state.down)
+        self.state = state
+        self.ball = state.ball
+        self.places = list(state.places)
+        self.down = list(state.down)
         self.tallies: tuple[Tally, ...] = ()
         """Sums to be shown with the next stage."""
         self.changes: dict[str, Any] = {}
@@ -123,7 +125,8 @@ class _Turn(TurnLog):
         """Have hands turn pieces over: they lie until the end of their owner's next round."""
         why = say("It stands up at the end of its side’s next turn.")
         for piece in pieces:
-            seat, square = SEAT_OF[piece], self.places[piece]
+            seat = SEAT_OF[piece]
+            square = self.places[piece]
             self.down[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **named(piece, square))
             kind = KahmateEvent.TURNED_OVER
@@ -156,7 +159,8 @@ class _Turn(TurnLog):
 
     def _end_at_limit(self) -> None:
         """End in a draw when the last round is over, or the last one of those that may go by without a face-off."""
-        state, options = self.state, self.state.options
+        state = self.state
+        options = self.state.options
         quiet = state.round - self.changes.get("fought", state.fought)
         if state.round == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.round)
@@ -208,14 +212,17 @@ def _place(turn: _Turn, placements: tuple[Placement, Placement], rng: Random) ->
 
 def _announce(turn: _Turn, course: Course) -> None:
     """Say what is done, and whom it meets."""
-    state, mover = turn.state, course.movers[0]
+    state = turn.state
+    mover = course.movers[0]
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
         say("{piece} on {square}", **named(each.defender, state.places[each.defender]))
         for each in course.face_offs
     ]
-    why, rule, to = None, course.kind.value, None
+    why = None
+    rule = course.kind.value
+    to = None
     if defenders:
         why = say("It meets {pieces}: both choose a card.", pieces=listed(defenders))
     match course.kind:
@@ -223,12 +230,14 @@ def _announce(turn: _Turn, course: Course) -> None:
             rule = "try"
             text = say("{piece!c} runs from {start} into goal.", **parts)
         case Kind.RUN:
-            to, rule = NAMES[course.end], "running"
+            to = NAMES[course.end]
+            rule = "running"
             text = say("{piece!c} runs from {start} to {end}.", **parts, end=to)
             if course.end == start:
                 text = say("{piece!c} runs from {start} and comes back.", **parts)
         case Kind.TACKLE:
-            to, why = NAMES[state.ball], say("Both choose a card.")
+            to = NAMES[state.ball]
+            why = say("Both choose a card.")
             text = say("{piece!c} tackles {target}.", **parts, target=defenders[0])
             if len(course.movers) > 1:
                 parts["other"] = PIECE_NAMES[course.movers[1]]
@@ -244,7 +253,8 @@ def _announce(turn: _Turn, course: Course) -> None:
 
 def _succeed(turn: _Turn, course: Course) -> None:
     """Carry out a run, pass or kick without a face-off, or with every one of them won."""
-    state, mover = turn.state, course.movers[0]
+    state = turn.state
+    mover = course.movers[0]
     # a stage that shows sums is the face-off's
     title = _FACE_OFF if turn.tallies else _TITLES[course.kind]
     if course.kind is not Kind.RUN:
@@ -295,11 +305,14 @@ class _Sum:
 def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     """Open both cards: totals are compared, the cards are discarded (rulebook, "FACE OFF")."""
     state = turn.state
-    course, face_off = state.course, state.face_off
+    course = state.course
+    face_off = state.face_off
     if course is None or face_off is None:
         raise AssertionError("cards are only asked for while a face-off waits")
     turn.changes["fought"] = state.round
-    seat, other, card = state.seat, 1 - state.seat, say("card")
+    seat = state.seat
+    other = 1 - state.seat
+    card = say("card")
     roles = [ROLE_OF[piece] for piece in course.movers]
     strengths = [(role.name, role.attack) for role in roles]
     attack = _Sum(seat, course.movers[0], (*strengths, (card, cards[seat])))
@@ -311,7 +324,8 @@ def _decide_face_off(turn: _Turn, cards: tuple[int, int]) -> None:
     headline = _headline(state, course, attack.total, defence.total)
     turn.headlines.append(Headline(headline, "sums"))
     _discard(turn, cards)
-    is_won, is_level = attack.total > defence.total, attack.total == defence.total
+    is_won = attack.total > defence.total
+    is_level = attack.total == defence.total
     if is_level or (is_won and state.won + 1 < len(course.face_offs)):
         turn.changes |= {"course": course, "won": state.won + is_won}
         turn.stage(_FACE_OFF, is_decided=False)
@@ -387,12 +401,14 @@ def _discard(turn: _Turn, cards: tuple[int, int]) -> None:
 
 def _stop_run(turn: _Turn, course: Course, face_off: FaceOff) -> None:
     """End the run: the runner lies on the last free square before the other, its ball one square behind it."""
-    state, mover = turn.state, course.movers[0]
+    state = turn.state
+    mover = course.movers[0]
     beaten = tuple(each.defender for each in course.face_offs[: state.won])
     falls = (*beaten, mover)
     turn.places[mover] = face_off.stop
     turn.changes["ran"] = (*state.ran, mover)
-    start, stop = NAMES[state.places[mover]], NAMES[face_off.stop]
+    start = NAMES[state.places[mover]]
+    stop = NAMES[face_off.stop]
     text = say("{piece!c} stops on {square}.", **named(mover, face_off.stop))
     turn.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=stop)
     had_ball = mover == state.carrier or face_off.ball != state.ball
@@ -411,7 +427,9 @@ def _settle_tackle(turn: _Turn, course: Course, face_off: FaceOff, ahead: int) -
 
     `ahead` is by how much the attack is greater than the defence. The round is over.
     """
-    state, carrier, side = turn.state, face_off.defender, SIDE_NAMES[turn.state.seat]
+    state = turn.state
+    carrier = face_off.defender
+    side = SIDE_NAMES[turn.state.seat]
     turn.stage(_FACE_OFF)
     if ahead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **named(carrier, state.ball))

@@ -84,7 +84,9 @@ class Outbuffered(Game[State, str]):
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both, sealed, until the game is over."""
-        return frozenset() if state.outcome else frozenset(SEATS)
+        if state.outcome:
+            return frozenset()
+        return frozenset(SEATS)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """Yield all 216 buffers."""
@@ -97,7 +99,9 @@ class Outbuffered(Game[State, str]):
 
     def examples(self, state: State, seat: Seat) -> tuple[str, ...]:
         """Return buffers towards their flag, with or without a shot."""
-        return ("UUR", "URU", "UUS", "URS") if state.turn == 1 else ()
+        if state.turn == 1:
+            return ("UUR", "URU", "UUS", "URS")
+        return ()
 
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Accept every buffer: what cannot be done bounces."""
@@ -160,7 +164,9 @@ class Outbuffered(Game[State, str]):
 
     def expected(self, state: State) -> Layout | None:
         """Return the layout, flags under the robots that stand on them or carry them."""
-        return None if state.off_board else layout_of(state.robots, state.flags)
+        if state.off_board:
+            return None
+        return layout_of(state.robots, state.flags)
 
     def pad(self, state: State, seat: Seat) -> PadGrammar:
         """Return three keys, each an order."""

@@ -15,7 +15,8 @@ STANDARD_MAP = ".Nn\n...\n...\nsS."
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
 
-SOUTH, NORTH = 0, 1
+SOUTH = 0
+NORTH = 1
 INITIALS = {
     "S": initial(say("S for shoot")),
     "U": initial(say("U for up")),
@@ -70,7 +71,9 @@ class Terrain:
 
         Where walls leave no way, as if there were none.
         """
-        reached, front, steps = {origin}, {origin}, 0
+        reached = {origin}
+        front = {origin}
+        steps = 0
         while front:
             if target in front:
                 return steps

@@ -6,7 +6,8 @@ from companion.games.events import CommonEvent
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.outbuffered.events import OutbufferedEvent
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 
 LESSON = Lesson(
     goal=say("Fetch their flag, bring it home."),

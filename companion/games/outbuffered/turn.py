@@ -88,8 +88,10 @@ class _Turn(TurnLog):
 
     def __init__(self, state: State) -> None:
         super().__init__()
-        self.state, self.terrain = state, state.terrain
-        self.robots, self.flags = list(state.robots), list(state.flags)
+        self.state = state
+        self.terrain = state.terrain
+        self.robots = list(state.robots)
+        self.flags = list(state.flags)
         self.off_board = False
 
 
@@ -130,7 +132,8 @@ def play(state: State, buffers: tuple[str, str]) -> Step[State]:
 
 def _end_at_limit(turn: _Turn, quiet: int) -> None:
     """End in a draw when the last turn is over, or the last one of those that may go by `quiet`."""
-    options, number = turn.state.options, turn.state.turn
+    options = turn.state.options
+    number = turn.state.turn
     if number == options.turn_limit:
         turn.end(None, say("Turn {number} was the last one: a draw.", number=number), "ties")
     elif options.quiet_limit and quiet >= options.quiet_limit:
@@ -197,7 +200,9 @@ _Bounce = tuple[str, Headline]
 
 def _obstacle(turn: _Turn, seat: int, command: str, target: Square | None) -> _Bounce | None:
     """Return why a move bounces whatever the other robot does. None: it does not."""
-    state, side, robot = turn.state, NAMES[seat], (ROBOTS[seat],)
+    state = turn.state
+    side = NAMES[seat]
+    robot = (ROBOTS[seat],)
     if target is None:
         tried = turn.robots[seat].shifted(*_direction(state, seat, command))
         direction = _WORDS[command]
@@ -284,7 +289,8 @@ def _tell_move(turn: _Turn, seat: int, command: str, before: Square, why: str | 
 
 def _pick_up(turn: _Turn, seat: int) -> None:
     """Let a robot on the opponent's lying flag take it."""
-    other, here = 1 - seat, turn.robots[seat]
+    other = 1 - seat
+    here = turn.robots[seat]
     if turn.flags[other] != here:
         return
     turn.flags[other] = None
@@ -321,7 +327,8 @@ def _shoot(turn: _Turn, commands: tuple[str, str]) -> None:
     shooters = [seat for seat in (SOUTH, NORTH) if commands[seat] == "S"]
     hit: list[int] = []
     for seat in shooters:
-        here, there = turn.robots[seat], turn.robots[1 - seat]
+        here = turn.robots[seat]
+        there = turn.robots[1 - seat]
         if there in turn.terrain.lines_of_fire[here]:
             hit.append(1 - seat)
             parts = {"side": NAMES[seat], "other": NAMES[1 - seat], "square": str(there)}
@@ -359,7 +366,8 @@ def _shots_headline(shooters: list[int], hit: list[int], *, is_flag_lost: bool) 
 
 def _send_back(turn: _Turn, hit: list[int]) -> None:
     """Put robots that were hit on their start tiles. Where that cannot be, the opponent wins."""
-    starts, before = turn.terrain.starts, list(turn.robots)
+    starts = turn.terrain.starts
+    before = list(turn.robots)
     for seat in hit:
         turn.robots[seat] = starts[seat]
     shut_out = [s for s in hit if starts[s] in (turn.robots[1 - s], turn.flags[s])]
@@ -370,7 +378,8 @@ def _send_back(turn: _Turn, hit: list[int]) -> None:
     elif shut_out:
         turn.off_board = True
         loser = shut_out[0]
-        winner, start = 1 - loser, starts[loser]
+        winner = 1 - loser
+        start = starts[loser]
         parts = {"side": NAMES[winner], "loser": NAMES[loser], "square": str(start)}
         text = say(
             "{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **parts
@@ -402,7 +411,9 @@ def lead(state: State) -> float:
 
 
 def _steps_home(state: State, seat: int) -> int:
-    robot, home, flag = state.robots[seat], state.terrain.bases[seat], state.flags[1 - seat]
+    robot = state.robots[seat]
+    home = state.terrain.bases[seat]
+    flag = state.flags[1 - seat]
     if flag is None:
         return state.terrain.distance(robot, home)
     return state.terrain.distance(robot, flag) + state.terrain.distance(flag, home)

@@ -79,15 +79,21 @@ class Scouts(Game[State, str]):
 
     def chosen(self, options: ScoutsOptions) -> str:
         """Return the start."""
-        return say("The start of this game was chosen.") if options.start else ""
+        if options.start:
+            return say("The start of this game was chosen.")
+        return ""
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return the seat on turn, until somebody has brought intel home."""
-        return frozenset() if state.outcome else frozenset({state.seat})
+        if state.outcome:
+            return frozenset()
+        return frozenset({state.seat})
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """Return all of them, every chain of jumps included."""
-        return texts(state.position) if seat in self.to_act(state) else iter(())
+        if seat in self.to_act(state):
+            return texts(state.position)
+        return iter(())
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
         """Return one of the legal actions.
@@ -109,7 +115,9 @@ class Scouts(Game[State, str]):
     def commands(self, action: str) -> tuple[str, ...]:
         """Return a dash, a jump or a rock. Neither a placing nor the end of a turn."""
         kind = read(action).kind
-        return (_COMMANDS[kind],) if kind in _COMMANDS else ()
+        if kind in _COMMANDS:
+            return (_COMMANDS[kind],)
+        return ()
 
     def apply(self, state: State, actions: Mapping[Seat, str], rng: Random) -> Step[State]:
         """Carry out the decision of the seat on turn."""
@@ -125,7 +133,9 @@ class Scouts(Game[State, str]):
 
     def how_it_ended(self, state: State) -> str:
         """Return that intel is home."""
-        return say("The intel is home.") if state.outcome else super().how_it_ended(state)
+        if state.outcome:
+            return say("The intel is home.")
+        return super().how_it_ended(state)
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks by their squares, what is due, outcome: nothing is hidden.
@@ -198,11 +208,15 @@ class Scouts(Game[State, str]):
 
     def why_not(self, state: State, seat: Seat, seen: Mapping[Square, str]) -> Illegal | None:
         """Return which rule hands have broken. None also when the board shows a legal play."""
-        return why_not(state, seen) if seat in self.to_act(state) else None
+        if seat in self.to_act(state):
+            return why_not(state, seen)
+        return None
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:
         """Return the keys: ready ends the own turn once play is on."""
-        return PAD if seat is state.seat and state.turn and not state.outcome else None
+        if seat is state.seat and state.turn and not state.outcome:
+            return PAD
+        return None
 
 
 def _names(mask: int) -> list[str]:

@@ -12,7 +12,8 @@ from companion.core.grid import Square
 from companion.core.i18n import say
 from companion.core.kit import Board, Face, Kit, Seat, Side
 
-FILES, RANKS = 8, 10
+FILES = 8
+RANKS = 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
 NAMES = tuple(map(str, SQUARES))
 NUMBERS = {name: number for number, name in enumerate(NAMES)}
@@ -48,7 +49,9 @@ ROCK_FACES = (say("white boulder"), say("white rock"), say("black boulder"), say
 
 def bit_at(file: int, rank: int) -> int:
     """Return the mask of one square, 0 when it is off the board."""
-    return 1 << file + FILES * rank if 0 <= file < FILES and 0 <= rank < RANKS else 0
+    if 0 <= file < FILES and 0 <= rank < RANKS:
+        return 1 << file + FILES * rank
+    return 0
 
 
 def squares_in(mask: int) -> Iterator[int]:

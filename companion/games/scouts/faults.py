@@ -23,9 +23,9 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.legal import Reason, check, home_rank, no_play
-from companion.games.scouts.moves import chains, dashes
+from companion.games.scouts.moves import chains
 from companion.games.scouts.notation import Decision, Kind
-from companion.games.scouts.state import Position, State, layout_of, move_scout
+from companion.games.scouts.state import State, layout_of
 
 Changes = Mapping[int, tuple[str | None, str | None]]
 """For each square that looks different the face that was on top and the one that is."""
@@ -52,7 +52,9 @@ def why_not(state: State, seen: Mapping[Square, str]) -> Illegal | None:
     layout = layout_of(state.position)
     changes = _changes(layout, seen)
     if rocks := {now or was for was, now in changes.values()} & set(ROCK_FACES):
-        return _why_no_rock(state, rocks.pop() or "", changes) if len(rocks) == 1 else None
+        if len(rocks) == 1:
+            return _why_no_rock(state, rocks.pop() or "", changes)
+        return None
     if len(changes) == 1:
         ((square, (_, now)),) = changes.items()
         if now == _beneath(layout, square):
@@ -78,7 +80,9 @@ def _why_no_change(state: State, changes: Changes) -> Illegal | None:
         return None
     if was is None and state.position.to_place:
         return _why_no_placement(state, square, now)
-    return _wrong_side(square, now) if was and _OWNERS.get(was) == _OWNERS[now] else None
+    if was and _OWNERS.get(was) == _OWNERS[now]:
+        return _wrong_side(square, now)
+    return None
 
 
 def _changes(layout: Layout, seen: Mapping[Square, str]) -> Changes:
@@ -109,7 +113,8 @@ def _refusal(state: State, kind: Kind, squares: tuple[int, ...]) -> Illegal | No
 
 
 def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
-    position, index = state.position, ROCK_FACES.index(face)
+    position = state.position
+    index = ROCK_FACES.index(face)
     if any(face not in pair for pair in changes.values()):
         return None
     if home := position.rocks[index]:
@@ -131,9 +136,13 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_ROCK, text, "rocks", NAMES[covered[0]])
     if index % 2 == 0:
         fits = sum(1 << square for square in covered) == BOULDERS[covered[0]]
-        return _refusal(state, Kind.BOULDER, (covered[0],)) if fits else None
+        if fits:
+            return _refusal(state, Kind.BOULDER, (covered[0],))
+        return None
     fits = len(covered) == 2 and bool(BESIDE[covered[0]] & 1 << covered[1])
-    return _refusal(state, Kind.ROCK, tuple(covered)) if fits else None
+    if fits:
+        return _refusal(state, Kind.ROCK, tuple(covered))
+    return None
 
 
 # ---- scouts ---------------------------------------------------------------------------------------------------------
@@ -141,7 +150,8 @@ def _why_no_rock(state: State, face: str, changes: Changes) -> Illegal | None:
 
 def _wrong_side(square: int, now: str) -> Illegal:
     """Return the fault of a scout that shows the wrong side although it may be where it is."""
-    name, owner = NAMES[square], _OWNERS[now]
+    name = NAMES[square]
+    owner = _OWNERS[now]
     if now == SCOUT_FACES[owner][0]:
         text = say(
             "The scout on {square} shows its plain side. It has intel, so the eye stays up.",
@@ -158,9 +168,11 @@ def _wrong_side(square: int, now: str) -> Illegal:
 
 
 def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
-    position, name = state.position, NAMES[square]
+    position = state.position
+    name = NAMES[square]
     if _OWNERS[now] != position.seat:
-        foe, side = SEAT_NAMES[1 - position.seat], SEAT_NAMES[position.seat]
+        foe = SEAT_NAMES[1 - position.seat]
+        side = SEAT_NAMES[position.seat]
         parts = {"square": name, "colour": foe, "side": side}
         text = say(
             "{square} is not a placement. The scout is {colour}, and {side} places now.", **parts
@@ -168,22 +180,22 @@ def _why_no_placement(state: State, square: int, now: str) -> Illegal | None:
         return Illegal(Reason.NOT_YOUR_SCOUT, text, "setting-up", name)
     if refusal := _refusal(state, Kind.PLACE, (square,)):
         return refusal
-    return None if now == SCOUT_FACES[position.seat][0] else _wrong_side(square, now)
+    if now == SCOUT_FACES[position.seat][0]:
+        return None
+    return _wrong_side(square, now)
 
 
 def _moves(layout: Layout, changes: Changes) -> Iterator[tuple[int, int]]:
-    """Yield from where to where one scout may have gone. One that left another of its face behind is not missed."""
-    if len(changes) == 1:
-        ((target, (_, now)),) = changes.items()
-        for square, faces in layout.items():
-            if len(faces) > 1 and faces[0] == faces[1] == now:
-                yield NUMBERS[str(square)], target
-    if len(changes) == 2:
-        for origin, target in permutations(changes):
-            was, left = changes[origin]
-            now = changes[target][1]
-            if was and now and left == _beneath(layout, origin) and _OWNERS[was] == _OWNERS[now]:
-                yield origin, target
+    """Yield from where to where one scout may have gone."""
+    if len(changes) != 2:
+        return
+    for origin, target in permutations(changes):
+        was, left = changes[origin]
+        now = changes[target][1]
+        if not was or not now or left != _beneath(layout, origin):
+            continue
+        if _OWNERS[was] == _OWNERS[now]:
+            yield origin, target
 
 
 def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | None:
@@ -198,31 +210,27 @@ def _why_no_move(state: State, origin: int, target: int, now: str) -> Illegal | 
     plain, eyed = SCOUT_FACES[position.seat]
     has_intel = bool(position.intel & 1 << origin)
     right = {eyed} if has_intel else {plain, eyed} if FAR[position.seat] & 1 << target else {plain}
-    return None if now in right else _wrong_side(target, now)
+    if now in right:
+        return None
+    return _wrong_side(target, now)
 
 
 def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
     """Return why no play leads from a square to another one. None when one does."""
-    position, both = state.position, (origin, target)
+    position = state.position
     if AROUND[origin] & 1 << target:
-        return _refusal(state, Kind.DASH, both)
-    jump = _refusal(state, Kind.JUMP, both)
+        return _refusal(state, Kind.DASH, (origin, target))
+    jump = _refusal(state, Kind.JUMP, (origin, target))
     if jump is None or jump.reason in _ABOUT_THE_SCOUT:
         return jump
     ways = sorted(chains(position, origin), key=len)
     if any(way[-1] == target for way in ways):
         return None
-    if beyond := next((way for way in chains(position, origin, stop=0) if way[-1] == target), None):
-        return _refusal(state, Kind.JUMP, beyond)
-    if mixed := _mixed_play(position, origin, target):
-        return no_play(Reason.DASH_AND_JUMP, mixed, "dash")
+    # say why the last jump towards it is none
     for way in ((origin,), *ways):
         if _is_straight(way[-1], target):
             return _refusal(state, Kind.JUMP, (*way, target))
-    if (
-        jump.reason is Reason.DIAGONAL_JUMP
-        and (position.own | position.foe) & 1 << (origin + target) // 2
-    ):
+    if jump.reason is Reason.DIAGONAL_JUMP:
         return jump
     why = say("A dash goes one square, a jump two over a scout.")
     return no_play(Reason.TOO_FAR, why, "dash")
@@ -230,18 +238,6 @@ def _why_no_way(state: State, origin: int, target: int) -> Illegal | None:
 
 def _is_straight(origin: int, target: int) -> bool:
     """Return whether two squares are two files or two ranks apart."""
-    one, other = SQUARES[origin], SQUARES[target]
+    one = SQUARES[origin]
+    other = SQUARES[target]
     return {abs(one.file - other.file), abs(one.rank - other.rank)} == {0, 2}
-
-
-def _mixed_play(position: Position, origin: int, target: int) -> str:
-    """Return in words whether a dash and jumps together lead there. Empty when they do not."""
-    for square in squares_in(dashes(position, origin)):
-        dashed = move_scout(position, 1 << origin, 1 << square)
-        if any(way[-1] == target for way in chains(dashed, square)):
-            return say("A piece cannot dash, then jump.")
-    for way in chains(position, origin):
-        jumped = move_scout(position, 1 << origin, 1 << way[-1])
-        if dashes(jumped, way[-1]) & 1 << target:
-            return say("A piece cannot jump, then dash.")
-    return ""

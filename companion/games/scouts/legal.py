@@ -58,7 +58,6 @@ class Reason(StrEnum):
     ROCK_ON_ROCK = "rock_on_rock"
     ROCK_TOUCHES = "rock_touches"
     # What only hands can do; see `hands`.
-    DASH_AND_JUMP = "dash_and_jump"
     NOT_YOUR_ROCK = "not_your_rock"
     ROCK_MOVED = "rock_moved"
     TURNED_TOO_SOON = "turned_too_soon"
@@ -67,7 +66,8 @@ class Reason(StrEnum):
 
 def check(state: State, seat: Seat, decision: Decision) -> None:
     """Raise `Illegal` unless this is a legal decision of the seat."""
-    position, kind = state.position, decision.kind
+    position = state.position
+    kind = decision.kind
     if state.outcome:
         text = joined(" ", (say("The game is over."), state.outcome.reason))
         raise Illegal(Reason.GAME_OVER, text, "winning")
@@ -103,15 +103,20 @@ def check(state: State, seat: Seat, decision: Decision) -> None:
 
 
 def _check_placement(position: Position, square: int) -> None:
-    bit, name = 1 << square, NAMES[square]
+    bit = 1 << square
+    name = NAMES[square]
     where: str | None = name
     if not position.to_place:
-        reason, why, where = Reason.SET_UP_DONE, say("All scouts are on the board."), None
+        reason = Reason.SET_UP_DONE
+        why = say("All scouts are on the board.")
+        where = None
     elif not HOME[position.seat] & bit:
-        reason, side = Reason.OFF_HOME_RANK, SEAT_NAMES[position.seat]
+        reason = Reason.OFF_HOME_RANK
+        side = SEAT_NAMES[position.seat]
         why = say("{side!c} places on rank {rank}.", side=side, rank=home_rank(position.seat))
     elif position.own & bit:
-        reason, why = Reason.SQUARE_TAKEN, say("A scout is on {square} already.", square=name)
+        reason = Reason.SQUARE_TAKEN
+        why = say("A scout is on {square} already.", square=name)
     else:
         return
     text = joined(" ", (say("{square} is not a placement.", square=name), why))
@@ -133,7 +138,9 @@ def no_play(reason: Reason, why: str, rule: str, square: int | None = None) -> I
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     """Check that there is a scout of the seat on turn that may be played."""
-    position, start, name = state.position, squares[0], NAMES[squares[0]]
+    position = state.position
+    start = squares[0]
+    name = NAMES[squares[0]]
     bit = 1 << start
     if not position.own & bit:
         foe = SEAT_NAMES[1 - position.seat]
@@ -157,7 +164,8 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
 
 def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     start, target = squares
-    bit, name = 1 << target, NAMES[target]
+    bit = 1 << target
+    name = NAMES[target]
     if not AROUND[start] & bit:
         raise no_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.stone & bit:
@@ -211,7 +219,8 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         )
         raise no_play(Reason.NOT_A_JUMP, why, "jump")
     between = (here + there) // 2
-    over, landing = 1 << between, 1 << there
+    over = 1 << between
+    landing = 1 << there
     scouts = (position.own | position.foe) & ~(1 << squares[0])
     for square, bit in ((between, over), (there, landing)):
         if position.stone & bit:
@@ -250,7 +259,8 @@ def _covered_text(position: Position, square: int) -> str:
 def _check_rock(position: Position, decision: Decision) -> None:
     kind = 0 if decision.kind is Kind.BOULDER else 1
     squares = listed(NAMES[square] for square in decision.squares)
-    covered, parts = decision.covered, {"rock": ROCK_NAMES[kind], "squares": squares}
+    covered = decision.covered
+    parts = {"rock": ROCK_NAMES[kind], "squares": squares}
     if not has_rock(position, kind):
         text = say(
             "The {rock} does not go on {squares}. {side!c} has laid its {rock} already.",
@@ -259,20 +269,25 @@ def _check_rock(position: Position, decision: Decision) -> None:
         )
         raise Illegal(Reason.ROCK_SPENT, text, "rocks")
     if not covered:
-        reason, square = Reason.OFF_BOARD, decision.squares[0]
+        reason = Reason.OFF_BOARD
+        square = decision.squares[0]
         why = say(
             "It covers two files and two ranks, {square} being the lowest on the left.",
             square=NAMES[square],
         )
     elif hit := (position.own | position.foe) & covered:
-        reason, square = Reason.ROCK_ON_SCOUT, _first(hit)
+        reason = Reason.ROCK_ON_SCOUT
+        square = _first(hit)
         why = say("A scout is on {square}.", square=NAMES[square])
     elif hit := position.stone & covered:
-        reason, square = Reason.ROCK_ON_ROCK, _first(hit)
+        reason = Reason.ROCK_ON_ROCK
+        square = _first(hit)
         why = _covered_text(position, square)
     elif hit := position.stone & beside(covered):
-        reason, square = Reason.ROCK_TOUCHES, _first(hit)
-        rock, name = _rock_on(position, square), NAMES[square]
+        reason = Reason.ROCK_TOUCHES
+        square = _first(hit)
+        rock = _rock_on(position, square)
+        name = NAMES[square]
         why = say("It would touch the {rock} on {square}.", rock=rock, square=name)
     else:
         return

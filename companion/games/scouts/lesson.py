@@ -5,8 +5,11 @@ from companion.core.kit import Seat
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.scouts.events import ScoutsEvent
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-_JUMP, _FLIP, _CARRY = say("Jump"), say("Flip"), say("Carry")
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
+_JUMP = say("Jump")
+_FLIP = say("Flip")
+_CARRY = say("Carry")
 _CLOCK = say("End your turn. If a clock is running, press it.")
 
 LESSON = Lesson(

@@ -31,7 +31,9 @@ Chain = tuple[int, ...]
 
 def places(position: Position) -> int:
     """Return where the seat on turn may place a scout now, as a mask. Rulebook, "Setup"."""
-    return HOME[position.seat] & ~position.own if position.to_place else 0
+    if position.to_place:
+        return HOME[position.seat] & ~position.own
+    return 0
 
 
 def movers(position: Position) -> int:
@@ -39,7 +41,9 @@ def movers(position: Position) -> int:
 
     Rulebook, "Turns and Plays".
     """
-    return position.own & ~position.played if position.due and not position.is_won else 0
+    if position.due and not position.is_won:
+        return position.own & ~position.played
+    return 0
 
 
 def blocked_mask(position: Position) -> int:

@@ -110,7 +110,8 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
             )
         )
     one, other = (_number(name, text) for name in names)
-    first, second = min(one, other), max(one, other)
+    first = min(one, other)
+    second = max(one, other)
     if not BESIDE[first] & 1 << second:
         told = say(
             "{one} and {other} are not side by side: a rock covers two neighbouring squares, such as R@d5-e5",

@@ -33,7 +33,9 @@ from companion.games.scouts.state import PLAYS, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 END = "."
-END_KEY, BOULDER_KEY, ROCK_KEY = "end", "boulder", "rock"
+END_KEY = "end"
+BOULDER_KEY = "boulder"
+ROCK_KEY = "rock"
 _LONGEST_LABEL = 40
 _KEPT = {
     (True, True): say("boulder, rock left"),
@@ -50,7 +52,8 @@ PAD = PadGrammar((), length=0, ready_alone=END)
 
 def standing(state: State, viewer: Seat | None) -> BoardUi:
     """Return what is awaited, what each side has left, and the keys of the viewer on turn."""
-    position, side = state.position, SEAT_NAMES[state.position.seat]
+    position = state.position
+    side = SEAT_NAMES[state.position.seat]
     facts = {seat: _facts(state, index) for index, seat in enumerate(SEATS)}
     kept = {seat: _faces_beside(state, index) for index, seat in enumerate(SEATS)}
     if state.outcome:
@@ -164,7 +167,9 @@ def _rock_play(kind: int, covered: int) -> Play:
     """Return how a boulder (0) or a rock (1) is laid over the squares of a mask."""
     numbers = tuple(squares_in(covered))
     squares = tuple(SQUARES[number] for number in numbers)
-    first, last, text = NAMES[numbers[0]], NAMES[numbers[-1]], rock_text(kind, covered)
+    first = NAMES[numbers[0]]
+    last = NAMES[numbers[-1]]
+    text = rock_text(kind, covered)
     if kind:
         label = say("Rock on {square} and {other}", square=first, other=last)
         return Play(text, squares, label, ROCK_KEY)

@@ -212,7 +212,8 @@ def pass_turn(position: Position) -> Position:
 
 def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the upper (or only) and the lower scouts of South, and those of North, as masks."""
-    own, foe = (position.own, position.own_low), (position.foe, position.foe_low)
+    own = (position.own, position.own_low)
+    foe = (position.foe, position.foe_low)
     return (foe, own) if position.seat else (own, foe)
 
 
@@ -223,7 +224,9 @@ def lead(position: Position) -> float:
     0 until both have a scout on the board.
     """
     south, north = (_ranks_to_go(position, seat) for seat in (0, 1))
-    return 0.0 if south is None or north is None else float(north - south)
+    if south is None or north is None:
+        return 0.0
+    return float(north - south)
 
 
 def _ranks_to_go(position: Position, seat: int) -> int | None:
@@ -231,7 +234,8 @@ def _ranks_to_go(position: Position, seat: int) -> int | None:
 
     None: it has none.
     """
-    last, ranks = RANKS - 1, []
+    last = RANKS - 1
+    ranks = []
     with_intel = position.intel, position.low_intel
     for scouts, turned in zip(by_seat(position)[seat], with_intel, strict=True):
         for number in squares_in(scouts):
@@ -250,7 +254,8 @@ def layout_of(position: Position) -> Layout:
     for level, turned in ((1, position.low_intel), (0, position.intel)):
         for seat, faces in enumerate(SCOUT_FACES):
             for number in squares_in(sides[seat][level]):
-                square, face = SQUARES[number], faces[turned >> number & 1]
+                square = SQUARES[number]
+                face = faces[turned >> number & 1]
                 layout[square] = (*layout.get(square, ()), face)
     for face, covered in zip(ROCK_FACES, position.rocks, strict=True):
         layout.update({SQUARES[number]: (face,) for number in squares_in(covered)})

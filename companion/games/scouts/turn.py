@@ -30,7 +30,8 @@ from companion.games.turn_log import TurnLog
 
 def play(state: State, decision: Decision) -> Step[State]:
     """Carry out a legal decision of the seat on turn."""
-    log, position = TurnLog(), state.position
+    log = TurnLog()
+    position = state.position
     match decision.kind:
         case Kind.PLACE:
             after = _place(log, position, decision.squares[0])
@@ -50,7 +51,8 @@ def play(state: State, decision: Decision) -> Step[State]:
 def _place(log: TurnLog, position: Position, square: int) -> Position:
     after = place_scout(position, 1 << square)
     number = SCOUTS - after.to_place // 2
-    side, name = SEAT_NAMES[position.seat], NAMES[square]
+    side = SEAT_NAMES[position.seat]
+    name = NAMES[square]
     text = say("{side!c} places a scout on {square}.", side=side, square=name)
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS)
     log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
@@ -73,11 +75,13 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
     after = lay_rock(position, 0 if is_boulder else 1, decision.covered)
     squares = listed(NAMES[number] for number in squares_in(decision.covered))
     parts = {"side": SEAT_NAMES[position.seat], "squares": squares}
-    title, text = say("Lay the rock"), say("{side!c} lays its rock on {squares}.", **parts)
+    title = say("Lay the rock")
+    text = say("{side!c} lays its rock on {squares}.", **parts)
     if is_boulder:
         title = say("Lay the boulder")
         text = say("{side!c} lays its boulder on {squares}.", **parts)
-    name, why = NAMES[decision.squares[0]], say("It costs no move.")
+    name = NAMES[decision.squares[0]]
+    why = say("It costs no move.")
     log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
     log.add_stage(title, layout_of(after))
     return after
@@ -88,8 +92,11 @@ def _lay(log: TurnLog, position: Position, decision: Decision) -> Position:
 
 def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
     """Carry out a dash or jumps: one stage, and another one for a scout that is turned over."""
-    seat, squares = before.seat, decision.squares
-    origin, target, end = 1 << squares[0], 1 << squares[-1], NAMES[squares[-1]]
+    seat = before.seat
+    squares = decision.squares
+    origin = 1 << squares[0]
+    target = 1 << squares[-1]
+    end = NAMES[squares[-1]]
     where = {"side": SEAT_NAMES[seat], "square": end}
     scout, intel = SCOUT_FACES[seat]
     after = move_scout(before, origin, target)
@@ -122,7 +129,8 @@ def _move(log: TurnLog, before: Position, decision: Decision) -> Position:
 
 
 def _tell_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
-    start, end = 1 << origin, 1 << target
+    start = 1 << origin
+    end = 1 << target
     why = []
     if (position.own | position.foe) & end:
         owner = position.seat if position.own & end else 1 - position.seat

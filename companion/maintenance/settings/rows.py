@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from companion.core.config import TOPIC, Settings
+from companion.core.config import Settings
 from companion.core.errors import Malformed
 from companion.core.i18n import decimal_mark, say
 from companion.core.kit import SEAT_WORDS, SEATS
@@ -317,9 +317,8 @@ def _row(key: str, of: inspect.Type, words: Words | None = None) -> SettingRow:
         case inspect.StrType(pattern=pattern) if pattern and ":" in pattern:
             return replace(row, kind=FieldKind.TIME, may_be_empty=True)
         case inspect.StrType(pattern=pattern, max_length=longest):
-            spelling = TOPIC if key in ("mqtt.topic", "mqtt.discovery") else pattern or ""
             return replace(
-                row, longest=longest or MAX_TEXT, spelling=spelling, may_be_empty=default == ""
+                row, longest=longest or MAX_TEXT, spelling=pattern or "", may_be_empty=default == ""
             )
         case _:
             return replace(row, kind=FieldKind.TEXT, may_be_empty=default == "")

@@ -28,8 +28,8 @@ class Words:
 CAMERAS = r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?|usb:[^/\\]{1,100}"
 """Cameras that are devices.
 
-Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures and
-films are for trying things out, at the machine itself.
+Behind `picamera:` a place, a sensor, or libcamera's id, which is no path of a file. Pictures
+are for trying things out, at the machine itself.
 """
 
 SECTIONS: Mapping[str, str] = {

@@ -10,7 +10,7 @@ from companion.core.kit import SEATS, Kit, OrderTiles, Seat, Side
 from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages.board_pages import seat_words
 from companion.printing.kit_pages.deck_pages import has_side_places
-from companion.printing.kit_pages.tag_faces import print_picture
+from companion.printing.kit_pages.tag_faces import print_picture, side_of
 from companion.printing.kit_pages.tag_pages import Block
 from companion.printing.pdf_pen import (
     INK,
@@ -49,25 +49,44 @@ def blocks_of(kit: Kit, extras: Extras, room: Extent) -> Iterator[Block]:
     """Yield everything that stands below the pieces, in the order in which it is wanted."""
     width = room.width
     for seat, aid in extras.aids.items():
-        draw = partial(_aid, kit=kit, seat=seat, aid=aid, width=width)
+        draw = partial(
+            _aid,
+            kit=kit,
+            seat=seat,
+            aid=aid,
+            width=width,
+        )
         yield Block(_aid_height(aid, width), ("aid",), draw)
-    cards, tiles = extras.hand_cards, extras.tiles
+
+    cards = extras.hand_cards
     for seat in SEATS if cards else ():
         names = tuple(f"strength {card}" for card in cards)
         draw = partial(_hand_cards, side=kit.sides[seat], cards=cards)
         yield Block(_CARD_MM[1], names, draw)
+
+    tiles = extras.tiles
+    across = int(width // _TILE_MM)
+    rows = -(-_COPIES * len(tiles) // across)
     for seat in SEATS if tiles else ():
-        across = int(width // _TILE_MM)
-        rows = -(-_COPIES * len(tiles) // across)
-        draw = partial(_tiles, kit=kit, seat=seat, tiles=tiles, across=across)
+        draw = partial(
+            _tiles,
+            kit=kit,
+            seat=seat,
+            tiles=tiles,
+            across=across,
+        )
         yield Block(rows * _tile_depth(kit), ("tiles",), draw)
-    if spec := kit.order_tiles:
+
+    spec = kit.order_tiles
+    if spec:
         height = _STEPS_MM + spec.row_depth_mm + 2 * spec.wall_mm + _FRONT_MM
-        yield Block(height, ("walls",), partial(_rows, kit=kit, spec=spec, width=width))
+        draw = partial(_rows, kit=kit, spec=spec, width=width)
+        yield Block(height, ("walls",), draw)
     elif tiles:
         height = _WALL_MM + _FOOT_MM + _PLACES_MM
         draw = partial(_walls, kit=kit, places=extras.places, width=width)
         yield Block(height, ("walls",), draw)
+
     if extras.aids and not has_side_places(kit):
         height = _SCORE_HEAD_MM + _SCORE_ROWS * _SCORE_ROW_MM
         draw = partial(print_score_sheet, kit=kit, width=width)
@@ -92,49 +111,129 @@ def _points_width(width: float) -> float:
 def _aid(pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float) -> None:
     """Draw a card: whose it is and the goal, the list at the left, the rules in brief at the right."""
     side = kit.sides[seat]
-    whose = seat_words(kit, seat)
     right = width - _PAD_MM
     top = height - _HEAD_MM
-    pen.rectangle(0, 0, width, height, stroke_mm=0.8)
-    pen.drawing(side.drawing, _PAD_MM, height - 12.5, 10, side)
-    whose_width = pen.text(right, height - 9.6, whose, _SMALL_MM, anchor="right")
+    pen.rectangle(
+        0,
+        0,
+        width,
+        height,
+        stroke_mm=0.8,
+    )
+
+    # the head: whose card it is at the right, the goal in what is left
+    pen.drawing(
+        side.drawing,
+        _PAD_MM,
+        height - 12.5,
+        10,
+        side,
+    )
+    whose = seat_words(kit, seat)
+    whose_width = pen.text(
+        right,
+        height - 9.6,
+        whose,
+        _SMALL_MM,
+        anchor="right",
+    )
+    goal_x = _PAD_MM + 13
     goal_room = right - 18 - whose_width - 4
-    pen.text(_PAD_MM + 13, height - 10.4, aid.goal, _GOAL_MM, bold=True, room=goal_room)
+    pen.text(
+        goal_x,
+        height - 10.4,
+        aid.goal,
+        _GOAL_MM,
+        bold=True,
+        room=goal_room,
+    )
     pen.line((_PAD_MM, top + 1), (right, top + 1), width=0.6)
+
     middle = _LIST_SHARE * width
     pen.line((middle, _PAD_MM), (middle, top - 2), width=0.3, colour=RULE)
+    list_room = (middle - 2 * _PAD_MM, top - _PAD_MM)
     with pen.at(_PAD_MM, top):
-        _aid_list(pen, kit, aid, (middle - 2 * _PAD_MM, top - _PAD_MM))
+        _aid_list(pen, kit, aid, list_room)
+
     x = middle + _PAD_MM
     y = top - 1.5
     room = _points_width(width)
     for point in aid.points:
-        y = pen.paragraph(x, y, room, point.title, _TITLE_MM, bold=True)
-        y = pen.paragraph(x, y, room, point.words, _TEXT_MM) - 1.6
+        y = pen.paragraph(
+            x,
+            y,
+            room,
+            point.title,
+            _TITLE_MM,
+            bold=True,
+        )
+        y = pen.paragraph(
+            x,
+            y,
+            room,
+            point.words,
+            _TEXT_MM,
+        )
+        y -= 1.6
 
 
 def _aid_list(pen: Pen, kit: Kit, aid: PlayerAid, room: tuple[float, float]) -> None:
     """Draw the list below its heading, the origin at its upper left. Its rows share the height."""
     width, height = room
     row_height = min(1.5 * _ROW_MM, (height - _HEADS_MM) / len(aid.rows))
+
     # figures stand in columns at the right, below their heads
     first = width - _COLUMN_MM * len(aid.heads)
     middles = [first + (place + 0.5) * _COLUMN_MM for place in range(len(aid.heads))]
     heads_y = -_HEADS_MM + 1.6
-    pen.text(0, heads_y, aid.list_title, _SMALL_MM, colour=INK_2)
+    head_room = _COLUMN_MM - 1
+    pen.text(
+        0,
+        heads_y,
+        aid.list_title,
+        _SMALL_MM,
+        colour=INK_2,
+    )
     for x, head in zip(middles, aid.heads, strict=True):
-        pen.text(x, heads_y, head, _SMALL_MM, colour=INK_2, anchor="middle", room=_COLUMN_MM - 1)
+        pen.text(
+            x,
+            heads_y,
+            head,
+            _SMALL_MM,
+            colour=INK_2,
+            anchor="middle",
+            room=head_room,
+        )
+
+    name_room = first - 13
     for number, row in enumerate(aid.rows):
         y = -_HEADS_MM - (number + 0.5) * row_height
-        pen.line((0, y + row_height / 2), (width, y + row_height / 2), width=0.2, colour=RULE)
+        edge = y + row_height / 2
+        pen.line((0, edge), (width, edge), width=0.2, colour=RULE)
         _aid_sign(pen, kit, row, y)
-        name_room = first - 13
+
+        name = row.name.capitalize()
         name_y = y + 0.5 if row.words else y - 1.4
-        pen.text(12, name_y, row.name.capitalize(), _TEXT_MM, bold=True, room=name_room)
+        pen.text(
+            12,
+            name_y,
+            name,
+            _TEXT_MM,
+            bold=True,
+            room=name_room,
+        )
         if row.words:
-            pen.text(12, y - 3.3, row.words, _SMALL_MM, colour=INK_2, room=name_room)
+            pen.text(
+                12,
+                y - 3.3,
+                row.words,
+                _SMALL_MM,
+                colour=INK_2,
+                room=name_room,
+            )
         for x, figure in zip(middles, row.figures, strict=False):
-            pen.label(x, y - 1.8, figure.replace("-", "–"), 5.0)
+            minus = figure.replace("-", "–")
+            pen.label(x, y - 1.8, minus, 5.0)
 
 
 def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
@@ -142,9 +241,16 @@ def _aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
     if row.face:
         face = kit.face(row.face)
         with pen.at(4.2, y):
-            print_picture(pen, face, 8.0, kit.sides[face.seat] if face.seat else None)
+            print_picture(pen, face, 8.0, side_of(kit, face))
     elif row.drawing:
-        pen.drawing(row.drawing, 1, y - 3.2, 6.4, None, fill=INK)
+        pen.drawing(
+            row.drawing,
+            1,
+            y - 3.2,
+            6.4,
+            None,
+            fill=INK,
+        )
     elif row.notation:
         pen.notation(1.6, y - 2.4, row.notation, 6.8)
 
@@ -159,8 +265,20 @@ def _hand_cards(pen: Pen, high: float, *, side: Side, cards: tuple[str, ...]) ->
         with pen.at(number * (wide + 2.4), 0):
             pen.outline(0, 0, wide, high)
             pen.label(wide / 2, high / 2 - 8, card, 22)
-            pen.drawing(side.drawing, 2, high - 7.5, 5.5, side)
-            pen.drawing(side.drawing, wide - 7.5, 2, 5.5, side)
+            pen.drawing(
+                side.drawing,
+                2,
+                high - 7.5,
+                5.5,
+                side,
+            )
+            pen.drawing(
+                side.drawing,
+                wide - 7.5,
+                2,
+                5.5,
+                side,
+            )
 
 
 def _tiles(
@@ -173,55 +291,85 @@ def _tiles(
     for number, tile in enumerate(copies):
         row, column = divmod(number, across)
         with pen.at(column * _TILE_MM, (rows - 1 - row) * deep):
-            if kit.order_tiles:
-                _read_tile(pen, kit, kit.order_tiles, seat, tile)
-            else:
-                _plain_tile(pen, kit, seat, tile)
+            _tile(pen, kit, seat, tile)
 
 
 def _tile_depth(kit: Kit) -> float:
     return kit.order_tiles.depth_mm if kit.order_tiles else _TILE_MM
 
 
-def _plain_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile that only people read."""
+def _tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
+    """Draw a tile: letter, drawing and word. One that the camera reads has its marker on white below."""
+    spec = kit.order_tiles
     ink = printed_on(kit.sides[seat].rgb)
-    _tile_ground(pen, kit, seat, (_TILE_MM, _TILE_MM))
-    pen.outline(0, 0, _TILE_MM, _TILE_MM)
-    pen.text(2.2, _TILE_MM - 6.0, tile.initial, 4.4, bold=True, colour=ink)
-    pen.drawing(tile.drawing, _TILE_MM / 2 - 6.5, _TILE_MM / 2 - 4.5, 13, None, fill=ink)
-    word = tile.word.capitalize()
-    pen.label(_TILE_MM / 2, 2.8, word, 4.2, colour=ink, room=_TILE_MM - 3)
+    if spec:
+        wide = spec.width_mm
+        deep = spec.depth_mm
+        foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
+        picture_mm, picture_y = 10.0, deep - 11.6
+        word_mm, word_y = 3.8, foot + 2.2
+    else:
+        wide = deep = _TILE_MM
+        foot = 0.0
+        picture_mm, picture_y = 13.0, deep / 2 - 4.5
+        word_mm, word_y = 4.2, 2.8
 
-
-def _read_tile(pen: Pen, kit: Kit, spec: OrderTiles, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile that the camera reads: drawing, letter and word above, its marker on white below."""
-    wide = spec.width_mm
-    deep = spec.depth_mm
-    ink = printed_on(kit.sides[seat].rgb)
-    foot = spec.marker_up_mm + spec.marker_mm / 2 + _QUIET_MM
     with pen.at(0, foot):
         _tile_ground(pen, kit, seat, (wide, deep - foot))
     pen.outline(0, 0, wide, deep)
-    pen.marker(spec.orders[seat][tile.letter], wide / 2, spec.marker_up_mm, spec.marker_mm)
-    pen.text(2.2, deep - 6.0, tile.initial, 4.4, bold=True, colour=ink)
-    pen.drawing(tile.drawing, wide / 2 - 5, deep - 11.6, 10, None, fill=ink)
+    if spec:
+        marker = spec.orders[seat][tile.letter]
+        pen.marker(marker, wide / 2, spec.marker_up_mm, spec.marker_mm)
+
+    middle = wide / 2
     word = tile.word.capitalize()
-    pen.label(wide / 2, foot + 2.2, word, 3.8, colour=ink, room=wide - 3)
+    pen.text(
+        2.2,
+        deep - 6.0,
+        tile.initial,
+        4.4,
+        bold=True,
+        colour=ink,
+    )
+    pen.drawing(
+        tile.drawing,
+        middle - picture_mm / 2,
+        picture_y,
+        picture_mm,
+        None,
+        fill=ink,
+    )
+    pen.label(
+        middle,
+        word_y,
+        word,
+        word_mm,
+        colour=ink,
+        room=wide - 3,
+    )
 
 
 def _tile_ground(pen: Pen, kit: Kit, seat: Seat, size: tuple[float, float]) -> None:
     """Draw the colour of a side, and North's dots along two edges, clear of letter, drawing and word."""
-    (wide, high), rgb = size, kit.sides[seat].rgb
-    pen.rectangle(0, 0, wide, high, fill=rgb)
+    wide, high = size
+    colour = kit.sides[seat].rgb
+    pen.rectangle(
+        0,
+        0,
+        wide,
+        high,
+        fill=colour,
+    )
     if seat is not Seat.NORTH:
         return
+
+    ink = printed_on(colour)
     for step in range(1, 8):
         y = high * step / 8
-        for x in (1.0, wide - 1.0):
-            is_at_letter = x < 2 and y > high - 7
-            if not is_at_letter:
-                pen.dot(x, y, 0.45, fill=printed_on(rgb))
+        is_at_letter = y > high - 7
+        if not is_at_letter:
+            pen.dot(1.0, y, 0.45, fill=ink)
+        pen.dot(wide - 1.0, y, 0.45, fill=ink)
 
 
 # ---- walls and places for tiles ----------------------------------------------------------------------------------
@@ -241,9 +389,28 @@ def _row_steps(pen: Pen, width: float) -> None:
     pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width=0.6)
     for number, (title, words) in enumerate(steps):
         x = number * column
-        pen.text(x, _STEPS_MM - 16.5, str(number + 1), _GOAL_MM, bold=True)
-        y = pen.paragraph(x + 8, _STEPS_MM - 10.5, column - 13, title, _TITLE_MM, bold=True)
-        pen.paragraph(x + 8, y, column - 13, words, _TEXT_MM)
+        pen.text(
+            x,
+            _STEPS_MM - 16.5,
+            str(number + 1),
+            _GOAL_MM,
+            bold=True,
+        )
+        y = pen.paragraph(
+            x + 8,
+            _STEPS_MM - 10.5,
+            column - 13,
+            title,
+            _TITLE_MM,
+            bold=True,
+        )
+        pen.paragraph(
+            x + 8,
+            y,
+            column - 13,
+            words,
+            _TEXT_MM,
+        )
 
 
 def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> None:
@@ -251,11 +418,14 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
     foot, a wall of two leaves to glue back to back, and a flap that is folded outwards so that
     it stands. Below, how they are used.
     """
-    wide, wall = spec.row_width_mm, spec.wall_mm
+    wide = spec.row_width_mm
+    wall = spec.wall_mm
     foot = spec.strip_mm + spec.places_mm
     inside = foot + spec.foot_mm
     outside = inside + wall
-    front = inside + 2 * wall
+    front = outside + wall
+    leaf = Extent(0, 0, wide, wall)
+    place = (spec.width_mm, spec.depth_mm)
     _row_steps(pen, width)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         with pen.at(x, _STEPS_MM):
@@ -263,10 +433,16 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
                 marker_x = wide / 2 + spec.strip_x_mm(number)
                 pen.marker(marker, marker_x, spec.strip_mm / 2, spec.strip_marker_mm)
             with pen.at(0, spec.strip_mm):
-                _numbered_places(pen, spec.places, (spec.width_mm, spec.depth_mm), spec.gap_mm)
-            _seat_label(pen, kit, seat, wide, foot + 4.8)
+                _numbered_places(pen, spec.places, place, spec.gap_mm)
+            _seat_label(
+                pen,
+                kit,
+                seat,
+                wide,
+                foot + 4.8,
+            )
             with pen.at(0, outside):
-                pen.shutter(wide, wall, Extent(0, 0, wide, wall))
+                pen.shutter(wide, wall, leaf)
             with pen.at(wide / 2, outside + wall / 2, turn_deg=180):
                 _wall_sign(pen, kit.sides[seat], 18, 13)
             pen.outline(0, 0, wide, front + _FRONT_MM)
@@ -276,16 +452,31 @@ def _rows(pen: Pen, _: float, *, kit: Kit, spec: OrderTiles, width: float) -> No
 def _walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
     """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
     wide = places * (_TILE_MM + 1.0) + 1.0
-    foot, wall = _PLACES_MM, _PLACES_MM + _FOOT_MM
+    foot = _PLACES_MM
+    wall = foot + _FOOT_MM
+    leaf = Extent(0, 0, wide, _WALL_MM)
+    place = (_TILE_MM, _PLACES_MM - 2.0)
     for seat, x in zip(SEATS, (0.0, width - wide), strict=True):
         with pen.at(x, 0):
-            _numbered_places(pen, places, (_TILE_MM, _PLACES_MM - 2.0), 1.0)
+            _numbered_places(pen, places, place, 1.0)
             with pen.at(0, wall):
-                pen.shutter(wide, _WALL_MM, Extent(0, 0, wide, _WALL_MM))
+                pen.shutter(wide, _WALL_MM, leaf)
             with pen.at(wide / 2, wall + _WALL_MM / 2):
                 _wall_sign(pen, kit.sides[seat], 20, 15)
-            pen.rectangle(0, foot, wide, _FOOT_MM, fill=WHITE)
-            _seat_label(pen, kit, seat, wide, foot + 4.6)
+            pen.rectangle(
+                0,
+                foot,
+                wide,
+                _FOOT_MM,
+                fill=WHITE,
+            )
+            _seat_label(
+                pen,
+                kit,
+                seat,
+                wide,
+                foot + 4.6,
+            )
             pen.outline(0, 0, wide, wall + _WALL_MM)
             _folds(pen, wide, (foot, wall))
 
@@ -295,18 +486,36 @@ def _numbered_places(pen: Pen, places: int, size: tuple[float, float], gap: floa
     wide, deep = size
     for place in range(places):
         left = gap + place * (wide + gap)
-        pen.rectangle(left, gap, wide, deep, stroke_mm=0.3)
+        pen.rectangle(
+            left,
+            gap,
+            wide,
+            deep,
+            stroke_mm=0.3,
+        )
         pen.label(left + wide / 2, gap + deep / 2 - 4, str(place + 1), 12)
 
 
 def _wall_sign(pen: Pen, side: Side, size: float, radius: float) -> None:
     """Draw a side's sign on a white disc round the origin."""
     pen.dot(0, 0, radius, fill=WHITE)
-    pen.drawing(side.drawing, -size / 2, -size / 2, size, side)
+    pen.drawing(
+        side.drawing,
+        -size / 2,
+        -size / 2,
+        size,
+        side,
+    )
 
 
 def _seat_label(pen: Pen, kit: Kit, seat: Seat, wide: float, y: float) -> None:
-    pen.label(wide / 2, y, seat_words(kit, seat), 4.2, room=wide - 6)
+    pen.label(
+        wide / 2,
+        y,
+        seat_words(kit, seat),
+        4.2,
+        room=wide - 6,
+    )
 
 
 def _folds(pen: Pen, wide: float, heights: tuple[float, ...]) -> None:
@@ -316,16 +525,32 @@ def _folds(pen: Pen, wide: float, heights: tuple[float, ...]) -> None:
 
 def print_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
     """Draw a table for names, who won, and in how many turns."""
-    south, north = (kit.sides[seat] for seat in SEATS)
-    pen.text(0, height - 5.0, say("Score sheet"), 5.2, bold=True)
-    edges = (0.0, 0.14 * width, 0.42 * width, 0.70 * width, 0.86 * width, width)
-    heads = (say("date"), south.name, north.name, say("winner"), say("turns"))
+    names = [kit.sides[seat].name for seat in SEATS]
+    heads = [say("date"), *names, say("winner"), say("turns")]
+    edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
     top = height - _SCORE_HEAD_MM
     rows = int(top / _SCORE_ROW_MM)
-    for left, head in zip(edges, heads, strict=False):
-        pen.text(left + 1, top + 1.6, head.capitalize(), _SMALL_MM, colour=INK_2)
-    for row in range(rows + 1):
+    bottom = top - rows * _SCORE_ROW_MM
+
+    pen.text(
+        0,
+        height - 5.0,
+        say("Score sheet"),
+        5.2,
+        bold=True,
+    )
+    for left, head in zip(edges, heads, strict=True):
+        pen.text(
+            left + 1,
+            top + 1.6,
+            head.capitalize(),
+            _SMALL_MM,
+            colour=INK_2,
+        )
+
+    pen.line((0, top), (width, top), width=0.5, colour=INK_2)
+    for row in range(1, rows + 1):
         y = top - row * _SCORE_ROW_MM
-        pen.line((0, y), (width, y), width=0.25 if row else 0.5, colour=RULE if row else INK_2)
-    for x in edges[1:-1]:
-        pen.line((x, top + 5), (x, top - rows * _SCORE_ROW_MM), width=0.2, colour=RULE)
+        pen.line((0, y), (width, y), width=0.25, colour=RULE)
+    for x in edges[1:]:
+        pen.line((x, top + 5), (x, bottom), width=0.2, colour=RULE)

@@ -62,21 +62,45 @@ def _squares(pen: Pen, kit: Kit) -> None:
     board = kit.board
     marks = {mark.square: mark for mark in board.marks}
     size = board.square_mm
-    label = 0.14 * size
+    label_mm = 0.14 * size
     for square in board.squares:
         middle_x, middle_y = board.centre_mm(square)
         x = middle_x - size / 2
         y = middle_y - size / 2
-        is_dark = board.tones == 2 and (square.file + square.rank) % 2 == 0
-        pen.tile(x, y, size, dark=is_dark)
-        if mark := marks.get(square):
+
+        is_even = (square.file + square.rank) % 2 == 0
+        pen.tile(x, y, size, dark=board.tones == 2 and is_even)
+
+        mark = marks.get(square)
+        if mark:
             side = kit.sides.get(mark.seat) if mark.seat else None
-            pen.drawing(mark.drawing, x, y, size, side)
+            pen.drawing(
+                mark.drawing,
+                x,
+                y,
+                size,
+                side,
+            )
+
         if board.labels_in_squares and square not in board.holes:
-            label_y = y + 0.95 * size - 0.72 * label
-            pen.text(x + 0.05 * size, label_y, str(square), label, bold=True)
+            label_x = x + 0.05 * size
+            label_y = y + 0.95 * size - 0.72 * label_mm
+            pen.text(
+                label_x,
+                label_y,
+                str(square),
+                label_mm,
+                bold=True,
+            )
+
     if board.gap_mm == 0:
-        pen.rectangle(0, 0, board.width_mm, board.height_mm, stroke_mm=FRAME_MM)
+        pen.rectangle(
+            0,
+            0,
+            board.width_mm,
+            board.height_mm,
+            stroke_mm=FRAME_MM,
+        )
     if has_outside_labels(board):
         _outside_labels(pen, board)
 
@@ -88,17 +112,26 @@ def _goals(pen: Pen, kit: Kit) -> None:
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width = board.width_mm - 2 * left
     depth = board.strip_mm - 2 * _GOAL_RIM_MM
-    lows = {Seat.SOUTH: _GOAL_RIM_MM - board.strip_mm, Seat.NORTH: board.height_mm + _GOAL_RIM_MM}
-    for seat, low in lows.items():
-        pen.rectangle(left, low, width, depth, fill=tinted(kit.sides[seat].rgb, 0.16))
+    south_y = _GOAL_RIM_MM - board.strip_mm
+    north_y = board.height_mm + _GOAL_RIM_MM
+    for seat, low in ((Seat.SOUTH, south_y), (Seat.NORTH, north_y)):
+        ground = tinted(kit.sides[seat].rgb, 0.16)
+        pen.rectangle(
+            left,
+            low,
+            width,
+            depth,
+            fill=ground,
+        )
+
     # North's pattern: dots
-    dots = tinted(kit.sides[Seat.NORTH].rgb, 0.6)
+    colour = tinted(kit.sides[Seat.NORTH].rgb, 0.6)
     columns = int(width / _GOAL_DOTS_MM)
     rows = int(depth / _GOAL_DOTS_MM)
     for column, row in product(range(columns), range(rows)):
         x = left + width * (column + 0.5) / columns
-        y = lows[Seat.NORTH] + depth * (row + 0.5) / rows
-        pen.dot(x, y, 0.55, fill=dots)
+        y = north_y + depth * (row + 0.5) / rows
+        pen.dot(x, y, 0.55, fill=colour)
 
 
 def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
@@ -109,16 +142,20 @@ def _strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
     if kit.deck:
         half = _LANE_FIGURE_MM / 2
         occupied += [(x - half, x + half) for x in _lane_middles(board)]
+
     # rooms lie between the end of one thing and the beginning of the next
     edges = [reach]
     for low, high in sorted(occupied):
         edges += [low, high]
     edges.append(board.width_mm - reach)
     rooms = list(pairwise(edges))[::2]
+
+    # of rooms that are as wide, South's is the first one and North's the last
     widest = max(right - left for left, right in rooms)
     wide_rooms = [room for room in rooms if room[1] - room[0] > widest - 1]
     for seat, (left, right) in zip(SEATS, (wide_rooms[0], wide_rooms[-1]), strict=True):
-        with pen.at((left + right) / 2, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
+        middle = (left + right) / 2
+        with pen.at(middle, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
             _strip(pen, kit, seat, right - left - 4)
 
 
@@ -133,16 +170,31 @@ def _strip(pen: Pen, kit: Kit, seat: Seat, room: float) -> None:
 
     The origin is their middle.
     """
-    side, picture = kit.sides[seat], 13.0
+    side = kit.sides[seat]
     words = seat_words(kit, seat)
-    wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6)) + picture + 3
+    picture = 13.0
+    text_x = picture + 3
+    text_wide = max(text_width(kit.title, 8.0, bold=True), text_width(words, 4.6))
+    wide = text_wide + picture + 3
     scale = min(1.0, room / wide)
     if scale < 0.4:
         return
     with pen.at(-scale * wide / 2, 0, scale=scale):
-        pen.drawing(side.drawing, 0, -picture / 2, picture, side)
-        pen.text(picture + 3, 0.2, kit.title, 8.0, bold=True)
-        pen.text(picture + 3, -6.2, words, 4.6)
+        pen.drawing(
+            side.drawing,
+            0,
+            -picture / 2,
+            picture,
+            side,
+        )
+        pen.text(
+            text_x,
+            0.2,
+            kit.title,
+            8.0,
+            bold=True,
+        )
+        pen.text(text_x, -6.2, words, 4.6)
 
 
 def _lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
@@ -170,38 +222,91 @@ def _zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
     half = board.square_mm / 2
     depth = board.depth_mm
     card = deck.width_mm / 2
-    pen.rectangle(-half, 0, 2 * half, depth, stroke_mm=0.5)
-    corners = ((-card, 0.0), (-card, deck.height_mm), (card, deck.height_mm), (card, 0.0))
-    pen.line(*corners, width=0.3, dash=(2.0, 1.4))
-    middle = deck.height_mm / 2
-    pen.drawing(side.drawing, -_SIGN_MM / 2, middle, _SIGN_MM, side)
-    pen.label(0, middle - 10, side.name, 6.0, room=2 * card - 4)
-    pen.text(0, middle - 16, say("first card"), 4.0, anchor="middle", room=2 * card - 4)
-    number, top = 2, deck.height_mm + deck.step_mm
+    high = deck.height_mm
+    pen.rectangle(
+        -half,
+        0,
+        2 * half,
+        depth,
+        stroke_mm=0.5,
+    )
+
+    # the first card lies on its outline, open to the near edge
+    pen.line(
+        (-card, 0.0),
+        (-card, high),
+        (card, high),
+        (card, 0.0),
+        width=0.3,
+        dash=(2.0, 1.4),
+    )
+    middle = high / 2
+    room = 2 * card - 4
+    pen.drawing(
+        side.drawing,
+        -_SIGN_MM / 2,
+        middle,
+        _SIGN_MM,
+        side,
+    )
+    pen.label(
+        0,
+        middle - 10,
+        side.name,
+        6.0,
+        room=room,
+    )
+    pen.text(
+        0,
+        middle - 16,
+        say("first card"),
+        4.0,
+        anchor="middle",
+        room=room,
+    )
+
+    # marks show how far each next card reaches
+    number = 2
+    top = high + deck.step_mm
     while top <= depth:
         for sign in (-1, 1):
-            pen.line((sign * card, top), (sign * (card - _TICK_MM), top), width=0.3)
-        pen.text(1.5 + _TICK_MM - card, top - deck.step_mm / 2 - 1.4, str(number), 4.0, bold=True)
-        number = number + 1
+            edge = sign * card
+            pen.line((edge, top), (sign * (card - _TICK_MM), top), width=0.3)
+        number_x = 1.5 + _TICK_MM - card
+        number_y = top - deck.step_mm / 2 - 1.4
+        pen.text(
+            number_x,
+            number_y,
+            str(number),
+            4.0,
+            bold=True,
+        )
+        number += 1
         top = top + deck.step_mm
+
     tip = depth - 8
-    pen.line((0, deck.height_mm + 8), (0, tip - 10), width=1.8)
+    pen.line((0, high + 8), (0, tip - 10), width=1.8)
     pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
 
 
 def _outside_labels(pen: Pen, board: Board) -> None:
     """Draw files beyond the strips, ranks left and right of the squares, to be read from both
     seats."""
-    low = -max(board.strip_mm, board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)) - 5.2
-    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, (board.width_mm, board.height_mm))):
+    corner_reach = board.strip_mm / 2 + board.corner_mm * (0.5 + 1 / 7)
+    low = -max(board.strip_mm, corner_reach) - 5.2
+    far = (board.width_mm, board.height_mm)
+    for turn, origin in ((0.0, (0.0, 0.0)), (180.0, far)):
         with pen.at(*origin, turn_deg=turn):
             for square in board.squares:
                 x, y = board.centre_mm(square)
-                x, y = (board.width_mm - x, board.height_mm - y) if turn else (x, y)
+                if turn:
+                    x = board.width_mm - x
+                    y = board.height_mm - y
+                name = str(square)
                 if square.rank == 0:
-                    pen.label(x, low, str(square)[0], 4.2)
+                    pen.label(x, low, name[0], 4.2)
                 if square.file == 0:
-                    pen.label(-3.8, y - 1.5, str(square)[1:], 4.2)
+                    pen.label(-3.8, y - 1.5, name[1:], 4.2)
 
 
 def _cross(pen: Pen, number: int, x: float, y: float) -> None:
@@ -216,8 +321,13 @@ def _cross(pen: Pen, number: int, x: float, y: float) -> None:
 
 def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
     """Draw where to cut (scissors) and where the next page is glued on (its name)."""
-    core, printed, whole = window.core, window.printed, tiling.extent
+    core = window.core
+    printed = window.printed
+    whole = tiling.extent
     labels = {(other.column, other.row): other.label for other in tiling.windows}
+    right = labels.get((window.column + 1, window.row))
+    above = labels.get((window.column, window.row + 1))
+
     pen.outline(whole.left, whole.bottom, whole.width, whole.height)
     if window.column:
         pen.hairline((core.left, printed.bottom), (core.left, printed.top))
@@ -227,11 +337,16 @@ def _edges(pen: Pen, tiling: Tiling, window: Window) -> None:
         pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
             pen.scissors(5)
-    if right := labels.get((window.column + 1, window.row)):
+
+    if right:
+        x = core.right + FLAP_MM - 1.2
+        middle = (core.bottom + core.top) / 2
         pen.hairline((core.right, printed.bottom), (core.right, printed.top))
-        with pen.at(core.right + FLAP_MM - 1.2, (core.bottom + core.top) / 2, turn_deg=90):
+        with pen.at(x, middle, turn_deg=90):
             pen.plate_text(say("glue {page} on this edge", page=right), 2.8)
-    if above := labels.get((window.column, window.row + 1)):
+    if above:
+        middle = (core.left + core.right) / 2
+        y = core.top + FLAP_MM - 3.4
         pen.hairline((printed.left, core.top), (printed.right, core.top))
-        with pen.at((core.left + core.right) / 2, core.top + FLAP_MM - 3.4):
+        with pen.at(middle, y):
             pen.plate_text(say("glue {page} on this edge", page=above), 2.8)

@@ -94,7 +94,19 @@ def card_grid(deck: Deck, page_mm: tuple[float, float], margin_mm: float, foot_m
         free_y = (room_y - rows * cell_height) / 2
         x = margin_mm + free_x
         y = margin_mm + foot_mm + free_y
-        grids.append(Grid(landscape, columns, rows, cell_width, cell_height, x, y, free_x, free_y))
+        grids.append(
+            Grid(
+                landscape,
+                columns,
+                rows,
+                cell_width,
+                cell_height,
+                x,
+                y,
+                free_x,
+                free_y,
+            )
+        )
     grid = max(grids, key=lambda grid: grid.size)
     if not grid.size:
         raise Malformed(
@@ -128,8 +140,21 @@ def print_fronts(
 def _note(pen: Pen, deck: Deck, note: AidPoint) -> None:
     """Draw a rule in brief on a card that is none of the deck: it has no marker."""
     wide = deck.width_mm - 2 * _NOTE_PAD_MM
-    y = pen.paragraph(_NOTE_PAD_MM, deck.height_mm - _NOTE_PAD_MM, wide, note.title, 5.2, bold=True)
-    pen.paragraph(_NOTE_PAD_MM, y - 1.5, wide, note.words, 4.2)
+    y = pen.paragraph(
+        _NOTE_PAD_MM,
+        deck.height_mm - _NOTE_PAD_MM,
+        wide,
+        note.title,
+        5.2,
+        bold=True,
+    )
+    pen.paragraph(
+        _NOTE_PAD_MM,
+        y - 1.5,
+        wide,
+        note.words,
+        4.2,
+    )
 
 
 def print_backs(pen: Pen, grid: Grid) -> None:
@@ -197,19 +222,44 @@ def _half(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     if readable:
         pen.marker(card.marker, right - side / 2, top - side / 2, side)
     else:
-        pen.rectangle(right - side, top - side, side, side, fill=BLACK)
+        pen.rectangle(
+            right - side,
+            top - side,
+            side,
+            side,
+            fill=BLACK,
+        )
     size = _INDEX_MM / DIGIT
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, size)
     middle = deck.height_mm / 2
-    pen.rectangle(inset + side, middle, deck.width_mm - 2 * (inset + side), _RULE_MM, fill=BLACK)
+    pen.rectangle(
+        inset + side,
+        middle,
+        deck.width_mm - 2 * (inset + side),
+        _RULE_MM,
+        fill=BLACK,
+    )
     centre = deck.width_mm / 2
     squeezed = 1.0 if len(card.value) == 1 else _NARROWED
     cells = CELL * squeezed * len(card.value)
     size = min(_FIGURE_MM, _PICTURE_MM / cells)
     left = centre - _APART_MM - (_PICTURE_MM + cells * size) / 2
     low = middle + _ABOVE_MM
-    pen.notation(left, low + (_PICTURE_MM - DIGIT * size) / 2, card.value, size, squeezed=squeezed)
-    pen.drawing(card.drawing, centre + _APART_MM, low, _PICTURE_MM, None, fill=BLACK)
+    pen.notation(
+        left,
+        low + (_PICTURE_MM - DIGIT * size) / 2,
+        card.value,
+        size,
+        squeezed=squeezed,
+    )
+    pen.drawing(
+        card.drawing,
+        centre + _APART_MM,
+        low,
+        _PICTURE_MM,
+        None,
+        fill=BLACK,
+    )
 
 
 # ---- places for piles -----------------------------------------------------------------------------------------
@@ -296,7 +346,13 @@ def print_part(
             for row, place in enumerate(column):
                 x = number * board.pitch_mm + (board.square_mm - deck.width_mm) / 2
                 with pen.at(x, height - (row + 1) * (_PLACE_GAP_MM + deck.height_mm)):
-                    _place(pen, kit, deck, place, nearest=row == 0)
+                    _place(
+                        pen,
+                        kit,
+                        deck,
+                        place,
+                        nearest=row == 0,
+                    )
 
 
 def _part_height(deck: Deck, piles: int) -> float:
@@ -307,18 +363,50 @@ def _place(pen: Pen, kit: Kit, deck: Deck, place: PilePlace, *, nearest: bool) -
     """Draw the outline of one pile, the origin at its lower left corner."""
     wide, high = deck.width_mm, deck.height_mm
     if nearest:
-        pen.rectangle(0, 0, wide, high, stroke_mm=1.2)
+        pen.rectangle(
+            0,
+            0,
+            wide,
+            high,
+            stroke_mm=1.2,
+        )
     else:
-        pen.line((0, 0), (wide, 0), (wide, high), (0, high), (0, 0), width=0.5, dash=(2.0, 1.4))
+        pen.outline(
+            0,
+            0,
+            wide,
+            high,
+            line_mm=0.5,
+            dash=(2.0, 1.4),
+        )
     x = deck.width_mm / 2
     y = deck.height_mm / 2
     if place.lane:
         pen.label(x, y - 4, place.lane, 30)
     else:
         side = kit.sides[Seat.NORTH]
-        pen.drawing(side.drawing, x - 11, y - 4, 22, side)
-    pen.label(x, y - 15, place.pile, 7, room=wide - 6)
+        pen.drawing(
+            side.drawing,
+            x - 11,
+            y - 4,
+            22,
+            side,
+        )
+    pen.label(
+        x,
+        y - 15,
+        place.pile,
+        7,
+        room=wide - 6,
+    )
     if nearest and place.lane:
         top = deck.height_mm - 4
         pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
-        pen.text(x, top - 10, say("this end to the board"), 3.4, anchor="middle", room=wide - 6)
+        pen.text(
+            x,
+            top - 10,
+            say("this end to the board"),
+            3.4,
+            anchor="middle",
+            room=wide - 6,
+        )

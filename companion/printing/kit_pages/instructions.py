@@ -9,9 +9,10 @@ from itertools import groupby, product
 from typing import NamedTuple
 
 from companion.core.drawings import SIGN
-from companion.core.i18n import joined, say, say_n
+from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit
 from companion.printing.kit_pages.deck_pages import print_card
+from companion.printing.kit_pages.tag_faces import side_of
 from companion.printing.pdf_pen import (
     BAR_MM,
     HATCH,
@@ -58,7 +59,6 @@ _CUT = say(
     "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the sides of the block, "
     "two faces go round the piece."
 )
-_SPARES = say("Keep the spare tags: they are duplicates.")
 _CAMERA = (
     say(
         "Anywhere around the table, high enough that its picture shows all four corner squares "
@@ -132,7 +132,7 @@ class _Step:
 
 
 def print_instructions(
-    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, *, spares: bool, kinds: tuple[str, ...]
+    pen: Pen, kit: Kit, tiling: Tiling, room: Extent, kinds: tuple[str, ...]
 ) -> None:
     """Fill the room of the current page.
 
@@ -146,11 +146,31 @@ def print_instructions(
     floor = room.bottom
     pen.line((left, top - BAR_MM / 2), (right, top - BAR_MM / 2), width=BAR_MM)
     width = right - left
-    title_width = pen.text(left, top - 16, kit.title, 16, bold=True, room=0.7 * width)
+    title_width = pen.text(
+        left,
+        top - 16,
+        kit.title,
+        16,
+        bold=True,
+        room=0.7 * width,
+    )
     room_beside = width - title_width - 6
-    pen.text(right, top - 16, say("Print, cut, glue, play"), 5.0, anchor="right", room=room_beside)
-    pen.sign(left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
-    steps = tuple(_steps(kit, tiling, spares, kinds))
+    pen.text(
+        right,
+        top - 16,
+        say("Print, cut, glue, play"),
+        5.0,
+        anchor="right",
+        room=room_beside,
+    )
+    pen.sign(
+        left,
+        top - 40,
+        width,
+        18,
+        words=say("Print at 100 % on matt paper"),
+    )
+    steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
     setting, spare = _setting(kit, steps, width, y - floor)
     gap = min(6.0, spare / len(steps))
@@ -179,16 +199,36 @@ def _print_step(pen: Pen, number: int, step: _Step, setting: _Setting) -> None:
     """Draw one step below its rule, the origin at the rule's left end: big figure, title and text,
     picture."""
     width, scale = setting.width, setting.pictures
-    pen.text(0, -3 - 0.72 * _FIGURE_MM, str(number), _FIGURE_MM, bold=True)
-    y = pen.paragraph(_TEXT_X, -2.2, width - _TEXT_X, step.title, _HEAD_MM, bold=True)
+    pen.text(
+        0,
+        -3 - 0.72 * _FIGURE_MM,
+        str(number),
+        _FIGURE_MM,
+        bold=True,
+    )
+    y = pen.paragraph(
+        _TEXT_X,
+        -2.2,
+        width - _TEXT_X,
+        step.title,
+        _HEAD_MM,
+        bold=True,
+    )
     for words in step.paragraphs:
-        y = pen.paragraph(_TEXT_X, y, step.text_width(setting), words, setting.text_mm) - 1.5
+        y = pen.paragraph(
+            _TEXT_X,
+            y,
+            step.text_width(setting),
+            words,
+            setting.text_mm,
+        )
+        y -= 1.5
     if step.picture:
         with pen.at(width - _PICTURE_WIDTH * scale, -_PICTURE_HEIGHT * scale - 3, scale=scale):
             step.picture(pen)
 
 
-def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> Iterator[_Step]:
+def _steps(kit: Kit, tiling: Tiling, kinds: tuple[str, ...]) -> Iterator[_Step]:
     yield _Step(say("Print this file"), _PRINT, partial(_sheets_picture, kinds=kinds))
     joining: tuple[str, ...] = _WHOLE if tiling.pages == 1 else _JOIN
     if tiling.pages == 1:
@@ -205,8 +245,7 @@ def _steps(kit: Kit, tiling: Tiling, spares: bool, kinds: tuple[str, ...]) -> It
         yield from _card_steps(kit.deck, notes, first, last)
         notes = ()
     if kit.pieces:
-        cutting = joined(" ", [_CUT, _SPARES]) if spares else _CUT
-        yield _Step(say("Make the pieces"), (cutting, *notes), partial(_piece_picture, kit=kit))
+        yield _Step(say("Make the pieces"), (_CUT, *notes), partial(_piece_picture, kit=kit))
     yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
     setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
     yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
@@ -250,12 +289,26 @@ def _sheets_picture(pen: Pen, kinds: tuple[str, ...]) -> None:
         for kind, pages in piles:
             for back in range(min(2, len(pages) - 1), -1, -1):
                 step = 0.9 * back
-                pen.rectangle(x + step, 12 + step, wide, high, fill=WHITE, stroke_mm=0.35)
+                pen.rectangle(
+                    x + step,
+                    12 + step,
+                    wide,
+                    high,
+                    fill=WHITE,
+                    stroke_mm=0.35,
+                )
             with pen.at(x, 12):
                 _sheet(pen, kind, wide, high)
             numbers = str(pages[0]) if len(pages) == 1 else f"{pages[0]}-{pages[-1]}"
             pen.label(x + wide / 2, 6.6, numbers, 4.2)
-            pen.text(x + wide / 2, 2.6, _KINDS[kind], 2.8, anchor="middle", room=wide + apart - 1)
+            pen.text(
+                x + wide / 2,
+                2.6,
+                _KINDS[kind],
+                2.8,
+                anchor="middle",
+                room=wide + apart - 1,
+            )
             x += wide + apart
 
 
@@ -268,7 +321,13 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
     """Draw what a page of this kind looks like from afar, its lower left corner at the origin."""
     if kind == "board":
         for column, row in product(range(3), range(4)):
-            pen.rectangle(1.6 + 3.6 * column, 2.3 + 3.6 * row, 3.6, 3.6, stroke_mm=0.25)
+            pen.rectangle(
+                1.6 + 3.6 * column,
+                2.3 + 3.6 * row,
+                3.6,
+                3.6,
+                stroke_mm=0.25,
+            )
         return
     size, gap, columns, rows = _SHEET_CELLS[kind]
     tall = size if kind == "pieces" else 1.4 * size
@@ -278,28 +337,98 @@ def _sheet(pen: Pen, kind: str, wide: float, high: float) -> None:
         x = left + column * (size + gap)
         y = low + row * (tall + gap)
         fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
-        pen.rectangle(x, y, size, tall, fill=fills.get(kind), stroke_mm=0.25)
+        pen.rectangle(
+            x,
+            y,
+            size,
+            tall,
+            fill=fills.get(kind),
+            stroke_mm=0.25,
+        )
         if kind == "pieces":
-            pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
+            pen.rectangle(
+                x + 0.8,
+                y + 0.8,
+                0.7,
+                0.7,
+                fill=WHITE,
+            )
 
 
 def _start_picture(pen: Pen) -> None:
     """Draw a phone that is held over the code on a screen."""
-    pen.rectangle(4, 5, 34, 22, fill=WHITE, stroke_mm=0.9)
-    pen.rectangle(16, 1.5, 10, 3.5, fill=INK)
-    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
+    pen.rectangle(
+        4,
+        5,
+        34,
+        22,
+        fill=WHITE,
+        stroke_mm=0.9,
+    )
+    pen.rectangle(
+        16,
+        1.5,
+        10,
+        3.5,
+        fill=INK,
+    )
+    pen.shape(
+        (5, 6.2),
+        (35, 6.2),
+        (37, 8.2),
+        (35, 10.2),
+        (5, 10.2),
+        fill=SIGN,
+    )
     for dx, dy in ((0, 0), (0, 7), (7, 7)):
-        pen.rectangle(24 + dx, 13 + dy, 4, 4, fill=INK)
-        pen.rectangle(25 + dx, 14 + dy, 2, 2, fill=WHITE)
+        pen.rectangle(
+            24 + dx,
+            13 + dy,
+            4,
+            4,
+            fill=INK,
+        )
+        pen.rectangle(
+            25 + dx,
+            14 + dy,
+            2,
+            2,
+            fill=WHITE,
+        )
     for row, columns in _CODE_MODULES.items():
         for column in columns:
-            pen.rectangle(24 + column, 13 + row, 1, 1, fill=INK)
+            pen.rectangle(
+                24 + column,
+                13 + row,
+                1,
+                1,
+                fill=INK,
+            )
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width=1.0)
-    pen.rectangle(43, 6, 14, 26, fill=WHITE, stroke_mm=0.9)
-    pen.rectangle(45, 20, 10, 8, stroke_mm=0.5)
+    pen.rectangle(
+        43,
+        6,
+        14,
+        26,
+        fill=WHITE,
+        stroke_mm=0.9,
+    )
+    pen.rectangle(
+        45,
+        20,
+        10,
+        8,
+        stroke_mm=0.5,
+    )
     for column, row in product(range(3), range(2)):
-        pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
+        pen.rectangle(
+            45 + 3.5 * column,
+            9 + 4 * row,
+            3,
+            3,
+            fill=RULE,
+        )
     pen.line((42, 24), (36.5, 20), width=0.35, dash=(1.2, 1.0))
     pen.line((42, 16), (36.5, 15), width=0.35, dash=(1.2, 1.0))
 
@@ -309,7 +438,13 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     whole = tiling.extent
     scale = min(_PICTURE_WIDTH / whole.width, _PICTURE_HEIGHT / whole.height)
     with pen.at(_PICTURE_WIDTH - whole.right * scale, -whole.bottom * scale, scale=scale):
-        pen.rectangle(whole.left, whole.bottom, whole.width, whole.height, stroke_mm=0.3 / scale)
+        pen.rectangle(
+            whole.left,
+            whole.bottom,
+            whole.width,
+            whole.height,
+            stroke_mm=0.3 / scale,
+        )
         board = kit.board
         wide = board.square_mm
         deep = board.depth_mm or board.square_mm
@@ -317,7 +452,14 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             x, y = board.centre_mm(square)
             left = x - wide / 2
             low = y - deep / 2
-            pen.rectangle(left, low, wide, deep, fill=TILE_2, stroke_mm=0.15 / scale)
+            pen.rectangle(
+                left,
+                low,
+                wide,
+                deep,
+                fill=TILE_2,
+                stroke_mm=0.15 / scale,
+            )
         # plain squares: a camera must not take this for a board
         for x, y in board.corner_centres_mm.values():
             pen.square(x, y, board.corner_mm, fill=INK)
@@ -331,23 +473,42 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
             x = (core.left + core.right) / 2
             y = (core.bottom + core.top) / 2
             size = min(6.0 / scale, 0.35 * core.width)
-            pen.rectangle(x - size, y - 0.7 * size, 2 * size, 1.4 * size, fill=WHITE)
+            pen.rectangle(
+                x - size,
+                y - 0.7 * size,
+                2 * size,
+                1.4 * size,
+                fill=WHITE,
+            )
             pen.label(x, y - 0.36 * size, window.label, size)
 
 
 def _piece_picture(pen: Pen, kit: Kit) -> None:
     """Draw a tag glued on its block, seen from in front."""
     face = kit.face(kit.pieces[0][0])
-    side = kit.sides.get(face.seat) if face.seat else kit.sides[SEATS[0]]
+    side = side_of(kit, face) or kit.sides[SEATS[0]]
     size, x, low = 30.0, 12.0, 1.0
     # as high as the block is beside a tag with its white
     high = max(1.5, min(14.0, size * face.height_mm / (kit.tag_mm * 9 / 7)))
     right = x + size
     top = low + high
-    pen.rectangle(x, low, size, high, fill=WHITE, stroke_mm=0.4)
+    pen.rectangle(
+        x,
+        low,
+        size,
+        high,
+        fill=WHITE,
+        stroke_mm=0.4,
+    )
     if high >= 6:
         picture = high - 1.4
-        pen.drawing(face.drawing, x + size / 2 - picture / 2, low + 0.7, picture, side)
+        pen.drawing(
+            face.drawing,
+            x + size / 2 - picture / 2,
+            low + 0.7,
+            picture,
+            side,
+        )
     # the right side of the block, seen askew as by `Pen.lying`
     back_x = right + 0.45 * size
     rise = 0.5 * size
@@ -355,7 +516,13 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     pen.shape(*corners, fill=RULE)
     pen.line(*corners, corners[0], width=0.4)
     with pen.lying(x, top):
-        pen.rectangle(0, 0, size, size, fill=WHITE)
+        pen.rectangle(
+            0,
+            0,
+            size,
+            size,
+            fill=WHITE,
+        )
         pen.rim(size, 1.4, side, dotted=face.seat is SEATS[1])
         # a camera must not take the picture for the piece: no marker has a white ring
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
@@ -390,14 +557,27 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
             with pen.at(0, number * deck.step_mm):
                 _card(pen, deck, 19 * number % len(deck.cards))  # of several suits and values
     left = _PICTURE_WIDTH - long * scale
-    width = pen.text(left, 1.2, say("your edge"), 3.4, room=32)
+    width = pen.text(
+        left,
+        1.2,
+        say("your edge"),
+        3.4,
+        room=32,
+    )
     pen.line((left + width + 3, 2.4), (_PICTURE_WIDTH - 4, 2.4), width=0.8)
     pen.shape((_PICTURE_WIDTH - 5, 0.4), (_PICTURE_WIDTH - 5, 4.4), (_PICTURE_WIDTH, 2.4))
 
 
 def _card(pen: Pen, deck: Deck, number: int) -> None:
     """Draw a card of the deck on white. No camera takes it for one."""
-    pen.rectangle(0, 0, deck.width_mm, deck.height_mm, fill=WHITE, stroke_mm=0.8)
+    pen.rectangle(
+        0,
+        0,
+        deck.width_mm,
+        deck.height_mm,
+        fill=WHITE,
+        stroke_mm=0.8,
+    )
     print_card(pen, deck, deck.cards[number], readable=False)
 
 
@@ -410,5 +590,17 @@ def _camera_picture(pen: Pen) -> None:
     for x in (2.0, 44.0):
         pen.line(lens, (x, 4.0), width=0.3, dash=(1.2, 1.0))
     pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
-    pen.text(23, 6.4, say("board"), 3.4, anchor="middle")
-    pen.text(40, 33.5, say("camera"), 3.4, anchor="right")
+    pen.text(
+        23,
+        6.4,
+        say("board"),
+        3.4,
+        anchor="middle",
+    )
+    pen.text(
+        40,
+        33.5,
+        say("camera"),
+        3.4,
+        anchor="right",
+    )

@@ -42,7 +42,6 @@ MARGIN_MM = 7.0
 """Kept free all round: most printers leave 4 to 6.4 mm white."""
 FOOT_MM = 10.0
 """Height of the band with the ruler above the lower margin."""
-MAX_SPARES = 9
 BACK = "back"
 """Name of a card's back."""
 
@@ -56,27 +55,14 @@ _LIGHT = 0.18
 class KitStyle:
     """How a kit is printed.
 
-    `spares` is the number of extra sets of tags. `low_ink` prints the sides' colours lightly and the backs of cards as
-    lines. Markers and board stay as they are. `board_only` leaves out everything else.
+    `low_ink` prints the sides' colours lightly and the backs of cards as lines. Markers and board
+    stay as they are. `board_only` leaves out everything else.
     """
 
     paper: Paper = "a4"
-    spares: int = 0
     language: str = "en"
     low_ink: bool = False
     board_only: bool = False
-
-    def require_possible(self) -> None:
-        """Raise `Malformed` for an unknown paper, language or number of spares."""
-        require_known(self.paper, self.language)
-        if not 0 <= self.spares <= MAX_SPARES:
-            raise Malformed(
-                say(
-                    "{spares} spare sets are not possible: use 0 to {most}",
-                    spares=self.spares,
-                    most=MAX_SPARES,
-                )
-            )
 
 
 @dataclass(frozen=True)
@@ -98,7 +84,7 @@ class Sheets:
 def kit_pdf(kit: Kit, style: KitStyle | None = None, extras: Extras | None = None) -> bytes:
     """Return the printable kit as a PDF.
 
-    Raises `Malformed` for an unknown paper, language or number of spares.
+    Raises `Malformed` for an unknown paper or language.
     """
     return kit_sheets(kit, style, extras)[0]
 
@@ -111,7 +97,7 @@ def kit_sheets(
     Raises `Malformed` as `kit_pdf` does.
     """
     style = style or KitStyle()
-    style.require_possible()
+    require_known(style.paper, style.language)
     with speaking(style.language):
         return _print(kit, style, extras or Extras())
 
@@ -172,13 +158,8 @@ def _pages(kit: Kit, style: KitStyle, extras: Extras) -> tuple[Tiling, list[_Pag
     board = list(_board_pages(kit, tiling, style.paper))
     if style.board_only:
         return tiling, board
-    # spares come behind the whole first set
-    tags = [
-        *tags_in(kit, spare=False),
-        *(tag for _ in range(style.spares) for tag in tags_in(kit, spare=True)),
-    ]
     room = _room(style.paper, landscape=False)
-    pages = tag_pages(kit, tags, blocks_of(kit, extras, room), room)
+    pages = tag_pages(kit, tags_in(kit), blocks_of(kit, extras, room), room)
     return tiling, [*board, *_tag_pages(kit, pages), *_deck_pages(kit, style.paper, extras)]
 
 
@@ -199,7 +180,13 @@ def _print(kit: Kit, style: KitStyle, extras: Extras) -> tuple[bytes, Sheets]:
     if not style.board_only:
         pen.page()
         room = _room(style.paper, landscape=False)
-        print_instructions(pen, kit, tiling, room, spares=style.spares > 0, kinds=sheets.kinds[1:])
+        print_instructions(
+            pen,
+            kit,
+            tiling,
+            room,
+            kinds=sheets.kinds[1:],
+        )
         _foot(pen, say("{game}: instructions", game=kit.title), 1, sheets.pages)
     for number, page in enumerate(body, start=1 if style.board_only else 2):
         pen.page(page.landscape)
@@ -223,8 +210,20 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[_Page]:
     room = _room(paper, tiling.landscape)
     for window in tiling.windows:
         name = f"board {window.label}" if tiling.pages > 1 else "board"
-        draw = partial(print_board, kit=kit, tiling=tiling, window=window, room=room)
-        yield _Page("board", (name,), _board_label(tiling, window), draw, tiling.landscape)
+        draw = partial(
+            print_board,
+            kit=kit,
+            tiling=tiling,
+            window=window,
+            room=room,
+        )
+        yield _Page(
+            "board",
+            (name,),
+            _board_label(tiling, window),
+            draw,
+            tiling.landscape,
+        )
 
 
 def _tag_pages(kit: Kit, pages: Sequence[TagPage]) -> Iterator[_Page]:
@@ -244,9 +243,9 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
     """Yield places for piles, beside a seat's own the score sheet, then cards and their backs in
     turn.
 
-    A deck is printed once whatever the spares: a card that is on the table twice is not read.
     """
-    if not (deck := kit.deck):
+    deck = kit.deck
+    if deck is None:
         return
     room = _room(paper, landscape=True)
     for part in pile_parts(kit, deck, (room.width, room.height)):
@@ -255,19 +254,50 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[_Page]:
         if extras.aids and not part[0][0].lane:
             names = (*names, "score sheet")
             score = partial(print_score_sheet, kit=kit)
-        draw = partial(print_part, kit=kit, deck=deck, part=part, room=room, beside=score)
-        yield _Page("places", names, part_title(part), draw, landscape=True)
+        draw = partial(
+            print_part,
+            kit=kit,
+            deck=deck,
+            part=part,
+            room=room,
+            beside=score,
+        )
+        yield _Page(
+            "places",
+            names,
+            part_title(part),
+            draw,
+            landscape=True,
+        )
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, LOW_FOOT_MM)
     fronts = grid.pages(deck)
     for number, cards in enumerate(fronts, start=1):
         names = tuple(card.name for card in cards)
         notes = extras.shared_points if number == len(fronts) else ()
-        draw = partial(print_fronts, deck=deck, grid=grid, cards=cards, notes=notes)
+        draw = partial(
+            print_fronts,
+            deck=deck,
+            grid=grid,
+            cards=cards,
+            notes=notes,
+        )
         title = say("cards, {number} of {pages}", number=number, pages=len(fronts))
-        yield _Page("cards", names, title, draw, grid.landscape)
+        yield _Page(
+            "cards",
+            names,
+            title,
+            draw,
+            grid.landscape,
+        )
         draw = partial(print_backs, grid=grid)
         title = say("backs, {number} of {pages}", number=number, pages=len(fronts))
-        yield _Page("backs", (BACK,) * grid.size, title, draw, grid.landscape)
+        yield _Page(
+            "backs",
+            (BACK,) * grid.size,
+            title,
+            draw,
+            grid.landscape,
+        )
 
 
 def _room(paper: Paper, landscape: bool) -> Extent:
@@ -289,8 +319,26 @@ def _foot(pen: Pen, words: str, page: int, pages: int) -> None:
     x = MARGIN_MM + 104
     right = pen.width_mm - MARGIN_MM
     counted = say("{page} of {pages}", page=page, pages=pages)
-    room = right - x - pen.text(right, MARGIN_MM + 3.3, counted, 3.2, anchor="right") - 3
-    pen.text(x, MARGIN_MM + 3.3, words, 3.2, bold=True, room=room)
+    room = (
+        right
+        - x
+        - pen.text(
+            right,
+            MARGIN_MM + 3.3,
+            counted,
+            3.2,
+            anchor="right",
+        )
+        - 3
+    )
+    pen.text(
+        x,
+        MARGIN_MM + 3.3,
+        words,
+        3.2,
+        bold=True,
+        room=room,
+    )
     pen.text(
         x,
         MARGIN_MM + 0.6,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companion.core.kit import Face, Kit, Seat, Side
-from companion.printing.pdf_pen import DIGIT, INK, STONE, WHITE, Pen, printed_on, text_width
+from companion.printing.pdf_pen import DIGIT, STONE, WHITE, Pen, printed_on, text_width
 from companion.printing.tiling import Extent, quiet_mm
 
 _MIN_RIM_MM = 2.4
@@ -16,6 +16,11 @@ _LETTER = 0.7
 _STONE_SIGN_MM = 10.0
 
 
+def side_of(kit: Kit, face: Face) -> Side | None:
+    """Return whose face it is. None: nobody's."""
+    return kit.sides.get(face.seat) if face.seat else None
+
+
 def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None:
     """Draw the rim of a tag at the origin, `outer` mm wide.
 
@@ -24,7 +29,7 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     What has a sign shows it with its name to both players. A face that lies is white with a thin edge, and its letters
     are turned by a right angle.
     """
-    side = kit.sides.get(face.seat) if face.seat else None
+    side = side_of(kit, face)
     pen.rim(outer, min(rim, _THIN_MM) if face.lies else rim, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_RIM_MM:
         return
@@ -34,9 +39,21 @@ def print_face(pen: Pen, kit: Kit, face: Face, outer: float, rim: float) -> None
     for turn in (0, 90, 180, 270):
         with pen.at(outer / 2, outer / 2, turn_deg=turn), pen.at(0, (edge + rim - outer) / 2):
             if face.sign and turn % 180 == 0:
-                _named(pen, face, name, (0.72 * outer, rim), fill)
+                _named(
+                    pen,
+                    face,
+                    name,
+                    (0.72 * outer, rim),
+                    fill,
+                )
             else:
-                _sign(pen, face, rim - edge, fill, side)
+                _sign(
+                    pen,
+                    face,
+                    rim - edge,
+                    fill,
+                    side,
+                )
 
 
 def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str) -> None:
@@ -47,10 +64,31 @@ def _named(pen: Pen, face: Face, name: str, room: tuple[float, float], fill: str
     gap = 0.2 * rim
     size = min(0.6 * rim / DIGIT, (width - picture - gap) / text_width(words, 1.0, bold=True))
     wide = picture + gap + text_width(words, size, bold=True)
-    pen.rectangle(-wide / 2 - 0.4, -0.47 * rim, wide + 0.8, 0.94 * rim, fill=fill)
+    pen.rectangle(
+        -wide / 2 - 0.4,
+        -0.47 * rim,
+        wide + 0.8,
+        0.94 * rim,
+        fill=fill,
+    )
     ink = printed_on(fill)
-    pen.drawing(face.sign, -wide / 2, -picture / 2, picture, None, fill=ink)
-    pen.text(wide / 2, -DIGIT * size / 2, words, size, bold=True, colour=ink, anchor="right")
+    pen.drawing(
+        face.sign,
+        -wide / 2,
+        -picture / 2,
+        picture,
+        None,
+        fill=ink,
+    )
+    pen.text(
+        wide / 2,
+        -DIGIT * size / 2,
+        words,
+        size,
+        bold=True,
+        colour=ink,
+        anchor="right",
+    )
 
 
 def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
@@ -60,15 +98,33 @@ def _sign(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> Non
         size = _MAGNIFIED * rim
         reach = 0.5 * _MAGNIFIED * rim
         half = 0.47 * rim
-        pen.rectangle(-reach, -half, 2 * reach, 2 * half, fill=fill)
+        pen.rectangle(
+            -reach,
+            -half,
+            2 * reach,
+            2 * half,
+            fill=fill,
+        )
         with pen.at(0, 0, clip=Extent(-reach, -half, reach, half)):
-            pen.drawing(face.drawing, -size / 2, -size / 2, size, side)
+            pen.drawing(
+                face.drawing,
+                -size / 2,
+                -size / 2,
+                size,
+                side,
+            )
         return
     size = _LETTER * rim / DIGIT
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         wide = text_width(face.letter, size, bold=True)
         core = max(wide, _LETTER * rim) + 0.5
-        pen.rectangle(-core / 2, -0.47 * rim, core, 0.94 * rim, fill=fill)
+        pen.rectangle(
+            -core / 2,
+            -0.47 * rim,
+            core,
+            0.94 * rim,
+            fill=fill,
+        )
         pen.label(
             0,
             -DIGIT * size / 2,
@@ -90,7 +146,13 @@ def print_picture(pen: Pen, face: Face, size: float, side: Side | None) -> None:
         colour = printed_on(WHITE if face.lies or not side else side.rgb)
         high = 0.46 * size / DIGIT
         with pen.at(0, 0, turn_deg=90 if face.lies else 0):
-            pen.label(0, -DIGIT * high / 2, face.letter, high, colour=colour)
+            pen.label(
+                0,
+                -DIGIT * high / 2,
+                face.letter,
+                high,
+                colour=colour,
+            )
 
 
 def print_big_face(
@@ -99,16 +161,40 @@ def print_big_face(
     """Draw the top of a piece of several squares, its lower left corner at the origin: stone, whose
     it is, white middle."""
     width, depth = size
-    pen.rectangle(0, 0, width, depth, fill=STONE)
+    pen.rectangle(
+        0,
+        0,
+        width,
+        depth,
+        fill=STONE,
+    )
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
         long = max(size)  # drawings of pieces are upright
-        pen.drawing(face.drawing, -long / 2, -long / 2, long, None)
+        pen.drawing(
+            face.drawing,
+            -long / 2,
+            -long / 2,
+            long,
+            None,
+        )
     if side:
         away = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
         for turn in (0, 180):
             with pen.at(width / 2, depth / 2, turn_deg=turn), pen.at(away, 0):
                 pen.dot(0, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
                 half = _STONE_SIGN_MM / 2
-                pen.drawing(side.drawing, -half, -half, _STONE_SIGN_MM, side)
+                pen.drawing(
+                    side.drawing,
+                    -half,
+                    -half,
+                    _STONE_SIGN_MM,
+                    side,
+                )
     pen.square(width / 2, depth / 2, tag_mm + 2 * quiet_mm(tag_mm), fill=WHITE)
-    pen.line((0, 0), (width, 0), (width, depth), (0, depth), (0, 0), width=0.3, colour=INK)
+    pen.outline(
+        0,
+        0,
+        width,
+        depth,
+        line_mm=0.3,
+    )

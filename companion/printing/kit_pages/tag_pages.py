@@ -12,9 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from companion.core.i18n import say
-from companion.core.kit import SEATS, Face, Kit, Side
+from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages.board_pages import seat_words
-from companion.printing.kit_pages.tag_faces import print_big_face, print_face, print_picture
+from companion.printing.kit_pages.tag_faces import (
+    print_big_face,
+    print_face,
+    print_picture,
+    side_of,
+)
 from companion.printing.pdf_pen import DIGIT, INK, Pen, broken
 from companion.printing.tiling import Extent, quiet_mm
 
@@ -90,14 +95,13 @@ class TagPage:
             self.free_mm = 0.0
 
 
-def tags_in(kit: Kit, spare: bool) -> Iterator[Tag]:
+def tags_in(kit: Kit) -> Iterator[Tag]:
     """Yield all pieces, South's first. Equal pieces take their face's markers in turn."""
     _check_markers(kit)
     tags = [(faces[0][0].seat, faces) for faces in kit.tags] if kit.pieces else []
     for seat in (*SEATS, None):
-        owner = seat_words(kit, seat) if seat else say("For both")
-        section = say("Spares: the same tags again") if spare else owner
-        yield from (Tag(faces, section) for owner_seat, faces in tags if owner_seat is seat)
+        section = seat_words(kit, seat) if seat else say("For both")
+        yield from (Tag(faces, section) for owner, faces in tags if owner is seat)
 
 
 def _check_markers(kit: Kit) -> None:
@@ -232,7 +236,13 @@ def print_tag_page(
             if cell.heading:
                 top = cell.y + size.height
                 pen.line((0, top + 7.2), (pen.width_mm - 2 * left, top + 7.2), width=0.3)
-                pen.text(0, top + 2.2, cell.heading, 4.2, bold=True)
+                pen.text(
+                    0,
+                    top + 2.2,
+                    cell.heading,
+                    4.2,
+                    bold=True,
+                )
             with pen.at(cell.x, cell.y + _CAPTION_MM + size.picture):
                 _tag(pen, cell.tag, size, kit)
         for y, block in page.blocks:
@@ -269,16 +279,18 @@ def _tag(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
         _leaves(pen, tag, size, kit)
     if size.picture:
         with pen.at(size.outer / 2, -size.picture / 2):
-            print_picture(pen, face, size.picture - 1.2, _side_of(kit, face))
+            print_picture(pen, face, size.picture - 1.2, side_of(kit, face))
     wide = max(size.width, _LEAST_MM)
     y = _caption(pen, wide, face.name, -size.picture)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
-    pen.text(0, y - 2.6, words, 2.6, room=wide)
-
-
-def _side_of(kit: Kit, face: Face) -> Side | None:
-    return kit.sides.get(face.seat) if face.seat else None
+    pen.text(
+        0,
+        y - 2.6,
+        words,
+        2.6,
+        room=wide,
+    )
 
 
 def _leaves(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
@@ -292,7 +304,13 @@ def _leaves(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
         if size.apron:
             y -= size.apron
             with pen.at(size.outer / 2, y + size.apron / 2):
-                _pictures(pen, face, size.outer, size.apron, kit)
+                _pictures(
+                    pen,
+                    face,
+                    size.outer,
+                    size.apron,
+                    kit,
+                )
         pen.outline(0, y, size.outer, size.deep + size.apron)
         if number:
             # over the outlines, so that its lines to fold along stay dashed
@@ -305,9 +323,21 @@ def _face(pen: Pen, one: tuple[Face, int], size: _TagSize, kit: Kit) -> None:
     face, marker = one
     if size.is_big:
         top = (size.outer, size.deep)
-        print_big_face(pen, face, top, kit.tag_mm, _side_of(kit, face))
+        print_big_face(
+            pen,
+            face,
+            top,
+            kit.tag_mm,
+            side_of(kit, face),
+        )
     else:
-        print_face(pen, kit, face, size.outer, size.rim)
+        print_face(
+            pen,
+            kit,
+            face,
+            size.outer,
+            size.rim,
+        )
     pen.marker(marker, size.outer / 2, size.deep / 2, kit.tag_mm)
 
 
@@ -320,7 +350,13 @@ def _lid(pen: Pen, tag: Tag, size: _TagSize, kit: Kit) -> None:
     for turn in (0, 90, 180, 270):
         with pen.at(size.width / 2, size.width / 2, turn_deg=turn):
             with pen.at(0, -(outer + side) / 2):
-                _pictures(pen, tag.faces[0][0], outer, side, kit)
+                _pictures(
+                    pen,
+                    tag.faces[0][0],
+                    outer,
+                    side,
+                    kit,
+                )
             edge = outer / 2 + side
             half = outer / 2
             pen.hairline((-half, -half), (-half, -edge), (half, -edge), (half, -half))
@@ -335,12 +371,19 @@ def _pictures(pen: Pen, face: Face, wide: float, high: float, kit: Kit) -> None:
     size = high - (1.2 if high >= 6 else 0.5)
     if face.sign:
         for share in (-0.3, 0.3):
-            pen.drawing(face.sign, share * wide - size / 2, -size / 2, size, None, fill=INK)
+            pen.drawing(
+                face.sign,
+                share * wide - size / 2,
+                -size / 2,
+                size,
+                None,
+                fill=INK,
+            )
         pen.label(0, -0.4 * size, face.letter, 0.8 * size / DIGIT)
         return
     for share in (-0.3, 0.0, 0.3) if high < 6 else (0.0,):
         with pen.at(share * wide, 0):
-            print_picture(pen, face, size, _side_of(kit, face))
+            print_picture(pen, face, size, side_of(kit, face))
 
 
 def _caption(pen: Pen, width: float, name: str, below: float) -> float:
@@ -351,16 +394,35 @@ def _caption(pen: Pen, width: float, name: str, below: float) -> float:
     sizes = (
         size for size in (3.0, 2.7, 2.4, 2.1, 1.9) if len(broken(name, width, size, bold=True)) <= 2
     )
-    return pen.paragraph(0, below - 0.8, width, name, next(sizes, 1.7), bold=True)
+    return pen.paragraph(
+        0,
+        below - 0.8,
+        width,
+        name,
+        next(sizes, 1.7),
+        bold=True,
+    )
 
 
 def _spine(pen: Pen, face: Face, size: _TagSize, kit: Kit) -> None:
     """Draw what is seen from in front between two faces that are glued round a piece, with the
     lines to fold along."""
-    pen.rectangle(0, 0, size.outer, size.spine, fill="#FFFFFF")
+    pen.rectangle(
+        0,
+        0,
+        size.outer,
+        size.spine,
+        fill="#FFFFFF",
+    )
     if size.spine >= _MIN_APRON_MM:
         with pen.at(size.outer / 2, size.spine / 2):
-            _pictures(pen, face, size.outer, size.spine, kit)
+            _pictures(
+                pen,
+                face,
+                size.outer,
+                size.spine,
+                kit,
+            )
     pen.hairline((0, 0), (0, size.spine))
     pen.hairline((size.outer, 0), (size.outer, size.spine))
     for fold in sorted({0.0, size.spine}):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
@@ -68,37 +67,13 @@ def _tap(key: str, viewer: Seat | None) -> str:
 
 def strange_words(kit: Kit | None, marker: int) -> str:
     """Return a sentence about a marker in view that belongs to no piece of this game, or is there twice."""
-    if own := _meaning(kit, marker) if kit else "":
+    if face := kit.face_of_marker(marker) if kit else None:
         return say(
-            "The {piece} is seen twice (marker {marker}): take one away.", piece=own, marker=marker
+            "The {piece} is seen twice (marker {marker}): take one away.",
+            piece=face.name,
+            marker=marker,
         )
-    return _elsewhere(marker)
-
-
-@lru_cache(maxsize=64)
-def _elsewhere(marker: int) -> str:
-    """Return where a marker belongs that is none of the game that is on."""
-    for game in GAMES.values():
-        if other := _meaning(game.kit(game.options({})), marker):
-            return say(
-                "The {piece} of {game} lies here (marker {marker}): take it away.",
-                piece=other,
-                game=game.title,
-                marker=marker,
-            )
     return say("Marker {marker} belongs to no piece of this game: take it away.", marker=marker)
-
-
-def _meaning(kit: Kit, marker: int) -> str:
-    """Return what a marker is in a kit: a face, a card or a corner of the board. Empty: nothing."""
-    if marker in kit.board.corners:
-        return say("board’s corner")
-    if face := kit.face_of_marker(marker):
-        return face.name
-    for card in kit.deck.cards if kit.deck else ():
-        if card.marker == marker:
-            return say("card {card}", card=card.name)
-    return ""
 
 
 def _awaited_sign(live: TableState, viewer: Seat | None) -> Sign:

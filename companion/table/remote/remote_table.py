@@ -17,7 +17,7 @@ from companion.games.base import Drawn
 from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, Score, TakeSeat
 from companion.table.remote.messages import RemoteSeat, encode_message, read_message
 from companion.table.remote.remote_game import REMOTE
-from companion.table.session import Phase, Session
+from companion.table.session import Session
 from companion.table.store import TableStore
 
 MAX_AHEAD = 1_000_000
@@ -89,16 +89,6 @@ class RemoteTable:
         None: it is none at two tables.
         """
         return progress_of_remote(self._store.session)
-
-    @property
-    def begun(self) -> RemoteBeginning | None:
-        """Return the game at two tables that is on, as it was agreed on. None: there is none."""
-        session = self._store.session
-        remote = session.remote
-        if remote is None or session.phase is Phase.OVER:
-            return None
-        at, name = remote.at, session.playing.name
-        return RemoteBeginning(at.id, session.number, name, session.raw_options, at.seat, at.name)
 
     def begin(self, beginning: RemoteBeginning, next_number: int) -> None:
         """Start it with its set-up.

@@ -11,7 +11,6 @@ from companion.core.clock import FakeClock
 from companion.core.config import Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.tools import WayToPlay, tools_of
 from companion.service.app import Companion
 from companion.table.session import chance
 from companion.tools.selfplay.cards import CardMatch
@@ -56,11 +55,15 @@ def match_at(
     game = game_named(name)
     rng = Random(f"{name}/{seed}")
     has_cards = game.kit(game.options({})).deck is not None
-    rehearsal = tools_of(game).rehearsal
-    way = rehearsal.way(seed, has_machine=bool(against)) if rehearsal else WayToPlay({}, {}, True)
-    options = dict(way.options)
+    # hands that lie on phones: the table deals the cards
+    ways = [
+        preset.options
+        for preset in game.presets
+        if not game.is_dealt_by_hand(game.options(preset.options))
+    ]
+    options = dict(ways[seed % len(ways)])
     at_pad = rng.choice([(), (Seat.SOUTH,), (Seat.NORTH,), SEATS])
-    if not way.has_real_cards:
+    if has_cards:
         at_pad = ()  # hidden hands need phones
     url = f"http://127.0.0.1:{companion.server.port}"
     players = {
@@ -72,6 +75,6 @@ def match_at(
     if against:
         machine = Seat.SOUTH if seed % 2 else Seat.NORTH
         players[machine] = SimulatedPlayer(machine, None, players[machine].rng, against)
-    state = game.setup(game.options(way.own), chance(seed, 0))
+    state = game.setup(game.options(options), chance(seed, 0))
     kind = CardMatch if has_cards else PlayMatch
     return kind(companion, companion.simulation, clock, game, seed, rng, options, players, state)

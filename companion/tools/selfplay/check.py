@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -15,9 +16,11 @@ from companion.games import GAMES
 from companion.games.base import Game, Step
 from companion.games.plugins import plugin_games
 
-MAX_SUMMARY, MAX_CAPTION = 41, 34
+MAX_SUMMARY = 41
+MAX_CAPTION = 34
 """Letters of `summary`, and of a caption of `how_to_win`: two lines of 17."""
-GAMES_TRIED, MAX_TURNS = 20, 2000
+GAMES_TRIED = 20
+MAX_TURNS = 2000
 _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
@@ -39,12 +42,11 @@ def missing_parts(name: str) -> tuple[str, ...]:
     """Return a sentence for each thing that a game may have and this one has not."""
     game = GAMES[name]
     state = game.setup(game.options({}), Random(0))
+    pads = [game.pad(state, seat) for seat in game.to_act(state)]
     has = {
         "lesson: nobody is guided through a first game": game.lesson is not None,
         "how_to_win: the lobby shows no three captions": len(game.how_to_win) == 3,
-        "pad: it is played by phones only": any(
-            game.pad(state, seat) for seat in game.to_act(state)
-        ),
+        "pad: it is played by phones only": any(pads),
         "expected: the camera checks nothing": game.expected(state) is not None,
         "lead: nobody can say who is ahead": game.lead(state) is not None,
         "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
@@ -75,36 +77,43 @@ def _faults_of_words(game: Game[Any, Any]) -> Iterator[str]:
 
 
 def _faults_in_play(game: Game[Any, Any]) -> Iterator[str]:
+    options = game.options({})
     for seed in range(GAMES_TRIED):
         rng = Random(seed)
-        options = game.options({})
         state = game.setup(options, rng)
-        if _encode(game.dump(state)) != _encode(game.dump(game.setup(options, Random(seed)))):
+        if _plain(game, state) != _plain(game, game.setup(options, Random(seed))):
             yield "Two set-ups with the same random numbers differ."
         turns = 0
         while (due := game.to_act(state)) and turns < MAX_TURNS:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
                 yield from _faults_of_action(game, state, seat, action)
-            before = _encode(game.dump(state))
-            chance = rng.getstate()
-            step = game.apply(state, actions, rng)
-            again = Random()
-            again.setstate(chance)
-            if _encode(game.dump(game.apply(state, actions, again).state)) != _encode(
-                game.dump(step.state)
-            ):
-                yield "The same actions lead to different states: draw by the rng that apply is given."
-            if _encode(game.dump(state)) != before:
-                yield "apply changes the state that it is given: make a new one."
+            step = game.apply(state, actions, Random(turns))
+            yield from _faults_of_apply(game, state, actions, step, turns)
             yield from _faults_of_step(game, step)
-            state, turns = step.state, turns + 1
+            state = step.state
+            turns += 1
         if turns == MAX_TURNS:
             yield f"A game played at random does not end within {MAX_TURNS} turns."
         elif game.outcome(state) is None:
             yield "Nobody is to act and there is no outcome."
         for viewer in (None, *SEATS):
             _encode(game.view(state, viewer))
+
+
+def _plain(game: Game[Any, Any], state: Any) -> bytes:
+    return _encode(game.dump(state))
+
+
+def _faults_of_apply(
+    game: Game[Any, Any], state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
+) -> Iterator[str]:
+    before = _plain(game, state)
+    again = game.apply(state, actions, Random(turn))
+    if _plain(game, again.state) != _plain(game, step.state):
+        yield "The same actions lead to different states: draw by the rng that apply is given."
+    if _plain(game, state) != before:
+        yield "apply changes the state that it is given: make a new one."
 
 
 def _faults_of_action(game: Game[Any, Any], state: Any, seat: Seat, action: Any) -> Iterator[str]:
@@ -127,8 +136,9 @@ def _faults_of_step(game: Game[Any, Any], step: Step[Any]) -> Iterator[str]:
     for event in step.events:
         if event.rule is not None and event.rule not in rules:
             yield f"An event names a paragraph that is not there: {event.rule}."
-    for layout in (stage.expected for stage in step.stages if stage.expected):
-        if not set(layout) <= squares:
+    for stage in step.stages:
+        layout = stage.expected or {}
+        if not squares.issuperset(layout):
             yield "A layout has squares that are not on the board."
-        if not {name for pile in layout.values() for name in pile} <= faces:
+        if not faces.issuperset(itertools.chain(*layout.values())):
             yield "A layout has faces that the kit does not have."

@@ -233,10 +233,14 @@ class Match(ABC):
             self.press(player.seat, "ready")
 
     def press(self, seat: Seat, key: str) -> None:
-        """Press and release a pad's key, with the time that a finger and the debouncing take."""
+        """Press and release a pad's key."""
+        self.press_button(f"{seat}_{key}")
+
+    def press_button(self, name: str) -> None:
+        """Press and release a button, with the time that a finger and the debouncing take."""
         hands = self.simulation.hands
         for act in (hands.press, hands.release):
-            act(f"{seat}_{key}")
+            act(name)
             for _ in range(3):
                 self.clock.advance(0.02)
                 self.companion.step_keys()

@@ -7,17 +7,17 @@ from random import Random
 from typing import Any
 
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Layout, Seat
+from companion.core.kit import Layout, Seat
 from companion.core.ports import WorldPiece
 from companion.games.base import Game
-from companion.games.pads import PadGrammar
 from companion.table.board_check import HandMove, Problem, hand_moves, tops
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Match, SimulatedPlayer, Stuck
 
-ASKEW, NEAT = 0.12, 0.06
+ASKEW = 0.12
+NEAT = 0.06
 """Maximum offset of a piece that a hand puts down, by the width of its square.
 
 The latter beside others.
@@ -80,9 +80,10 @@ class PieceMatch(Match):
         place = (view.moment, view.turn.stage, view.phase)
         self.mend(view)
         view = self.look()
-        for move in [
-            i.move for i in view.turn.instructions if not (i.move.done or self._is_there(i.move))
-        ]:
+        for instruction in view.turn.instructions:
+            move = instruction.move
+            if move.done or self._is_there(move):
+                continue
             self.follow(move, view.board.target or {})
             now = self.look()
             if (now.moment, now.turn.stage, now.phase) != place:
@@ -91,51 +92,58 @@ class PieceMatch(Match):
 
     def _is_there(self, move: HandMove) -> bool:
         """Return whether hands see that nothing is left to be done, though the camera does not."""
+        if move.origin == move.target:
+            return False
         lying = [(piece.face, piece.square) for piece in self.simulation.world.pieces()]
         has_come = all((face, move.target) in lying for face in move.faces)
-        return (
-            has_come
-            and move.origin != move.target
-            and not any((face, move.origin) in lying for face in move.faces)
-        )
+        has_left = not any((face, move.origin) in lying for face in move.faces)
+        return has_come and has_left
 
     def follow(self, move: HandMove, layout: Layout, wrong: float = WRONG) -> None:
         """Make one move towards a layout, now and then (that often) first to a wrong square."""
-        if self._is_big(move.faces[-1]):
-            squares = [square for square, faces in layout.items() if move.faces[-1] in faces]
-            is_along = len({square.file for square in squares}) == 1
-            self.put(
-                self.piece(move.faces[-1], move.origin), move.target, 90.0 if is_along else 0.0
-            )
-            self.round(1)
+        face = move.faces[-1]
+        if self._is_big(face):
+            self._lay_big(move, layout)
+            return
+        if move.origin is not None and move.origin == move.target:
+            self.turn_over(self._other_face(face, move.origin))
             return
         pieces = [self.piece(face, move.origin) for face in move.faces]
-        if move.origin is not None and move.origin == move.target:
-            self.turn_over(self._other_face(move.faces[-1], move.origin))
-            return
-        if self.rng.random() < wrong and (square := self._wrong_square(move)) is not None:
-            self.count.wrong += 1
-            self.put(pieces[-1], square)
-            problem = self.wait_for_problem(square)
-            if problem is None:
+        wrong_square = self._wrong_square(move) if self.rng.random() < wrong else None
+        if wrong_square is not None:
+            if not self._err(pieces.pop(), wrong_square, move):
                 return
-            self.count.noticed += 1
-            self.put(pieces[-1], problem.home or move.target)
-            pieces = pieces[:-1]
+            # the rest of a stack goes below: lift what is there, put it down again
             if pieces:
-                self._put_under(pieces, move)
-            else:
-                self._restack(layout.get(move.target, ()) if move.target else (), move.target)
-                self.round(1)
-        else:
-            for piece in pieces:
-                self.put(piece, move.target)
-            self._restack(layout.get(move.target, ()) if move.target else (), move.target)
-            self.round(1)
-        for face in move.faces if move.turned else ():
-            piece = self.piece(face, move.target)
-            if piece.face != face:
+                pieces.append(self.piece(face, move.target))
+        for piece in pieces:
+            self.put(piece, move.target)
+        on_target = layout.get(move.target, ()) if move.target else ()
+        self._restack(on_target, move.target)
+        self.round(1)
+        for turned in move.faces if move.turned else ():
+            piece = self.piece(turned, move.target)
+            if piece.face != turned:
                 self.turn_over(piece)
+
+    def _lay_big(self, move: HandMove, layout: Layout) -> None:
+        """Lay a piece that covers several squares, across or along."""
+        face = move.faces[-1]
+        files = {square.file for square, faces in layout.items() if face in faces}
+        is_along = len(files) == 1
+        self.put(self.piece(face, move.origin), move.target, 90.0 if is_along else 0.0)
+        self.round(1)
+
+    def _err(self, piece: WorldPiece, square: Square, move: HandMove) -> bool:
+        """Put a piece on a wrong square, and mend it as the table says. Return False if it says nothing."""
+        self.count.wrong += 1
+        self.put(piece, square)
+        problem = self.wait_for_problem(square)
+        if problem is None:
+            return False
+        self.count.noticed += 1
+        self.put(piece, problem.home or move.target)
+        return True
 
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
         """Lay on top what was on a square before and belongs above what has come, such as a ball."""
@@ -157,13 +165,6 @@ class PieceMatch(Match):
         kit = self.look().kit
         return kit is not None and kit.face(face).size != (1, 1)
 
-    def _put_under(self, pieces: list[WorldPiece], move: HandMove) -> None:
-        """Put the rest of a stack below the piece that is there already: lift it, put them down, put it back."""
-        top = self.piece(move.faces[-1], move.target)
-        for piece in (*pieces, top):
-            self.put(piece, move.target)
-        self.round(1)
-
     def mend(self, view: TableView) -> None:
         """Put straight what may be hidden.
 
@@ -173,29 +174,31 @@ class PieceMatch(Match):
             self.straighten()
             self.round(4)
             view = self.look()
-        if (
-            view.kit is None
-            or view.board.target is None
-            or not (view.board.problems or self._went_ahead(view))
-        ):
+        target = view.board.target
+        if view.kit is None or target is None:
+            return
+        if not view.board.problems and not self._went_ahead(view):
             return
         lying: dict[Square, tuple[str, ...]] = {}
         for piece in self.simulation.world.pieces():
             if piece.square is not None:
                 lying[piece.square] = (*lying.get(piece.square, ()), piece.face)
-        for move in hand_moves(view.kit, lying, view.board.target):
-            self.follow(move, view.board.target, wrong=0.0)
+        for move in hand_moves(view.kit, lying, target):
+            self.follow(move, target, wrong=0.0)
 
     def _went_ahead(self, view: TableView) -> bool:
         """Return whether a piece that is to go on, or to be turned, lies elsewhere than where it began."""
         assert view.kit is not None
         kind = view.kit.kind
         lying = {(kind(piece.face), piece.square) for piece in self.simulation.world.pieces()}
-        moves = [i.move for i in view.turn.instructions if i.move.origin and not i.move.done]
-        return any(
-            not {(kind(m.faces[-1]), m.origin), (kind(m.faces[-1]), m.target)} & lying
-            for m in moves
-        )
+        for instruction in view.turn.instructions:
+            move = instruction.move
+            if not move.origin or move.done:
+                continue
+            name = kind(move.faces[-1])
+            if lying.isdisjoint({(name, move.origin), (name, move.target)}):
+                return True
+        return False
 
     def straighten(self) -> None:
         """Put every piece straight on the middle of its square, as the sign asks when one hides another."""
@@ -211,9 +214,8 @@ class PieceMatch(Match):
         Raises `Stuck` when there is none.
         """
         kit = self.look().kit
-        there = [
-            piece for piece in reversed(self.simulation.world.pieces()) if piece.square == square
-        ]
+        pieces = reversed(self.simulation.world.pieces())
+        there = [piece for piece in pieces if piece.square == square]
         for piece in there:
             if piece.face == face:
                 return piece
@@ -226,10 +228,9 @@ class PieceMatch(Match):
         """Return the uppermost piece on a square that would show that face if it were turned over."""
         kit = self.look().kit
         for piece in reversed(self.simulation.world.pieces()):
-            is_other = (
-                kit is not None and piece.face != face and kit.kind(piece.face) == kit.kind(face)
-            )
-            if piece.square == square and is_other:
+            if kit is None or piece.square != square or piece.face == face:
+                continue
+            if kit.kind(piece.face) == kit.kind(face):
                 return piece
         raise Stuck(f"Nothing on {square} can be turned over to {face}")
 
@@ -267,7 +268,8 @@ class PieceMatch(Match):
     def _carelessness(self, face: str, square: Square) -> tuple[float, float]:
         """Return how far from the middle (mm) and how askew (degrees) a piece is put down: with
         care beside other pieces."""
-        kit, layout = self.look().kit, self.truth()
+        kit = self.look().kit
+        layout = self.truth()
         around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
         if kit is None or self._is_big(face):
             return 2.0, 5.0
@@ -292,37 +294,32 @@ class PieceMatch(Match):
 
     def give_orders(self) -> None:
         """Hand in for both seats, one after the other in any order."""
-        view, drawn = self.look(), self.chance()
+        view = self.look()
+        drawn = self.chance()
         place = (view.moment, view.turn.stage, view.phase)
         due = sorted(self.game.to_act(self.state), key=lambda _: self.rng.random())
-        persons = [seat for seat in due if not self.players[seat].machine]
-        chosen = {seat: self.choose(seat) for seat in SEATS if seat in persons}
-        for seat in persons:
-            self.seal(self.players[seat], view.moment, *chosen[seat])
-        actions = {seat: self.game.parse(text) for seat, (text, _) in chosen.items()}
-        if len(persons) < len(due):
+        actions = {}
+        for seat in due:
+            if not self.players[seat].machine:
+                text, keys = self.choose(seat)
+                actions[seat] = self.game.parse(text)
+                self.seal(self.players[seat], view.moment, text, keys)
+        if len(actions) < len(due):
             self.until("The machine has its turn", *place)
             actions = self.played()
         self.state = self.game.apply(self.state, actions, drawn).state
-        if self.look().moment == view.moment and self.look().phase is Phase.ORDERS:
-            raise Stuck(f"Both have handed in, but the table says “{self.look().sign.text}”")
+        now = self.look()
+        if now.moment == view.moment and now.phase is Phase.ORDERS:
+            raise Stuck(f"Both have handed in, but the table says “{now.sign.text}”")
 
     def choose(self, seat: Seat) -> tuple[str, tuple[str, ...]]:
         """Return an action, and the pad keys that spell it."""
         player = self.players[seat]
         grammar = self.game.pad(self.state, seat)
-        if player.phone or grammar is None or not grammar.ready_is_key:
-            text = self.game.format(_best(self.game, self.state, seat, player.rng))
-            return text, () if player.phone or grammar is None else (
-                *_spell(grammar, text),
-                "ready",
-            )
-        draft: tuple[str, ...] = ()
-        while (
-            grammar.count(draft) < grammar.length
-        ):  # ready is a key among others, until nothing is left to order
-            draft = (*draft, player.rng.choice([*(key.pad for key in grammar.keys), "ready"]))
-        return grammar.text(draft) or "", (*draft, "ready")
+        text = self.game.format(_best(self.game, self.state, seat, player.rng))
+        if player.phone or grammar is None:
+            return text, ()
+        return text, (*grammar.spell(text), "ready")
 
     def seal(
         self,
@@ -349,12 +346,6 @@ class PieceMatch(Match):
             self.press(player.seat, "back")
         for key in keys:
             self.press(player.seat, key)
-
-
-def _spell(grammar: PadGrammar, text: str) -> tuple[str, ...]:
-    """Return the pad keys that give a text, for grammars of one letter a key."""
-    pads = {key.letter: key.pad for key in grammar.keys}
-    return tuple(pads[letter] for letter in text)
 
 
 def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:

@@ -93,7 +93,8 @@ class PlayMatch(PieceMatch):
 
     def _make(self, seat: Seat, play: Play, laid: Layout) -> None:
         """Make a play on the board. Where it can mean several, say which."""
-        view, kit = self.look(), self.look().kit
+        view = self.look()
+        kit = self.look().kit
         if kit is None:
             raise Stuck("There is no board")
         before = (view.moment, view.turn.stage, view.phase)
@@ -145,7 +146,8 @@ class PlayMatch(PieceMatch):
         no play."""
         if view.kit is None:
             return None
-        board, legal = view.board.layout, self._legal_pictures(seat)
+        board = view.board.layout
+        legal = self._legal_pictures(seat)
         own = [
             (square, faces[0])
             for square, faces in board.items()

@@ -46,7 +46,6 @@ def camera_disk() -> build.Disk:
         else:
             shutil.copyfile(source, target)
     shutil.copyfile(HERE / "init.sh", root / "opt/init.sh")
-    shutil.copyfile(HERE / "panel_rest.py", root / "opt/panel_rest.py")
     (root / "opt/init.sh").chmod(0o755)
     settings = root / "usr/share/libcamera/pipeline/virtual/virtual.yaml"
     settings.parent.mkdir(parents=True, exist_ok=True)

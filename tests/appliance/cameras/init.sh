@@ -8,13 +8,6 @@ mkdir -p /dev/dma_heap
 [ -e /dev/dma_heap/linux,cma ] || ln -s "$(ls /dev/dma_heap | head -1)" "/dev/dma_heap/linux,cma"
 cd /opt/project
 export PYTHONPATH=/opt/project:/opt/project/tests:/opt/cameras REAL_CAMERAS=1 LIBCAMERA_LOG_LEVELS='*:ERROR'
-modprobe gpio-sim
-pins=/sys/kernel/config/gpio-sim/pi
-mount -t configfs configfs /sys/kernel/config 2>/dev/null
-mkdir -p $pins/bank && echo 58 >$pins/bank/num_lines && echo pinctrl-bcm2711 >$pins/bank/label && echo 1 >$pins/live
-cp /proc/cpuinfo /run/cpuinfo && echo "Revision : c03114" >>/run/cpuinfo && mount --bind /run/cpuinfo /proc/cpuinfo
-(cd /run && timeout 120 python3 /opt/panel_rest.py)
-echo "panel: status $?"
 timeout "${CAMERA_TEST_S:-400}" python3 -m pytest -c /dev/null --rootdir /opt/project --noconftest -p no:cacheprovider -v --color=no \
 	--tb=short -k real tests/vision/test_camera_contract.py
 echo "contract: status $?"

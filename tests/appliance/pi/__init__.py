@@ -214,7 +214,7 @@ def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> P
 class Pi(Machine):
     """One emulated Raspberry Pi 3B with a card of its own; its hands inside are reached over its network."""
 
-    def _command(self, disk: build.Disk, network: bool, log: Path | None) -> list[str]:
+    def _command(self, disk: build.Disk, network: bool) -> list[str]:
         self.agent_port = free_port()
         forward = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080,hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
         line = "console=ttyAMA0,115200 rdinit=/init panic=-1 net.ifnames=0 quiet"

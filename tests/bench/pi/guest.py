@@ -1,4 +1,4 @@
-"""The service as the bench puts it under a quota: on mock pins, before a camera whose pictures another process paints.
+"""The service as the bench measures it: on mock pins, before a camera whose pictures another process paints.
 
 It does what the lines of its standard input say and answers on its standard output, one JSON value a line each. All
 stamps are seconds of the machine's monotonic clock, which is one for all processes.
@@ -16,7 +16,7 @@ import numpy as np
 
 from companion.core.clock import Clock
 from companion.core.config import load_settings
-from companion.core.ports import Alarm, Camera
+from companion.core.ports import Alarm, Camera, Cue
 from companion.core.resources import save_memory
 from companion.games.base import plain_layout
 from companion.service.app import Companion
@@ -95,10 +95,8 @@ class Guest(Companion):
                     "lit_s": hands.lit_s(order["lamp"]),
                     "tones_s": hands.tones_began_s(),
                     "due_s": sorted({alarm.at_s for alarm in self.alarms}),
-                    "doctor": [
-                        str(each.text)
-                        for each in self.health.examine()
-                        if each.topic in ("camera", "profile")
+                    "ends_s": [
+                        alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT
                     ],
                 }
         return None

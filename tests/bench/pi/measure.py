@@ -1,4 +1,4 @@
-"""Boards with their shares of a core, what each must keep, and how it is measured.
+"""What people wait for at one table, and what that costs: on whole cores, and on shares of one core like a Raspberry Pi.
 
 A share of a core of the machine that measures stands for a board: a Raspberry Pi 4 has about a fifth of such a core's
 speed in one of its four, a 3B+ an eighth. It is stricter than the boards are: all threads share the one.
@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from bench.bars import (
     BUZZER_MS,
+    CAMERA_S,
+    CLOCK_DRIFT_MS,
     FIRST_PAGE_S,
+    IDLE_SHARE,
     KEY_TO_LAMP_MS,
     MEMORY_MB,
     PHONE_TO_SCREENS_MS,
     WRONG_TO_NAME_S,
+    Bar,
 )
-from bench.figures import Figure
 from bench.pi.quota import CpuQuota, NoQuota
-from bench.pi.visitors import RATE, Painter, Viewers
-from bench.processes import Process, compiled
+from bench.processes import LOCAL, Process, compiled, cpu_s, memory_mb, play_command
+from bench.visitors import RATE, Painter, Viewers, order
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -42,8 +43,8 @@ from vision.simulation.view import default_view
 
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
 """What the ten viewers look at."""
-STARTS, PRESSES, POSTS, STRAYS, TURNS, SYNCS = 3, 120, 100, 20, 108, 50
-TURN_S, REAL_TURN_S = 1.0, 5.0
+STARTS, PRESSES, POSTS, STRAYS, TURNS = 3, 120, 100, 20, 108
+TURN_S, IDLE_S = 1.0, 20.0
 _STEPS, _STEP_S = 4, 0.1
 """A hand comes to the square of a piece in so many steps of so long each."""
 _WRONG = b"Move the "
@@ -52,58 +53,54 @@ _WRONG = b"Move the "
 
 @dataclass(frozen=True)
 class Board:
-    """A board: the share of a core that stands for it, and its bounds; all but the first are 99th percentiles."""
+    """The share of a core that stands for a board, and where its bars lie elsewhere."""
 
     name: str
     share: float
-    first_page_s: float
-    pad_ms: float
-    phone_ms: float
-    wrong_s: float
+    limits: Mapping[Bar, float] = field(default_factory=dict)
 
 
-BOARDS = (
-    Board(
-        "Raspberry Pi 4",
-        1 / 5,
-        FIRST_PAGE_S.most,
-        KEY_TO_LAMP_MS.most,
-        PHONE_TO_SCREENS_MS.most,
-        WRONG_TO_NAME_S.most,
-    ),
-    Board("Raspberry Pi 3B+", 1 / 8, 12.0, 60.0, 200.0, 1.2),
+WHOLE = Board("this machine", 1.0)
+PI_4 = Board("Raspberry Pi 4", 1 / 5, {CLOCK_DRIFT_MS: 30.0})
+PI_3B = Board(
+    "Raspberry Pi 3B+",
+    1 / 8,
+    {
+        FIRST_PAGE_S: 12.0,
+        CAMERA_S: 20.0,
+        CLOCK_DRIFT_MS: 30.0,
+        KEY_TO_LAMP_MS: 60.0,
+        PHONE_TO_SCREENS_MS: 200.0,
+        WRONG_TO_NAME_S: 1.2,
+    },
 )
+Figure = tuple[Bar, Sequence[float]]
 
 
 class Guest:
-    """The service under a quota, and the orders that it takes."""
+    """The service that is measured, and the orders that it takes."""
 
     def __init__(
-        self, quota: CpuQuota, folder: Path, pictures: Path, size: tuple[int, int]
+        self, quota: CpuQuota | None, folder: Path, pictures: Path, size: tuple[int, int]
     ) -> None:
+        settings = folder / "settings.toml"
+        words = [sys.executable, "-m", "bench.pi.guest", str(settings), str(pictures)]
+        words += [str(length) for length in size]
+        self.began_s = time.monotonic()
         self._process = subprocess.Popen(
-            quota.holding(
-                [
-                    sys.executable,
-                    "-m",
-                    "bench.pi.guest",
-                    str(folder / "settings.toml"),
-                    str(pictures),
-                ]
-                + [str(each) for each in size]
-            ),
+            quota.holding(words) if quota else words,
             env=compiled(folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
+        self.pid = self._process.pid
         self.port = int(self._answer())
 
     def do(self, **order: Any) -> None:
         """Have something done that nobody waits for."""
-        if self._process.stdin is None:
-            raise RuntimeError("the guest has no input")
+        assert self._process.stdin
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
 
@@ -113,111 +110,65 @@ class Guest:
         return self._answer()
 
     def _answer(self) -> Any:
-        if self._process.stdout is None or not (line := self._process.stdout.readline()):
-            raise RuntimeError("the service under the quota has ended")
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the service that is measured has ended")
         return json.loads(line)
+
+    def press(self, button: str) -> None:
+        """Press a key of a pad, and let go."""
+        self.do(do="press", button=button)
+        time.sleep(0.06)
+        self.do(do="release", button=button)
+        time.sleep(0.14)
 
     def close(self) -> None:
         """End it."""
-        if self._process.stdin and self._process.stdout:
-            self._process.stdin.close()
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe
+            pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(20)
         self._process.kill()
         self._process.wait()
 
 
-def bench_pi(only: str = "", real_time: bool = False) -> bool:
-    """Measure both boards, or those in whose name `only` is, and print it; answers whether every bound is kept."""
+def bench_latencies() -> bool:
+    """Measure on whole cores, and return whether every bar is kept."""
+    return _bench_board(WHOLE, None)
+
+
+def bench_pi() -> bool:
+    """Measure both boards, and return whether every bar is kept."""
     good = True
-    for board in BOARDS:
-        if only.lower() not in board.name.lower():
-            continue
+    for board in (PI_4, PI_3B):
         try:
             with CpuQuota(board.share) as quota:
-                good &= _bench_board(board, quota, REAL_TURN_S if real_time else TURN_S)
+                good &= _bench_board(board, quota)
         except NoQuota as error:
             print(f"{board.name}: not measured, {error}", flush=True)
             return False
     return good
 
 
-def _bench_board(board: Board, quota: CpuQuota, turn_s: float) -> bool:
-    print(
-        f"{board.name}: {board.share:.3g} of a core in periods of {quota.period_us / 1000:g} ms, {len(PAGES)} viewers, "
-        f"{RATE:g} pictures a second",
-        flush=True,
-    )
+def _bench_board(board: Board, quota: CpuQuota | None) -> bool:
+    print(f"{board.name}: {board.share:.3g} of a core, {len(PAGES)} viewers", flush=True)
     good = True
-    with (
-        tempfile.TemporaryDirectory() as name,
-        tempfile.TemporaryDirectory(dir="/dev/shm") as shared,
-    ):
-        folder = Path(name)
-        settings = folder / "settings.toml"
-        settings.write_text(
-            f'state_dir = {json.dumps(name)}\n[web]\nhost = "127.0.0.1"\nport = 0\n[camera]\nfps = {RATE:g}\n'
-            '[voice]\nby = "off"\n[table]\nreading_time_s = 0\n',
-            encoding="utf-8",
-        )
-        good &= _told(_first_pages(board, quota, folder))
-        with _running(quota, folder, Path(shared) / "pictures") as (guest, painter):
-            for figure in _evening(board, guest, painter, quota, turn_s):
-                good &= _told(figure)
-            for sentence in guest.ask(do="stamps", lamp="south_1")["doctor"]:
-                print(f"  doctor: {sentence}", flush=True)
-        print(f"  {_surroundings(folder)}", flush=True)
-    periods, throttled = quota.throttled()
-    print(f"  the quota was used up in {throttled} of {periods} periods", flush=True)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        shared = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
+        settings = f"{LOCAL}port = 0\n[camera]\nfps = {RATE:g}\n[table]\nreading_time_s = 0\n"
+        command = play_command(folder, settings)
+        for bar, samples in _evening(command, folder, shared / "pictures", quota):
+            good &= replace(bar, most=board.limits.get(bar, bar.most)).judge(samples)
     return good
 
 
-def _surroundings(folder: Path) -> str:
-    """What else the figures depend on: how long the disk takes for a phone's order, and how busy the machine is."""
-    times_ms = []
-    with (folder / "sync").open("wb", buffering=0) as file:
-        for _ in range(SYNCS):
-            file.write(bytes(4096))
-            began_s = time.monotonic()
-            os.fdatasync(file.fileno())
-            times_ms.append((time.monotonic() - began_s) * 1000)
-            time.sleep(_STEP_S)
-    disk = Figure("", times_ms, 0.0)
-    return (
-        f"beside it: the disk's own sync p50 {disk.percentile(0.5):.2f} ms, p99 {disk.percentile(0.99):.2f} ms; load "
-        f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    )
-
-
-def _told(figure: Figure) -> bool:
-    print(f"  {figure.sentence()}", flush=True)
-    return figure.is_met()
-
-
-def _first_pages(board: Board, quota: CpuQuota, folder: Path) -> Figure:
-    """From the command to the first page, everything compiled, as after an installation."""
-    command = [
-        sys.executable,
-        "-m",
-        "companion",
-        "play",
-        "--settings",
-        str(folder / "settings.toml"),
-        "--port",
-    ]
-    with contextlib.closing(Process(command, folder)) as process:
-        process.until("/", b"</html>")
-    times_s = []
-    for _ in range(STARTS):
-        with contextlib.closing(Process(quota.holding(command), folder)) as process:
-            times_s.append(process.until("/", b"</html>"))
-    return Figure("start -> first page", times_s, board.first_page_s, "s ")
-
-
-@contextmanager
-def _running(quota: CpuQuota, folder: Path, pictures: Path) -> Iterator[tuple[Guest, Painter]]:
-    """The service before a painted camera of 1080p."""
+def _evening(
+    command: list[str], folder: Path, pictures: Path, quota: CpuQuota | None
+) -> Iterator[Figure]:
+    yield FIRST_PAGE_S, _first_pages_s(command, folder, quota)
     game = next(iter(GAMES.values()))
     kit = game.kit(game.options({}))
     world = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
@@ -225,33 +176,44 @@ def _running(quota: CpuQuota, folder: Path, pictures: Path) -> Iterator[tuple[Gu
         Painter(world, pictures) as painter,
         contextlib.closing(Guest(quota, folder, pictures, world.size_px())) as guest,
     ):
-        yield guest, painter
-
-
-def _evening(
-    board: Board, guest: Guest, painter: Painter, quota: CpuQuota, turn_s: float
-) -> Iterator[Figure]:
-    with Viewers(guest.port, PAGES) as viewers:
         phone = Phone(f"http://127.0.0.1:{guest.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})
-        game = _begin(guest, painter, next(iter(GAMES)), {})
-        _press(guest, "south_ready")  # sits down
-        viewers.settle()
-        time.sleep(3)  # the board is read
-        yield Figure("key of a pad -> its lamp", _key_to_lamp_ms(guest), board.pad_ms)
-        yield Figure("phone -> all screens", _post_to_screens_ms(phone, viewers), board.phone_ms)
-        yield Figure(
-            "wrong piece at rest -> named", _named_s(game, painter, viewers), board.wrong_s, "s "
-        )
-        late_ms = _buzzer_ms(guest, painter, turn_s)
-        yield Figure(f"end of a turn of {turn_s:g} s -> buzzer", late_ms, BUZZER_MS.most)
-        yield Figure("memory of all processes", [quota.memory_mb()], MEMORY_MB.most, "MB")
+        while phone.get("view")["camera"]["state"] not in ("sees_board", "no_board"):
+            time.sleep(0.02)
+        yield CAMERA_S, [time.monotonic() - guest.began_s]
+        with Viewers(guest.port, PAGES) as viewers:
+            yield from _figures(guest, painter, phone, viewers)
+
+
+def _first_pages_s(command: list[str], folder: Path, quota: CpuQuota | None) -> list[float]:
+    """From the command to the first page, everything compiled, as after an installation."""
+    held = quota.holding(command) if quota else command
+    times_s = []
+    for words in (command, *([held] * STARTS)):
+        with contextlib.closing(Process(words, folder)) as process:
+            times_s.append(process.until())
+    return times_s[1:]
+
+
+def _figures(guest: Guest, painter: Painter, phone: Phone, viewers: Viewers) -> Iterator[Figure]:
+    name = next(iter(GAMES))
+    layout = _begin(guest, painter, name, {})
+    time.sleep(3)  # the board is read
+    began_s, worked_s = time.monotonic(), cpu_s(guest.pid)
+    time.sleep(IDLE_S)
+    yield IDLE_SHARE, [(cpu_s(guest.pid) - worked_s) / (time.monotonic() - began_s)]
+    guest.press("south_ready")  # sits down
+    yield KEY_TO_LAMP_MS, _key_to_lamp_ms(guest)
+    yield PHONE_TO_SCREENS_MS, _post_to_screens_ms(phone, viewers)
+    yield WRONG_TO_NAME_S, _named_s(layout, painter, viewers)
+    yield from _turns(guest, painter)
+    yield MEMORY_MB, [memory_mb(guest.pid)]
 
 
 def _begin(
     guest: Guest, painter: Painter, name: str, options: dict[str, Any]
 ) -> dict[Square, tuple[str, ...]]:
-    """Begin a game and lay its board out; answers the layout."""
+    """Begin a game and lay its board out. Return the layout."""
     laid = guest.ask(do="game", game=name, options=options)
     layout = {Square.parse(square): tuple(faces) for square, faces in laid.items()}
     game = GAMES[name]
@@ -262,30 +224,19 @@ def _begin(
     return layout
 
 
-def _press(guest: Guest, button: str) -> None:
-    guest.do(do="press", button=button)
-    time.sleep(0.06)
-    guest.do(do="release", button=button)
-    time.sleep(0.14)
-
-
 def _key_to_lamp_ms(guest: Guest) -> list[float]:
     """From the edge of a key to the lamp that counts it, through debouncing and table."""
     pressed_s = []
     for _ in range(PRESSES):
         pressed_s.append(time.monotonic())
-        _press(guest, "south_up")
-        _press(guest, "south_back")
+        guest.press("south_up")
+        guest.press("south_back")
     lit_s = guest.ask(do="stamps", lamp="south_1")["lit_s"]
-    ends_s = [*pressed_s[1:], time.monotonic()]
-    found = [
-        [at_s for at_s in lit_s if began_s <= at_s < end_s]
-        for began_s, end_s in zip(pressed_s, ends_s, strict=True)
-    ]
-    return [
-        (lit[0] - began_s) * 1000 if lit else float("inf")
-        for began_s, lit in zip(pressed_s, found, strict=True)
-    ]
+    times_ms = []
+    for began_s, end_s in zip(pressed_s, [*pressed_s[1:], time.monotonic()], strict=True):
+        first_s = min((at_s for at_s in lit_s if began_s <= at_s < end_s), default=float("inf"))
+        times_ms.append((first_s - began_s) * 1000)
+    return times_ms
 
 
 def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
@@ -294,11 +245,8 @@ def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
     for number in range(POSTS):
         time.sleep(0.4)
         began_s = time.monotonic()
-        if number % 2 == 0:
-            phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
-        else:
-            phone.post("take-back", {"moment": moment})
-        times_ms.append((viewers.all_since(began_s, lambda it: b"</main>" in it) - began_s) * 1000)
+        order(phone, moment, number)
+        times_ms.append((viewers.last_since(began_s, lambda it: b"</main>" in it) - began_s) * 1000)
     return times_ms
 
 
@@ -317,29 +265,30 @@ def _named_s(
         world.move_to(piece.id, wrong)
         world.hold_hand(None)
         began_s = time.monotonic()
-        times_s.append(viewers.all_since(began_s, lambda it: _WRONG in it) - began_s)
+        times_s.append(viewers.last_since(began_s, lambda it: _WRONG in it) - began_s)
         world.set_up(layout)
-        viewers.all_since(time.monotonic(), lambda it: b"</main>" in it and _WRONG not in it)
+        viewers.last_since(time.monotonic(), lambda it: b"</main>" in it and _WRONG not in it)
     return times_s
 
 
-def _buzzer_ms(guest: Guest, painter: Painter, turn_s: float) -> list[float]:
-    """How far from its due time each alarm of a clock sounds that nobody presses."""
-    _begin(guest, painter, "binmat", {"way": "referee", "seconds": turn_s, "turns": TURNS + 2})
+def _turns(guest: Guest, painter: Painter) -> Iterator[Figure]:
+    """A clock that nobody presses: how far from its due time each alarm sounds, and whether the due times drift."""
+    _begin(guest, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)
-    runs_s = []
+    late_ms, drifts_ms = list[float](), list[float]()
     for _ in range(TURNS // IDLE_TURNS):
-        runs_s.append(time.monotonic())
+        began_s = time.monotonic()
         guest.do(do="resume")
-        time.sleep(turn_s * IDLE_TURNS + 1)  # then the clock stops by itself
-    stamps = guest.ask(do="stamps", lamp="south_1")
-    edges_s = stamps["tones_s"]
-    # what was due in the turn in which the clock stopped is never heard
-    run_s = (IDLE_TURNS + 0.5) * turn_s
-    due_s = [
-        at_s for at_s in stamps["due_s"] if any(0 < at_s - began_s < run_s for began_s in runs_s)
-    ]
-    nearest_ms = [
-        min((abs(edge - at_s) for edge in edges_s), default=float("inf")) * 1000 for at_s in due_s
-    ]
-    return [each if each <= turn_s * 500 else float("inf") for each in nearest_ms]
+        time.sleep(TURN_S * IDLE_TURNS + 1)  # then the clock stops by itself
+        stamps = guest.ask(do="stamps", lamp="south_1")
+        # what was due in the turn in which the clock stopped is never heard
+        stop_s = began_s + (IDLE_TURNS + 0.5) * TURN_S
+        ends_s = sorted(end_s for end_s in stamps["ends_s"] if began_s < end_s < stop_s)
+        for due_s in stamps["due_s"]:
+            if began_s < due_s < stop_s:
+                late_ms.append(min(abs(edge_s - due_s) for edge_s in stamps["tones_s"]) * 1000)
+        for end_s in ends_s:
+            turns = round((end_s - ends_s[0]) / TURN_S)
+            drifts_ms.append(abs(end_s - ends_s[0] - turns * TURN_S) * 1000)
+    yield BUZZER_MS, late_ms
+    yield CLOCK_DRIFT_MS, drifts_ms

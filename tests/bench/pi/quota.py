@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,39 +67,14 @@ class CpuQuota(Closeable):
             *command,
         ]
 
-    def processes(self) -> list[int]:
-        """Who is inside now."""
-        return [
-            int(word)
-            for word in (self._folder / "cgroup.procs").read_text(encoding="ascii").split()
-        ]
-
-    def memory_mb(self) -> float:
-        """The memory of all inside: what is shared counts for each by its part (`Pss`)."""
-        found = 0
-        for process in self.processes():
-            with contextlib.suppress(OSError):
-                text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
-                if told := re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE):
-                    found += int(told[1])
-        return found * 1024 / 1e6
-
-    def throttled(self) -> tuple[int, int]:
-        """How many periods there were, and in how many of them the quota was used up."""
-        told = dict(
-            line.split()
-            for line in (self._folder / "cpu.stat").read_text(encoding="ascii").splitlines()
-        )
-        return int(told["nr_periods"]), int(told["nr_throttled"])
-
     def close(self) -> None:
         """End everybody inside, and remove the group."""
         for _ in range(_TRIES):
             if not self._folder.exists():
                 return
             with contextlib.suppress(OSError):
-                for process in self.processes():
-                    os.kill(process, 9)
+                for process in (self._folder / "cgroup.procs").read_text(encoding="ascii").split():
+                    os.kill(int(process), 9)
                 self._folder.rmdir()
             time.sleep(0.02)
 

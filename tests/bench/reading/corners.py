@@ -1,4 +1,4 @@
-"""Views that show two corner markers of the board alone: how far off the far end is put, and what is said of squares.
+"""Views that show two corner markers of the board alone: what is said of its squares.
 
 A view is known by its number and is the same at every run. Of each board two corner markers lie outside the picture, or
 something lies over them; light, blur, noise and JPEG move the corners that are left, and some do not lie flat; the
@@ -7,16 +7,14 @@ reader knows no more of the lens than what a webcam is like.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 
 import cv2
 import numpy as np
 
 from bench.reading.ground_truth import Print, prints_of
-from bench.reading.pictures import Verdict, is_readable, tops_of, wrong_entries
+from bench.reading.pictures import Tally, tell
 from bench.reading.scenes import (
     Scene,
     default_kits,
@@ -32,7 +30,7 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
-VIEWS = 60
+VIEWS, QUICK_VIEWS = 60, 10
 _TRIES = 200
 _LEAST_FOUND, _LEAST_RIGHT = 0.95, 0.97
 _CURLED = 0.6
@@ -51,43 +49,6 @@ class CornerView:
     luma: Luma
     prints: tuple[Print, ...]
     pose: Pose
-
-
-@dataclass
-class CornerTally:
-    """What came of all views; pieces are those that can be read, on the board."""
-
-    views: int = 0
-    found: int = 0
-    """Boards that were found at all."""
-    pieces: int = 0
-    right: int = 0
-    wrong: list[str] = field(default_factory=list)
-    far_px: list[float] = field(default_factory=list)
-    """By how much the board's ends are put wrong in each view that was read, px."""
-    bare: int = 0
-    unsure: int = 0
-    ms: list[float] = field(default_factory=list)
-
-    def verdicts(self) -> Iterator[Verdict]:
-        """The judgement."""
-        far = sorted(self.far_px) or [0.0]
-        ends = f"ends of the board off by {far[len(far) // 2]:.1f} px (median), {far[-1]:.1f} px (most)"
-        yield Verdict(
-            "two corners hidden: wrong entries",
-            not self.wrong,
-            f"{len(self.wrong)} in {self.views} views (none allowed); {ends}",
-        )
-        yield Verdict(
-            "two corners hidden: pieces and boards",
-            self.right >= _LEAST_RIGHT * self.pieces and self.found >= _LEAST_FOUND * self.views,
-            f"{self.right} of {self.pieces} pieces right (at least {_LEAST_RIGHT:.0%}), {self.found} of {self.views} boards found"
-            f" (at least {_LEAST_FOUND:.0%}), {self.unsure / max(1, self.bare):.1%} of the bare squares unsure",
-        )
-
-    def plain(self) -> dict[str, object]:
-        """For JSON."""
-        return asdict(self)
 
 
 def corner_view(number: int) -> CornerView:
@@ -183,52 +144,18 @@ def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
     np.copyto(luma, np.asarray(bent, np.uint8), where=mask > 0)
 
 
-def judge_view(shown: CornerView, tally: CornerTally) -> None:
+def judge_view(shown: CornerView, tally: Tally) -> None:
     """The reader reads one view."""
     reader = board_reader({**default_kits(), shown.kit.game: shown.kit})
-    began_s = time.process_time()
-    reading = reader.read_picture(shown.luma)
-    tally.ms.append((time.process_time() - began_s) * 1000)
-    tally.views += 1
-    if reading.game is not None:
-        tally.found += 1
-        if reader.pose is not None:
-            board = shown.kit.board
-            ends = flat(
-                np.array(
-                    [
-                        (0.0, 0.0),
-                        (board.width_mm, 0.0),
-                        (board.width_mm, board.height_mm),
-                        (0.0, board.height_mm),
-                    ]
-                )
-            )
-            off = np.linalg.norm(reader.pose.to_px(ends) - shown.pose.to_px(ends), axis=1)
-            tally.far_px.append(float(off.max()))
-    tops = tops_of(shown.prints)
-    tally.wrong += [
-        f"view {shown.number} ({shown.kit.game}): {fault}"
-        for fault in wrong_entries(reading, shown.prints, shown.kit)
-    ]
-    for print_ in {id(p): p for p in tops.values() if is_readable(p)}.values():
-        tally.pieces += 1
-        tally.right += all(
-            reading.markers.get(square) == print_.marker for square in print_.squares
-        )
-    if reading.game is not None:
-        bare = {s for s in shown.kit.board.squares if s not in tops} - shown.kit.board.holes
-        tally.bare += len(bare)
-        tally.unsure += len(bare & reading.unknown)
+    tally.add(reader.read_picture(shown.luma), shown.prints, shown.kit)
 
 
-def bench_corners(
-    number: int = VIEWS, say: Callable[[str], None] = print
-) -> tuple[CornerTally, list[Verdict]]:
-    """Read so many views; answers the counts and the judgement. `say` is told what is wrong."""
-    tally = CornerTally()
-    for index in range(number):
-        judge_view(corner_view(index), tally)
-    for fault in tally.wrong:
-        say(f"    {fault}")
-    return tally, list(tally.verdicts())
+def bench_corners(quick: bool) -> bool:
+    """Read all views, and return whether the bars are kept."""
+    tally = Tally("two corners hidden")
+    for number in range(QUICK_VIEWS if quick else VIEWS):
+        judge_view(corner_view(number), tally)
+    is_found = tally.found >= _LEAST_FOUND * tally.pictures
+    return tally.judge(_LEAST_RIGHT) and tell(
+        "boards with two corners found", is_found, "at least 95 %"
+    )

@@ -2,24 +2,14 @@
 
 A piece is *readable* when its marker and half a module of white round it lie in the picture with nothing in front, its
 modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of `READABLE_VEIL` lies on it: decided from
-the geometry of the scene, whatever anybody reads. *Found* is the share of readable pieces, on the board and beside it,
-whose id is told; *right* the share of those on the board that are put on their squares. *Wrong entries* are squares of
-which something false is said: a face that is not there, or "empty" where a piece lies.
+the geometry of the scene, whatever anybody reads. It is *right* when its id is told for all of its squares. *Wrong* are
+squares of which something false is said: a face that is not there, or "empty" where a piece lies.
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
-
-import cv2
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from bench.reading.ground_truth import Print
 from bench.reading.scenes import (
@@ -27,7 +17,6 @@ from bench.reading.scenes import (
     READABLE_VEIL,
     SCENES,
     SEVERITIES,
-    Scene,
     default_kits,
     scene,
 )
@@ -57,46 +46,58 @@ UNSURE = {"clean": 0.01, "shadow": 0.05}
 """By condition: so many of the bare squares may be left unsure, at most."""
 
 
-@dataclass
-class Score:
-    """What the reader made of the scenes of one severity, or of one condition."""
+QUICK_SEVERITIES = (2, 4)
 
-    readable: int = 0
+
+def tell(what: str, is_kept: bool, told: str) -> bool:
+    """Print one line of the judgement. Return whether the bar is kept."""
+    print(f"{what:<44} {told}  {'ok' if is_kept else 'SHORT'}", flush=True)
+    return is_kept
+
+
+@dataclass
+class Tally:
+    """What the reader made of some pictures."""
+
+    name: str = ""
+    pictures: int = 0
     found: int = 0
-    on_board: int = 0
+    """Pictures in which a board was found."""
+    pieces: int = 0
+    """Readable pieces on the board."""
     right: int = 0
-    wrong_entries: int = 0
     bare: int = 0
     """Squares without a piece, of boards that were found."""
     unsure: int = 0
     """Those of them that were not told to be empty: most show nothing but paper, some are hidden by a hand."""
-    ms: float = 0.0
+    wrong: list[str] = field(default_factory=list)
 
-    def add(self, other: Score) -> None:
-        """Take another one's counts too."""
-        for name, count in asdict(other).items():
-            setattr(self, name, getattr(self, name) + count)
+    def add(self, reading: Reading, prints: Sequence[Print], kit: Kit) -> None:
+        """Count what the reader said of one picture."""
+        self.pictures += 1
+        tops = tops_of(prints)
+        for print_ in {id(p): p for p in prints if p.squares and is_readable(p)}.values():
+            told = {reading.markers.get(square) for square in print_.squares}
+            self.pieces += 1
+            self.right += told == {print_.marker}
+        if reading.game is not None:
+            self.found += 1
+            bare = set(kit.board.squares) - kit.board.holes - set(tops)
+            self.bare += len(bare)
+            self.unsure += len(bare & reading.unknown)
+        self.wrong += wrong_entries(reading, prints, kit)
 
-    @property
-    def right_share(self) -> float:
-        """Of the readable pieces on the board, those on their squares; 1 when there was none."""
-        return self.right / self.on_board if self.on_board else 1.0
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One line of the judgement: what was asked for, and whether it holds."""
-
-    what: str
-    holds: bool
-    told: str
-
-    def sentence(self) -> str:
-        """The line for people."""
-        return f"{self.what:<44} {self.told}  {'ok' if self.holds else 'SHORT'}"
-
-
-# ---- one picture -------------------------------------------------------------------------------------------------
+    def judge(self, least: float, most_unsure: float = 1.0) -> bool:
+        """Print the judgement. Return whether so many pieces are right and nothing is wrong."""
+        for fault in self.wrong:
+            print(f"    {self.name}: {fault}")
+        right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
+        told = (
+            f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), {len(self.wrong)} wrong "
+            f"entries (none allowed), {self.found} of {self.pictures} boards found, {unsure:.1%} of the bare "
+            f"squares unsure (at most {most_unsure:.0%})"
+        )
+        return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, told)
 
 
 def is_readable(print_: Print) -> bool:
@@ -108,37 +109,6 @@ def is_readable(print_: Print) -> bool:
 def tops_of(prints: Sequence[Print]) -> dict[Square, Print]:
     """What lies on top of each square."""
     return {square: print_ for print_ in prints for square in print_.squares}
-
-
-def judge_reading(reading: Reading, prints: Sequence[Print], kit: Kit, tally: Score) -> list[str]:
-    """Count what the reader said of one picture; answers sentences on everything that is not as it should be."""
-    tops = tops_of(prints)
-    beside = Counter(reading.beside)
-    faults = []
-    for print_ in (p for p in prints if p.face is not None and is_readable(p)):
-        tally.readable += 1
-        if not print_.squares:
-            told = beside[print_.face or ""] > 0
-            beside[print_.face or ""] -= 1
-            tally.found += told
-        else:
-            told = print_.marker in reading.markers.values()
-            tally.found += told
-            tally.on_board += 1
-            right = all(reading.markers.get(square) == print_.marker for square in print_.squares)
-            tally.right += right
-            if not right:
-                faults.append(
-                    f"{print_.squares[0]}: {print_.face} ({print_.module_px:.1f} px a module) not read"
-                )
-        if not told:
-            faults.append(f"{print_.face} beside the board not read" if not print_.squares else "")
-    bare = set(kit.board.squares) - kit.board.holes - set(tops) if reading.game else set()
-    tally.bare += len(bare)
-    tally.unsure += len(bare & reading.unknown)
-    wrong = wrong_entries(reading, prints, kit)
-    tally.wrong_entries += len(wrong)
-    return [fault for fault in (*faults, *wrong) if fault]
 
 
 def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[str]:
@@ -157,112 +127,19 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
     return found
 
 
-def read_scene(wanted: Scene, keep: Path | None) -> tuple[Score, list[str]]:
-    """Let the reader read one scene; answers the counts, and what it did not read or read wrongly."""
-    luma, prints = wanted.picture()
-    reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
-    tally = Score()
-    began_s = time.process_time()
-    reading = reader.read_picture(luma)
-    tally.ms = (time.process_time() - began_s) * 1000
-    faults = judge_reading(reading, prints, wanted.kit, tally)
-    if keep is not None and faults:
-        keep_picture(keep, wanted, (luma, prints), reading, faults)
-    return tally, faults
-
-
-def keep_picture(
-    folder: Path,
-    kept: Scene,
-    picture: tuple[NDArray[np.uint8], Sequence[Print]],
-    reading: Reading,
-    faults: list[str],
-) -> None:
-    """The picture and its truth, for who looks why it was not read."""
-    luma, prints = picture
-    folder.mkdir(parents=True, exist_ok=True)
-    name = kept.name.replace(" ", "_")
-    cv2.imwrite(str(folder / f"{name}.png"), luma)
-    truth: dict[str, Any] = {
-        "scene": kept.name,
-        "game": kept.kit.game,
-        "view": {key: value for key, value in asdict(kept.view).items() if value is not None},
-        "faults": faults,
-        "prints": [
-            {
-                "marker": p.marker,
-                "face": p.face,
-                "squares": [str(square) for square in p.squares],
-                "corners_px": p.corners_px.round(1).tolist(),
-                "shown": round(p.shown, 3),
-                "module_px": round(p.module_px, 2),
-                "readable": is_readable(p),
-            }
-            for p in prints
-        ],
-        "seen": {str(square): face for square, face in reading.seen.items()},
-        "unknown": sorted(map(str, reading.unknown)),
-    }
-    (folder / f"{name}.json").write_text(
-        json.dumps(truth, indent=1, ensure_ascii=False), encoding="utf-8"
-    )
-
-
-# ---- all pictures ------------------------------------------------------------------------------------------------
-
-
-def bench_pictures(
-    number: int = SCENES,
-    only: str = "",
-    keep: Path | None = None,
-    say: Callable[[str], None] = print,
-    severities: Sequence[int] = SEVERITIES,
-) -> tuple[dict[str, Score], list[Verdict]]:
-    """Read so many scenes of every condition, up to the severity that has a bar.
-
-    `only` takes scenes whose name begins so; `say` is told each line. Answers the counts and the judgement by condition.
-    """
-    say(f"{'':<14} pieces   found  right  wrong  a picture")
-    scores, verdicts = dict[str, Score](), list[Verdict]()
-    for condition, (_, severest) in BOUNDS.items():
-        total = Score()
-        for severity in (each for each in severities if each <= severest):
-            cell, pictures = Score(), 0
-            for wanted in _wanted(condition, severity, number, only):
-                tally, faults = read_scene(wanted, keep)
-                cell.add(tally)
-                pictures += 1
-                if faults:
-                    say(f"    {wanted.name} ({wanted.kit.game}): {'; '.join(faults)}")
-            if pictures:
-                total.add(cell)
-                found = cell.found / max(1, cell.readable)
-                say(
-                    f"{condition + ' ' + str(severity):<14} {cell.readable:6} {found:7.1%} "
-                    f"{cell.right_share:6.1%} {cell.wrong_entries:6} {cell.ms / pictures:7.0f} ms"
-                )
-        if total.ms:
-            scores[condition] = total
-            verdicts.append(judged(condition, total))
-    return scores, verdicts
-
-
-def _wanted(condition: str, severity: int, number: int, only: str) -> Iterator[Scene]:
-    names = (f"{condition}-{severity}-{index + 1}" for index in range(number))
-    return (scene(name) for name in names if name.startswith(only))
-
-
-def judged(condition: str, score: Score) -> Verdict:
-    """Return what is asked of the reader in one condition, and whether it holds."""
-    least, severest = BOUNDS[condition]
-    what = (
-        condition if severest == max(SEVERITIES) else f"{condition}, severity {severest} and less"
-    )
-    unsure, most = score.unsure / max(1, score.bare), UNSURE.get(condition, 1.0)
-    told = (
-        f"{score.right} of {score.on_board} right ({score.right_share:.2%}, at least {least:.1%}), "
-        f"{score.wrong_entries} wrong entries (none allowed); {unsure:.1%} of the bare squares unsure"
-        + (f" (at most {most:.0%})" if most < 1 else "")
-    )
-    holds = score.right_share >= least and not score.wrong_entries and unsure <= most
-    return Verdict(what, holds, told)
+def bench_pictures(only: str, quick: bool) -> bool:
+    """Read some scenes of every condition, up to the severity that has a bar, of those whose names begin so."""
+    good = True
+    number, severities = (1, QUICK_SEVERITIES) if quick else (SCENES, SEVERITIES)
+    for condition, (least, severest) in BOUNDS.items():
+        names = (
+            f"{condition}-{s}-{n + 1}" for s in severities for n in range(number) if s <= severest
+        )
+        tally = Tally(condition)
+        for wanted in (scene(name) for name in names if name.startswith(only)):
+            luma, prints = wanted.picture()
+            reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
+            tally.add(reader.read_picture(luma), prints, wanted.kit)
+        if tally.pictures:
+            good &= tally.judge(least, UNSURE.get(condition, 1.0))
+    return good

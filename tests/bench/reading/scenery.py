@@ -184,27 +184,19 @@ def _chequered(rng: Rng) -> Bgr:
 
 
 def _newspaper(rng: Rng) -> Bgr:
-    """Columns of text, headlines, pictures, a crossword, and a square code as in advertisements."""
+    """Columns of text, headlines, and square codes as in advertisements."""
     side, margin, gap = _TABLE_MM * _FINE, 20, 14
     page = np.full((side, side, 3), (208, 218, 222), np.uint8)
     width = (side - 2 * margin) // 4
-    cells = [
-        (margin + column * width, row)
-        for column in range(4)
-        for row in range(margin, side - 150, 190)
-    ]
-    kinds = rng.permutation(len(cells))
-    for number, (left, top) in zip(kinds, cells, strict=True):
-        part = page[top : top + 190 - gap, left : left + width - gap]
-        if number < 3:
-            _crossword(part, rng)
-        elif number < 6:
-            _square_code(part, rng)
-        elif number < 9:
-            rough = rng.integers(40, 200, (9, 12)).astype(np.uint8)
-            part[:] = cv2.resize(rough, part.shape[1::-1], interpolation=cv2.INTER_CUBIC)[..., None]
-        else:
-            _columns(part, rng, headline=number % 3 == 0)
+    for column in range(4):
+        for row in range(margin, side - 150, 190):
+            x = margin + column * width
+            part = page[row : row + 190 - gap, x : x + width - gap]
+            kind = rng.random()
+            if kind < 0.15:
+                _square_code(part, rng)
+            else:
+                _columns(part, rng, headline=kind > 0.7)
     return page
 
 
@@ -227,32 +219,15 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
         )
 
 
-def _crossword(part: Bgr, rng: Rng) -> None:
-    cell = 22
-    for row in range(part.shape[0] // cell):
-        for column in range(part.shape[1] // cell):
-            place = part[row * cell : (row + 1) * cell, column * cell : (column + 1) * cell]
-            place[:] = (40, 38, 36) if rng.random() < 0.3 else (225, 232, 236)
-            cv2.rectangle(place, (0, 0), (cell - 1, cell - 1), (40, 38, 36), 1)
-
-
 def _square_code(part: Bgr, rng: Rng) -> None:
     """Random modules with three finder patterns, 7 modules wide like our markers."""
     size, module = 25, min(part.shape[:2]) // 27
     modules = (rng.random((size, size)) < 0.5).astype(np.uint8)
-    finder = np.ones((9, 9), np.uint8)
-    finder[1:8, 1:8] = 0
-    finder[2:7, 2:7] = 1
-    finder[3:6, 3:6] = 0
-    for rows, columns in (
-        (slice(0, 8), slice(0, 8)),
-        (slice(0, 8), slice(-8, None)),
-        (slice(-8, None), slice(0, 8)),
-    ):
-        corner = finder[1:, 1:] if rows.start == 0 and columns.start == 0 else None
-        if corner is None:
-            corner = finder[1:, :-1] if rows.start == 0 else finder[:-1, 1:]
-        modules[rows, columns] = corner
+    finder = np.zeros((8, 8), np.uint8)
+    finder[:7, :7] = 1
+    finder[1:6, 1:6] = 0
+    finder[2:5, 2:5] = 1
+    modules[:8, :8], modules[:8, -8:], modules[-8:, :8] = finder, finder[:, ::-1], finder[::-1]
     large = cv2.resize(modules, (size * module,) * 2, interpolation=cv2.INTER_NEAREST)[..., None]
     part[module : module * (size + 1), module : module * (size + 1)] = np.where(large > 0, 226, 36)
 

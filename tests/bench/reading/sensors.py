@@ -30,7 +30,7 @@ class Room:
     """The light of a room and the sensor that looks at it.
 
     `noise` is the standard deviation on white paper in full light, of 255; `shot` the share of its variance that goes
-    with the light (the rest stays in the dark, and `gain` multiplies it). `light` is a factor. `flicker` and `bands`
+    with the light (the rest stays in the dark). `light` is a factor. `flicker` and `bands`
     are how much light the lamps on alternating current lose, for the whole picture and for the rows that are exposed
     in turn (`band_px` rows a period, by the picture's height); `beat` how far their phase goes on from frame to frame,
     in periods. `jitter` is the standard deviation of the exposure from frame to frame, `drift` how much light is lost
@@ -39,7 +39,6 @@ class Room:
 
     noise: float = 1.5
     shot: float = 0.5
-    gain: float = 1.0
     light: float = 1.0
     flicker: float = 0.0
     bands: float = 0.0
@@ -97,7 +96,7 @@ class Sensor:
             self._field = self._rng.standard_normal(shape, np.float32)
         row, column = self._rng.integers(0, _FIELD_PX, 2)
         part = self._field[row : row + height, column : column + width]
-        variance = (1 - room.shot) * room.gain**2 + room.shot * room.gain * lit / _WHITE
+        variance = (1 - room.shot) + room.shot * lit / _WHITE
         return np.asarray(
             part * (room.noise * float(self._rng.choice((-1, 1)))) * cv2.sqrt(variance), np.float32
         )
@@ -119,16 +118,15 @@ def _between(low: float, high: float, share: float) -> float:
     return low + (high - low) * share
 
 
-def _dim(share: float, room: Room) -> Room:
+def _dim(share: float) -> Room:
     """Light down to .18; the sensor makes up for it with gain, and its noise grows with that."""
     light = _between(1.0, 0.18, share)
-    return replace(room, light=light, noise=_between(2.0, 8.0, share), shot=0.3)
+    return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
 
 RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
-    "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
-    "low light": lambda share, _: _dim(share, Room()),
+    "low light": lambda share, _: _dim(share),
     "jpeg": lambda share, rng: Room(
         noise=rng.uniform(1.0, 4.0), quality=round(_between(90, 15, share))
     ),
@@ -155,7 +153,7 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
 
 def mixed_room(rng: Random) -> Room:
     """Noise, darkness, a codec and lamps, each anywhere in its range or not at all."""
-    room = _dim(rng.random(), Room()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
+    room = _dim(rng.random()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
     if rng.random() < 0.7:
         room = replace(room, quality=round(rng.uniform(15, 90)))
     if rng.random() < 0.5:

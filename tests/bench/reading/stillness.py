@@ -8,12 +8,12 @@ a change. The ranges of all conditions are covered evenly by the boards of all g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from bench.reading.ground_truth import prints_of
-from bench.reading.pictures import Verdict, wrong_entries
+from bench.reading.pictures import tell, wrong_entries
 from bench.reading.scenes import default_kits, layout_of, ordinary_view
 from bench.reading.sensors import RANGES, Room, Sensor
 from companion.core.grid import Square
@@ -26,8 +26,6 @@ from vision.reading.board_reader import board_reader
 SIZES = (1280, 720), (1920, 1080)
 LEARNING, STILL, NOTICE = 20, 60, 3
 LEAST_QUIET = 0.98
-SEED = "still"
-"""What the cases are drawn from."""
 EVENTS = ("push", "turn", "hand")
 _SETTLING = 12
 """Frames after an event until the next one."""
@@ -44,44 +42,16 @@ class Case:
     room: Room
 
 
-@dataclass
-class StillTally:
-    """What was made of the cases of one condition."""
-
-    condition: str
-    frames: int = 0
-    quiet: int = 0
-    events: int = 0
-    seen: int = 0
-    wrong: int = 0
-    worst: float = 1.0
-    """The smallest share of quiet frames in any case."""
-    faults: list[str] = field(default_factory=list)
-
-    def verdicts(self) -> Iterator[Verdict]:
-        """The judgement."""
-        share = self.quiet / max(1, self.frames)
-        told = (
-            f"{self.quiet} of {self.frames} frames quiet ({share:.2%}, at least {LEAST_QUIET:.0%}; "
-        )
-        told += f"worst case {self.worst:.0%})"
-        yield Verdict(f"still, {self.condition}", share >= LEAST_QUIET, told)
-        told = f"{self.seen} of {self.events} seen (all), {self.wrong} frames with wrong entries (none allowed)"
-        yield Verdict(
-            f"still, {self.condition}: events", self.seen == self.events and not self.wrong, told
-        )
-
-
-def cases(condition: str, seed: str = SEED, sizes: Sequence[tuple[int, int]] = SIZES) -> list[Case]:
+def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
     """Every board in every size, their severities spread evenly over the condition's range."""
-    rng = Random(f"{seed}-{condition}")
+    rng = Random(f"still-{condition}")
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
     ranks = list(range(len(boards)))
     rng.shuffle(ranks)
     found = []
     for (kit, size), rank in zip(boards, ranks, strict=True):
         room = RANGES[condition]((rank + rng.random()) / len(boards), rng)
-        found.append(Case(f"{seed}-{condition}-{kit.game}-{size[1]}", kit, size, room))
+        found.append(Case(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
     return found
 
 
@@ -111,7 +81,7 @@ class StillTable:
             Frame(self._sensor.frame(self._clean), self._frames * _FRAME_S, self._frames)
         )
 
-    def is_wrong(self, reading: Reading) -> list[str]:
+    def faults(self, reading: Reading) -> list[str]:
         """A sentence for each square of which something false is said; of cards too."""
         if self.case.kit.deck is None:
             return wrong_entries(reading, prints_of(self.table), self.case.kit)
@@ -152,50 +122,41 @@ def _cards(kit: Kit, rng: Random) -> Layout:
     return {zone: tuple(cards.pop() for _ in range(rng.randint(1, 4))) for zone in chosen}
 
 
-def watch(case: Case, tally: StillTally, still: int = STILL) -> None:
-    """Look at one case, and count."""
+def bench_stillness(quick: bool) -> bool:
+    """Look at all cases, and return whether still tables are quiet, events noticed and nothing false is said."""
+    good = True
+    for condition in ("mixed",) if quick else tuple(RANGES):
+        every = cases(condition, SIZES[:1] if quick else SIZES)
+        quiet, missed = 0, list[str]()
+        for case in every:
+            quiet += _watch(case, missed)
+        for fault in missed:
+            print(f"    {fault}")
+        share = quiet / (STILL * len(every))
+        told = f"{share:.2%} of {STILL * len(every)} frames quiet (at least {LEAST_QUIET:.0%}), "
+        told += f"{len(missed)} events missed or frames with wrong entries (none allowed)"
+        good &= tell(f"still, {condition}", share >= LEAST_QUIET and not missed, told)
+    return good
+
+
+def _watch(case: Case, missed: list[str]) -> int:
+    """Look at one case, and note what is missed or wrong. Return how many frames were quiet."""
     watched = StillTable(case)
     for _ in range(LEARNING):
         reading = watched.see()
-    quiet, judged, wrong = 0, None, list[str]()
-    for _ in range(still):
+    quiet, judged = 0, None
+    for _ in range(STILL):
         reading = watched.see()
         quiet += reading.quiet and reading.game == case.kit.game
-        if judged != reading:
-            judged, wrong = reading, watched.is_wrong(reading) if reading.quiet else []
-        tally.wrong += bool(wrong)
-        tally.faults += [f"{case.name}: {fault}" for fault in wrong[:1]]
-    tally.frames += still
-    tally.quiet += quiet
-    tally.worst = min(tally.worst, quiet / still)
-    if quiet < LEAST_QUIET * still:
-        tally.faults.append(f"{case.name}: {quiet} of {still} frames quiet; {case.room}")
+        if judged != reading and reading.quiet:
+            judged = reading
+            missed += [f"{case.name}: {fault}" for fault in watched.faults(reading)[:1]]
     for event in EVENTS:
         before = reading
         watched.happen(event)
         after = [watched.see() for _ in range(NOTICE)]
-        seen = any(not each.quiet or each != before for each in after)
-        tally.events += 1
-        tally.seen += seen
-        if not seen:
-            tally.faults.append(f"{case.name}: {event} not seen; {case.room}")
+        if all(now.quiet and now == before for now in after):
+            missed.append(f"{case.name}: {event} not noticed; {case.room}")
         for _ in range(_SETTLING):
             reading = watched.see()
-
-
-def bench_stillness(
-    conditions: Sequence[str] = tuple(RANGES),
-    sizes: Sequence[tuple[int, int]] = SIZES,
-    say: Callable[[str], None] = print,
-    seed: str = SEED,
-) -> list[StillTally]:
-    """Look at all cases of these conditions; `say` is told what goes wrong."""
-    tallies = []
-    for condition in conditions:
-        tally = StillTally(condition)
-        for case in cases(condition, seed, sizes):
-            watch(case, tally)
-        for fault in tally.faults:
-            say(f"    {fault}")
-        tallies.append(tally)
-    return tallies
+    return quiet

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from companion.core.kit import SEATS
 from companion.games.arena import Arena
-from companion.games.arena.turn import failures
 
 Place = tuple[int, int]
 Name = tuple[str, int]
@@ -231,27 +228,3 @@ def plain_slow(slow: Slow) -> tuple[dict[Name, tuple[str, int]], int, str]:
         for side, number, (file, rank), left in slow.robots
     }
     return robots, slow.turn, slow.result
-
-
-@settings(max_examples=100)
-@given(
-    st.dictionaries(
-        st.tuples(st.integers(0, 3), st.integers(0, 3)), st.sampled_from("NESW.."), max_size=9
-    ),
-    st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3),
-)
-def test_the_moves_that_succeed_are_the_largest_set_that_can(
-    crowd: dict[Place, str], walls: Iterable[Place]
-) -> None:
-    """On 4 x 4 squares with walls: whoever the algorithm lets move is exactly the largest set that fits together."""
-    free = {(file, rank) for file in range(4) for rank in range(4)} - set(walls)
-    standing = [(place, code) for place, code in crowd.items() if place in free]
-    places = [place for place, _ in standing]
-    tries = {
-        robot: step(place, code) for robot, (place, code) in enumerate(standing) if code in COMPASS
-    }
-    number = {place: index for index, place in enumerate(sorted(free))}
-    failed = failures(
-        [number[place] for place in places], {robot: number.get(to) for robot, to in tries.items()}
-    )
-    assert set(tries) - set(failed) == slow_moves(dict(enumerate(places)), tries, free.__contains__)

@@ -12,7 +12,7 @@ from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Step
-from companion.games.binmat.counter import Counter, OpenCards, parse_counter
+from companion.games.binmat.counter import Counter, parse_counter
 
 GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
@@ -37,13 +37,6 @@ def step(state: Counter, text: str) -> Step[Counter]:
     return GAME.apply(state, {seat: action}, Random(0))
 
 
-def test_turns_are_counted_down_from_110_and_the_defender_begins() -> None:
-    state = begun()
-    assert (state.turns_left, GAME.to_act(state)) == (110, {SOUTH})
-    state = press(state, ".")
-    assert (state.turns_left, GAME.to_act(state)) == (109, {NORTH})
-
-
 def test_when_all_turns_are_over_the_defender_has_won() -> None:
     state = press(begun(), *["."] * 109)
     assert GAME.outcome(state) is None
@@ -54,7 +47,13 @@ def test_when_all_turns_are_over_the_defender_has_won() -> None:
     assert GAME.to_act(over) == set()
 
 
-@pytest.mark.parametrize(("seconds", "limit"), [(5, 5), (0.25, 0.25), (0, None)])
+@pytest.mark.parametrize(
+    ("seconds", "limit"),
+    [
+        (5, 5),
+        (0, None),
+    ],
+)
 def test_a_turn_has_its_seconds_and_casual_play_none(seconds: float, limit: float | None) -> None:
     assert GAME.time_limit(begun(seconds=seconds)) == limit
 
@@ -64,18 +63,6 @@ def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
     state = press(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
-
-
-@pytest.mark.parametrize(("presses", "choices"), [((), ". c"), (("c",), ". !")])
-def test_what_can_be_tapped_is_what_is_legal(presses: tuple[str, ...], choices: str) -> None:
-    state = press(begun(), *presses)
-    tableau = GAME.tableau(state, None)
-    assert tableau is not None
-    assert [choice.text for choice in tableau.choices] == choices.split()
-    (seat,) = GAME.to_act(state)
-    assert {choice.text for choice in tableau.choices} <= {
-        GAME.format(a) for a in GAME.legal_actions(state, seat)
-    }
 
 
 def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
@@ -110,11 +97,6 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
     assert won.turns_left == 109, "the turn that ends the game counts"
 
 
-@pytest.mark.parametrize("timeout", ["pass", "alarm"])
-def test_time_out_is_a_pass_or_only_an_alarm(timeout: str) -> None:
-    assert GAME.on_timeout(begun(timeout=timeout), SOUTH) == ("--" if timeout == "pass" else None)
-
-
 def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
     state, names = begun(defenders=2, attackers=3), []
     for _ in range(8):
@@ -143,18 +125,14 @@ def test_the_worked_example_is_worked_out() -> None:
         "Lane 3",
         "8 beats 6. Defender loses the stack.",
     )
-    powers = shown.tallies
-    assert [sorted(tally.lost) for tally in powers] == [[], ["2#", "4^"]]
-    assert [(tally.seat, tally.total, tally.reached, tally.is_greater) for tally in powers] == [
-        (NORTH, "8", 3, True),
-        (SOUTH, "6", 0, False),
-    ]
     last = done.stages[-1]
     assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
     assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
     after = done.state
     assert (after.due, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
-    assert GAME.tableau(after, None).sign == "Attacker: draw 1 card from lane deck 3"  # type: ignore[union-attr] # it has one
+    tableau = GAME.tableau(after, None)
+    assert tableau is not None
+    assert tableau.sign == "Attacker: draw 1 card from lane deck 3"
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
     assert won.turns_left == 108
@@ -168,17 +146,6 @@ def test_a_stack_that_stays_is_expected_on_the_table() -> None:
     assert done.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     assert done.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
     assert done.state.turns_left == 108
-
-
-def test_without_a_lane_nothing_is_expected_on_the_table() -> None:
-    assert step(press(begun(), ".", "c"), "2& / 4^").stages[-1].expected is None
-
-
-def test_traps_of_a_stack_that_lay_open_do_nothing() -> None:
-    hidden = step(press(begun(), ".", "c"), "8& / @^ 2#").stages
-    lay_open = step(press(begun(), ".", "c"), "8& / @^u 2#u").stages
-    assert "takes 8&" in hidden[0].events[-1].text
-    assert lay_open[0].events[-1].why == "It lay face up before the combat."
 
 
 def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> (
@@ -203,21 +170,13 @@ def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_o
     assert GAME.laid_open(state, fans, before) == "1: 9&u / 4^"
 
 
-def test_a_break_laid_face_up_does_not_mean_that_the_stack_lay_open() -> None:
-    assert not OpenCards.parse("8& / @^ >#u").defender_open
-
-
 @pytest.mark.parametrize(
     ("text", "normal"),
     [
         ("5& / ", "5& /"),
-        ("5& /", "5& /"),
         ("2: / ?^", "2: / ?^"),
-        ("/ 4^", "/ 4^"),
-        ("5&u 3% / 4^", "5&u 3% / 4^"),
         ("0: 5& a% / 4^u 2#", "0: 5& a% / 4^u 2#u"),
         ("c5", "c5"),
-        (".", "."),
     ],
 )
 def test_notation_has_one_spelling(text: str, normal: str) -> None:
@@ -230,13 +189,10 @@ def test_notation_has_one_spelling(text: str, normal: str) -> None:
     [
         ("/", "one of the two stacks"),
         ("4^", "An action is"),
-        ("5& 4^", "An action is"),
         ("6: 5& / 4^", "“6:” is not a card"),
         ("5& 5& / 4^", "named twice"),
         ("5& / 5&", "appears twice"),
-        ("1& / 4^", "is not a card"),
         ("c6", "c needs a lane"),
-        ("", "An action is"),
     ],
 )
 def test_wrong_notation_says_what_was_expected(text: str, words: str) -> None:
@@ -254,12 +210,6 @@ def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open
         "two lanes"
     )
     assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat is on"
-
-
-def test_every_press_can_be_taken_back_but_not_a_combat_that_was_worked_out() -> None:
-    state = begun()
-    assert all(GAME.is_reversible(state, SOUTH, text) for text in (".", "c", "--", "!"))
-    assert not GAME.is_reversible(state, SOUTH, "5& / 4^")
 
 
 def test_a_press_says_what_was_done() -> None:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, on, refusal, shown, told
+from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, refusal, shown, told
 
-from companion.core.errors import Illegal
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 
 # ---- face-offs ----------------------------------------------------------------------------------------------------------
-
-
-def test_both_cards_are_discarded_whoever_wins() -> None:
-    step = do(at("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
-    assert step.state.hands == ((1, 2, 4, 5, 6), (2, 3, 4, 5, 6))
 
 
 def test_equal_totals_go_again_with_the_next_cards() -> None:
@@ -36,13 +30,6 @@ def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() ->
     assert step.state.hands == ((1, 2, 3, 4, 5, 6),) * 2
     assert "All cards have been used: both hands hold 1 to 6 again." in told(step)
     assert ball(do(step.state, "2/1").state)[0] == "e7"
-
-
-def test_a_spent_card_is_refused() -> None:
-    state = do(at("R@e5", "R@e6", "e6", cards=((2, 5), (1, 4))), "e5xe6").state
-    assert [str(action) for action in GAME.legal_actions(state, SOUTH)] == ["2", "5"]
-    with pytest.raises(Illegal, match="Card 3 has been used: choose one of 1 4"):
-        GAME.check(state, NORTH, GAME.parse("3"))
 
 
 # ---- turned over --------------------------------------------------------------------------------------------------------
@@ -70,20 +57,6 @@ def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> No
     assert refusal(state, "d5-d4") is Reason.TURNED_OVER
     state = do(state, ".").state
     assert down(state) == {}
-
-
-def test_a_turned_over_piece_cannot_run_receive_intercept_tackle_or_cause_a_face_off() -> None:
-    state = at("R@d6 T@d4 B@c5 F@a6", "S@d5 T@e6", "d6", down="d5=1 c5=1")
-    assert refusal(state, "c5-c6") is Reason.TURNED_OVER
-    assert refusal(state, "d6*c5") is Reason.NO_RECEIVER
-    assert GAME.to_act(do(state, "d6*d4").state) == {SOUTH}
-    assert GAME.to_act(do(state, "d6-d5-e5").state) == {SOUTH}
-    assert refusal(at("B@c6", "S@d6", "d6", down="c6=1"), "c6xd6") is Reason.TURNED_OVER
-
-
-def test_a_tackled_carrier_stands_up_where_he_was() -> None:
-    state = do(at("R@d5", "R@d6", "d6"), "d5xd6", "6/1", ".").state
-    assert on(state, "d6") == ("pink regular",)
 
 
 # ---- what waits -------------------------------------------------------------------------------------------------------

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from random import Random
 
-import msgspec
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, on, placed, told, with_hands
+from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed, told, with_hands
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
-from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 from companion.games.pads import PadGrammar
-from companion.games.screen import Duellist, HandCard, Play
+from companion.games.screen import Duellist, Play
 
 NEW = GAME.setup(GAME.options({}), Random(0))
 TACKLED = at("B@e5 T@f6", "S@e6", "e6")
@@ -63,14 +61,8 @@ def random_states(seed: int, count: int) -> list[State]:
     ("state", "sign"),
     [
         (NEW, "Both: place your six pieces"),
-        (placed(), "Blue: run up to two"),
         (placed(starter="north"), "Pink: run up to two"),
-        (at("B@e5 T@e4", "S@e6", "e5"), "Blue: run up to two"),
-        (at("B@e5 T@e4 R@e6", "S@e7", "e5"), "Blue: run up to two"),
-        (at("B@e5", "S@e6", "e5"), "Blue: run up to two"),
-        (at("B@e5 R@e6", "S@e7", "e5"), "Blue: run up to two"),
         (TACKLED, "Blue: run up to two"),
-        (at("B@e5", "S@e11", "e11"), "Blue: run up to two"),
         (at("B@e5 T@e4 S@a3", "S@e6", "e5", ran="e4 a3"), "Blue: pass, kick or end the turn"),
         (at("B@e5 T@e4 S@a6", "S@e6", "e5", ran="e4 a6"), "Blue: pass or end the turn"),
         (at("B@e5 T@e2 S@a1", "S@e6", "e5", ran="e2 a1"), "Blue: kick or end the turn"),
@@ -90,27 +82,18 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     for viewer in (None, *SEATS):
         standing = GAME.standing(state, viewer)
         assert standing.facts == {SOUTH: "run 2 of 2", NORTH: "cards 1 4 6"}
-        assert standing.hands[SOUTH] == tuple(
-            HandCard(str(card), card in (1, 4, 6)) for card in range(1, 7)
-        )
         assert [card.value for card in standing.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
     assert GAME.standing(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
-    assert GAME.standing(NEW, SOUTH).hands == {}
 
 
-def test_placing_is_for_the_seat_that_places() -> None:
+def test_what_is_proposed_can_be_placed() -> None:
     assert GAME.standing(NEW, None).placing is None
-    for seat, ranks in ((SOUTH, {0, 1}), (NORTH, {9, 10})):
+    for seat in SEATS:
         placing = GAME.standing(NEW, seat).placing
         assert placing is not None
-        assert [letter for letter, _ in placing.pieces] == list("RRBTFS")
         assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
-        assert {square.rank for square in placing.squares} == ranks
-        assert len(set(placing.squares)) == 16
-        text = " ".join(
-            f"{letter}@{square}"
-            for (letter, _), square in zip(placing.pieces, placing.proposal, strict=True)
-        )
+        pairs = zip(placing.pieces, placing.proposal, strict=True)
+        text = " ".join(f"{letter}@{square}" for (letter, _), square in pairs)
         GAME.check(NEW, seat, GAME.parse(text))
 
 
@@ -119,12 +102,10 @@ def test_keys_are_for_the_seat_on_turn_and_only_those_behind_which_is_a_play() -
         return [key.name for key in GAME.standing(state, viewer).keys]
 
     assert keys(placed(), SOUTH) == ["end"]
-    assert keys(placed(), NORTH) == keys(placed(), None) == []
+    assert keys(placed(), NORTH) == []
     assert keys(TACKLED, SOUTH) == ["tackle2", "end"]
     assert keys(at("B@h10 T@h9", "", "h10"), SOUTH) == ["kick", "end"]
     assert keys(do(TACKLED, "e5xe6").state, SOUTH) == []
-    (end,) = GAME.standing(placed(), SOUTH).keys
-    assert (end.label, end.is_main) == ("End turn", True)
 
 
 def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
@@ -146,26 +127,12 @@ def test_runs_and_passes_that_wait_are_shown_as_duels() -> None:
         "passes from d6 to d4",
         "intercepts on d5",
     ]
-    state = do(at("R@d4 T@a4", "S@d5 B@d6", "h6"), "d4-d5-d6-d7", "6/1").state
-    duel = GAME.standing(state, NORTH).duel
-    assert duel is not None
-    assert [(side.face, side.text) for side in duel.sides.values()] == [
-        ("blue regular", "runs from d4 to d7"),
-        ("pink big", "is in the way on d6"),
-    ]
     state = do(at("T@d4", "S@d5 B@d6", "h6"), "d4-d5-d4").state
     duel = GAME.standing(state, NORTH).duel
     assert duel is not None
     assert [side.text for side in duel.sides.values()] == [
         "runs from d4 and comes back",
         "is in the way on d5",
-    ]
-    state = do(at("", "R@d2 ", "d2", NORTH), "d2-d1-goal").state
-    duel = GAME.standing(state, SOUTH).duel
-    assert duel is not None
-    assert [side.text for side in duel.sides.values()] == [
-        "is in the way on d1",
-        "runs from d2 into goal",
     ]
 
 
@@ -176,26 +143,12 @@ def test_the_end_of_the_round_is_a_key_without_squares() -> None:
     assert plays(placed())["."] == Play(".", (), "End turn", "end", is_by_hand=False)
 
 
-def test_runs_are_tapped_along_their_squares() -> None:
-    play = plays(placed())["d2-d3"]
-    assert (squares(play), play.label, play.key) == ("d2 d3", "Run d2 to d3", "")
-    found = plays(at("F@d10 T@a3", "S@d11 R@e11", "a4"))
-    assert found["d10-d11-e11-e10"].label == "Run d10 to e10 against d11 e11"
-    assert found["a3-a4-a5"].label == "Run a3 to a5 with ball"
-    assert found["a3-a4"].label == "Run a3 to a4"
-
-
 def test_a_try_is_tapped_beyond_the_last_rank_of_the_other_side() -> None:
     play = plays(at("B@h10", "", "h10"))["h10-h11-goal"]
     assert (squares(play), play.label, play.key) == ("h10 h11", "Run h10 into goal", "")
     assert " ".join(map(str, play.touches)) == "h10 h12"
     pink = plays(at("B@a8", "B@h2", "h2", NORTH))["h2-h1-goal"]
     assert " ".join(map(str, pink.touches)) == "h2 h0"
-
-
-def test_a_run_that_comes_back_is_tapped_where_it_turns() -> None:
-    play = plays(at("F@d4", "", "d6"))["d4-d5-d6-d5-d4"]
-    assert " ".join(map(str, play.touches)) == "d4 d6"
 
 
 def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None:
@@ -228,44 +181,8 @@ def test_a_tackle_by_two_has_a_key() -> None:
     assert (squares(found["e5xe6"]), found["e5xe6"].key) == ("e5 e6", "")
     two = [play for play in found.values() if play.key == "tackle2"]
     assert sorted(play.text for play in two) == ["e5&f7-e7xe6", "f7-e7&e5xe6"]
-    assert squares(found["f7-e7&e5xe6"]) == "f7 e7 e5 e6"
     assert " ".join(map(str, found["f7-e7&e5xe6"].touches)) == "f7 e5 e6"
     assert found["f7-e7&e5xe6"].label == "Tackle e6 from f7 and e5"
-
-
-def test_the_side_of_a_tackle_is_told_where_it_matters() -> None:
-    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@d2", "c1", NORTH)
-    found = {
-        text: play.label for text, play in plays(state).items() if "x" in text and "&" not in text
-    }
-    assert found == {
-        "d2-c2xc1": "Tackle c1 from d2, ball to d1",
-        "d2-d1xc1": "Tackle c1 from d2, ball to b1",
-    }
-
-
-def test_of_plays_with_the_same_consequences_there_is_one_the_shortest_then_alphabetically_first() -> (
-    None
-):
-    state = at("R@d3", "", "h6")
-    to_e4 = [text for text in plays(state) if text.startswith("d3") and text.endswith("e4")]
-    assert to_e4 == ["d3-d4-e4"]
-    assert "d3-e3-e4" not in plays(state)
-    assert "d3-e3-d3" not in plays(state)
-    assert "d3-c3-d3" in plays(state), "running on the spot uses up a run"
-
-
-def test_with_and_without_a_face_off_are_two_plays() -> None:
-    state = at("F@d3", "S@d4", "h6")
-    to_e5 = [
-        play
-        for play in plays(state).values()
-        if play.squares and play.squares[-1] == Square.parse("e5")
-    ]
-    assert sorted((play.text, play.label) for play in to_e5) == [
-        ("d3-d4-d5-e5", "Run d3 to e5 against d4"),
-        ("d3-e3-e4-e5", "Run d3 to e5"),
-    ]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -375,23 +292,13 @@ def test_six_pieces_on_the_own_ranks_are_a_placing() -> None:
     assert action is not None
     assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
     GAME.check(NEW, SOUTH, action)
-    assert GAME.laid_out(NEW, NORTH, seen) is None
-    north = {
-        Square.parse(f"{name[0]}{12 - int(name[1])}"): f"pink {ROLES[r]}"
-        for name, r in PLACED.items()
-    }
-    action = GAME.laid_out(NEW, NORTH, {**seen, **north})
-    assert action is not None
-    GAME.check(NEW, NORTH, action)
 
 
 def test_anything_else_is_no_placing() -> None:
     seen = shown("blue", PLACED)
     down = {**seen, Square.parse("d1"): "blue smart turned over"}
-    moved = shown("blue", {**{k: v for k, v in PLACED.items() if k != "d1"}, "d3": "S"})
     missing = shown("blue", {k: v for k, v in PLACED.items() if k != "d1"})
-    more = {**seen, Square.parse("d3"): "blue regular"}
-    for wrong in (down, moved, missing, more, {}):
+    for wrong in (down, missing, {}):
         assert GAME.laid_out(NEW, SOUTH, wrong) is None
     assert GAME.laid_out(placed(), SOUTH, seen) is None
 
@@ -425,14 +332,10 @@ def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> No
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
         assert pad is not None
-        assert [(key.pad, key.letter, key.label) for key in pad.keys] == [
-            ("up", "1", "card 1"), ("down", "2", "card 2"), ("left", "3", "card 3"),
-            ("right", "4", "card 4"), ("a", "5", "card 5"), ("b", "6", "card 6"),
-        ]  # fmt: skip
+        assert "".join(key.letter for key in pad.keys) == "123456"
         assert {pad.text((key.pad,)) for key in pad.keys if pad.accepts((), key.pad)} == set(hand)
         assert pad.text(()) is None
         assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
-        assert not pad.accepts((), "nonsense")
 
 
 def test_in_a_round_ready_ends_it() -> None:
@@ -451,80 +354,7 @@ def test_a_placing_is_for_the_phone_and_nothing_follows_a_try() -> None:
 # ---- secrets ------------------------------------------------------------------------------------------------------------
 
 
-def everything(state: State, viewer: Seat | None) -> bytes:
-    """What a viewer may learn of a state, over every question that a page can ask."""
-    seat = viewer or SOUTH
-    told = [
-        GAME.view(state, viewer),
-        GAME.dump(state),
-        str(GAME.standing(state, viewer)),
-        plain_layout(GAME.expected(state)),
-        str(GAME.pad(state, seat)),
-        str(list(GAME.plays(state, seat))),
-        sorted(GAME.to_act(state)),
-    ]
-    return msgspec.json.encode(told)
-
-
-def test_a_state_before_the_reveal_knows_nothing_of_cards_or_placings() -> None:
-    """`apply` is the only way in, and it takes both: what is sealed changes no state and no view of one."""
-    waiting = do(TACKLED, "e5xe6").state
-    for state, one, other in (
-        (waiting, "1", "6"),
-        (NEW, "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
-    ):
-        before = {viewer: everything(state, viewer) for viewer in (None, *SEATS)}
-        for sealed in (one, other):
-            GAME.check(state, SOUTH, GAME.parse(sealed))
-            assert {viewer: everything(state, viewer) for viewer in (None, *SEATS)} == before
-
-
 def test_all_viewers_see_the_same_of_what_is_open() -> None:
     for state in (NEW, placed(), do(TACKLED, "e5xe6").state):
         views = [GAME.view(state, viewer) for viewer in (None, *SEATS)]
         assert views[0] == views[1] == views[2] == GAME.dump(state)
-
-
-def test_the_dump_is_plain_and_complete() -> None:
-    plain = GAME.dump(do(TACKLED, "e5&f6xe6").state)
-    assert msgspec.json.decode(msgspec.json.encode(plain)) == plain
-    assert plain["phase"] == "face-off"
-    assert plain["to_act"] == ["north", "south"]
-    assert plain["face_off"] == {
-        "kind": "tackle",
-        "attackers": ["e5", "f6"],
-        "defender": "e6",
-        "won": 0,
-        "of": 1,
-    }
-    assert len(plain["pieces"]) == 12
-    assert plain["cards"] == {"south": [1, 2, 3, 4, 5, 6], "north": [1, 2, 3, 4, 5, 6]}
-    assert GAME.dump(NEW)["phase"] == "placing"
-    assert GAME.dump(NEW)["expected"] is None
-
-
-def test_every_rule_that_a_reason_or_an_event_names_is_on_the_page_and_learnable() -> None:
-    texts = " ".join(rule.text for rule in GAME.rules)
-    for word in (
-        "speed",
-        "attack",
-        "defence",
-        "face-off",
-        "goal",
-        "in secret",
-        "turned over",
-        "loose ball",
-    ):
-        assert word in texts
-    assert len(GAME.rules) == len({rule.id for rule in GAME.rules}) == 15
-    assert len(Reason) == 34
-
-
-@pytest.mark.parametrize(("first", "second"), [("B", "T"), ("T", "B")])
-def test_two_equal_ends_by_two_hands_are_told_apart_by_who_lies_on_top(
-    first: str, second: str
-) -> None:
-    names = {"B": ("e5", "blue big"), "T": ("f6", "blue tough")}
-    found = laid(TACKLED, f"{names[first][0]}&{names[second][0]}xe6") or {}
-    assert found["e6"][-2:] == [names[first][1], names[second][1]]
-    assert on(TACKLED, "e6") == ("pink smart", "ball")

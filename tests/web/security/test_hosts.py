@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from web_fixtures import HOST_KEY, Place
 
-from web.security.host_names import asked_host
 from web.server.server import Server, serve
 
 ELSEWHERE = "127.0.0.66"
@@ -71,13 +70,6 @@ def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nhost:" + host + b" \t\r\n") == 200
 
 
-@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080"])
-def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(
-    server: Server, host: bytes
-) -> None:
-    assert status(server, b"GET /watch HTTP/1.1\r\nHost: " + host + b"\r\n") == 421
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -97,10 +89,6 @@ def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(
 def test_host_stands_there_exactly_once(server: Server, lines: bytes) -> None:
     for version in (b"1.1", b"1.0"):
         assert status(server, b"GET /favicon.svg HTTP/" + version + b"\r\n" + lines) == 400
-
-
-def test_a_request_of_before_there_were_versions_is_refused(server: Server) -> None:
-    assert status(server, b"GET /favicon.svg\r\n") == 400
 
 
 @pytest.mark.parametrize(
@@ -157,22 +145,6 @@ def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes
 def test_what_proxies_say_makes_nobody_the_machines_own_screen(server: Server, line: bytes) -> None:
     asked = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
     assert HOST_KEY.encode() not in answer(server, asked)
-    told = answer(
-        server, asked, "127.0.0.1"
-    )  # what a proxy on this machine passes on is no own screen either
-    assert (HOST_KEY.encode() in told) == line.startswith(b"Client-IP")
-
-
-def test_what_proxies_say_makes_no_other_site_this_one(server: Server) -> None:
-    asked = (
-        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-Host: evil.example\r\n"
-        b"Origin: http://evil.example\r\nContent-Type: application/json\r\nContent-Length: 0\r\n"
-    )
-    assert status(server, asked) == 403
-
-
-def test_pages_asked_for_without_a_server_are_as_strict(place: Place) -> None:
-    browser = place.browser()
-    assert browser.get("/favicon.svg", headers={"Host": "a:80:b"}).status_code == 400
-    assert browser.get("/watch", headers={"Host": ""}).status_code == 400
-    assert asked_host("a:80:b") == ""
+    # what a proxy on this machine passes on is no own screen either
+    is_own = HOST_KEY.encode() in answer(server, asked, "127.0.0.1")
+    assert is_own == line.startswith(b"Client-IP")

@@ -20,65 +20,41 @@ from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import SOMEWHERE, Caller, Front, Proxies
 
+ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
+OWN = {"Host": "127.0.0.1"}
+"""How the machine itself asks for its own screen."""
+
 
 @pytest.mark.parametrize(
     ("address", "headers", "told"),
     [
-        ("192.0.2.9", {}, ("192.0.2.9", "", "")),
+        (ELSEWHERE, {}, (ELSEWHERE,)),
+        (ELSEWHERE, {"FOR": "127.0.0.1", "PROTO": "https", "PREFIX": "/table"}, (ELSEWHERE,)),
+        (PROXY, {"FOR": "192.0.2.7"}, ("192.0.2.7",)),
+        (PROXY, {"FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"}, ("192.0.2.7",)),
+        (PROXY, {"FOR": "127.0.0.1"}, (SOMEWHERE,)),
+        (PROXY, {"FOR": "nonsense, 10.0.0.3"}, (SOMEWHERE,)),
+        (PROXY, {}, (SOMEWHERE,)),
+        (PROXY, {"FOR": "[2001:db8::7]:4711"}, ("2001:db8::7",)),
+        (PROXY, {"FOR": "192.0.2.7:4711"}, ("192.0.2.7",)),
         (
-            "192.0.2.9",
-            {"HTTP_X_FORWARDED_FOR": "127.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"},
-            ("192.0.2.9", "", ""),
-        ),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, ("192.0.2.7", "", "")),
-        (
-            "10.0.0.2",
-            {"HTTP_X_FORWARDED_FOR": "127.0.0.1, 192.0.2.7, 10.0.0.3"},
-            ("192.0.2.7", "", ""),
-        ),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"}, (SOMEWHERE, "", "")),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "::1"}, (SOMEWHERE, "", "")),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "nonsense, 10.0.0.3"}, (SOMEWHERE, "", "")),
-        ("10.0.0.2", {}, (SOMEWHERE, "", "")),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "[2001:db8::7]:4711"}, ("2001:db8::7", "", "")),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7:4711"}, ("192.0.2.7", "", "")),
-        (
-            "10.0.0.2",
-            {
-                "HTTP_X_FORWARDED_FOR": "192.0.2.7",
-                "HTTP_X_FORWARDED_PROTO": "http, HTTPS",
-                "HTTP_X_FORWARDED_HOST": "a, table.example.org",
-            },
+            PROXY,
+            {"FOR": "192.0.2.7", "PROTO": "http, HTTPS", "HOST": "a, table.example.org"},
             ("192.0.2.7", "https", "table.example.org"),
         ),
-        (
-            "10.0.0.2",
-            {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO": "gopher"},
-            ("192.0.2.7", "", ""),
-        ),
-        (
-            "10.0.0.2",
-            {"HTTP_X_INGRESS_PATH": "/api/ingress/x_1"},
-            (SOMEWHERE, "", "", "/api/ingress/x_1"),
-        ),
-        ("10.0.0.2", {"HTTP_X_FORWARDED_PREFIX": "/table/"}, (SOMEWHERE, "", "", "/table")),
-        ("10.0.0.2", {"HTTP_X_INGRESS_PATH": "//evil.example"}, (SOMEWHERE, "", "", "")),
-        ("10.0.0.2", {"HTTP_X_INGRESS_PATH": '/"><script>'}, (SOMEWHERE, "", "", "")),
-        ("192.0.2.9", {"HTTP_X_INGRESS_PATH": "/table"}, ("192.0.2.9", "", "", "")),
-        ("127.0.0.1", {}, ("127.0.0.1", "", "")),
-        ("127.0.0.1", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, (SOMEWHERE, "", "")),
-        ("::1", {"HTTP_VIA": "1.1 somebody"}, (SOMEWHERE, "", "")),
-        ("no address", {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}, ("no address", "", "")),
+        (PROXY, {"FOR": "192.0.2.7", "PROTO": "gopher"}, ("192.0.2.7",)),
+        (PROXY, {"PREFIX": "/table/"}, (SOMEWHERE, "", "", "/table")),
+        (PROXY, {"PREFIX": "//evil.example"}, (SOMEWHERE,)),
+        (PROXY, {"PREFIX": '/"><script>'}, (SOMEWHERE,)),
+        ("127.0.0.1", {}, ("127.0.0.1",)),
+        ("127.0.0.1", {"FOR": "192.0.2.7"}, (SOMEWHERE,)),
+        ("no address", {"FOR": "192.0.2.7"}, ("no address",)),
     ],
 )
 def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, ...]) -> None:
-    assert Proxies(["10.0.0.1/24"]).caller(address, headers) == Caller(*told)
-
-
-@pytest.mark.parametrize("proxies", ['["proxy.local"]', '["10.0.0.0/99"]', '[""]', '"10.0.0.1"'])
-def test_what_is_no_address_is_refused(proxies: str) -> None:
-    with pytest.raises(ConfigError, match="proxies"):
-        read_settings(f"[web]\nproxies = {proxies}")
+    sent = {f"HTTP_X_FORWARDED_{name}": value for name, value in headers.items()}
+    expected = Caller(*told, *[""] * (3 - len(told)))
+    assert Proxies(["10.0.0.1/24"]).caller(address, sent) == expected
 
 
 @pytest.mark.parametrize("path", ["table", "/table/", "/", "//table", "/a/../b", "/ta ble", "/t?x"])
@@ -143,15 +119,13 @@ def _answers(port: int) -> bool:
         return False
 
 
-def ask(port: int, path: str, **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
+def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
     """A request as a browser sends it to the public name."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
-        line.request(
-            "GET", path, headers={"Host": "table.example.org", "Accept": "text/html", **headers}
-        )
+        line.request("GET", path, headers={"Host": "table.example.org", **headers})
         answer = line.getresponse()
-        return answer.status, answer.read().decode(), answer.headers
+        return answer.status, answer.read().decode()
     finally:
         line.close()
 
@@ -161,11 +135,9 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
     tmp_path: Path,
 ) -> None:
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
-        status, page, _ = ask(port, "/")
-        assert status == 200
-        assert companion.host_key not in page
-        forged = ask(port, "/", **{"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"})
-        assert companion.host_key not in forged[1]
+        forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}
+        for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN)):
+            assert companion.host_key not in ask(target, "/owner", **headers)[1]
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         own = {
             "Host": "table.example.org",
@@ -174,31 +146,20 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
         }
         line.request("POST", "/api/seat/south/take", json.dumps({"name": "Mara"}), own)
         answer = line.getresponse()
-        assert answer.status == 200
-        assert "Secure" in (answer.headers["Set-Cookie"] or "")
         answer.read()
-        line.request(
-            "GET",
-            "/live/watch",
-            headers={"Host": "table.example.org", "Accept": "text/event-stream"},
-        )
+        assert "Secure" in (answer.headers["Set-Cookie"] or "")
+        line.request("GET", "/live/watch", headers={"Host": "table.example.org"})
         stream = line.getresponse()
-        assert stream.status == 200
         assert stream.readline().startswith(b"retry")  # it is not held back until it is whole
         until("the first picture comes", lambda: b"live" in stream.readline())
         line.close()
-        # a program that asks without the proxy from the same address is no own screen either
-        assert companion.host_key not in ask(companion.server.port, "/", Host="127.0.0.1")[1]
 
 
 @needs_nginx
-@pytest.mark.parametrize("more", ["", "proxy_set_header Via somebody;"])
+@pytest.mark.parametrize(
+    "more", ["", "proxy_set_header Host $host; proxy_set_header Via somebody;"]
+)
 def test_a_proxy_that_is_not_named_gives_nobody_the_own_screen(tmp_path: Path, more: str) -> None:
-    with table_behind_nginx(
-        tmp_path, is_named=False, more=more and f"proxy_set_header Host $host; {more}"
-    ) as (
-        companion,
-        port,
-    ):
+    with table_behind_nginx(tmp_path, is_named=False, more=more) as (companion, port):
         assert companion.host_key not in ask(port, "/owner")[1]
-        assert companion.host_key in ask(companion.server.port, "/owner", Host="127.0.0.1")[1]
+        assert companion.host_key in ask(companion.server.port, "/owner", **OWN)[1]

@@ -12,7 +12,7 @@ from companion.table.state import About
 from web.context import PageContext
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.routes.api.body import SEAT, Body, GameName, Text
-from web.routes.route import PageGroup, at_table, own_seat, post, sitting
+from web.routes.route import PageGroup, own_seat, post, shared
 
 
 class Ask(Body, frozen=True):
@@ -96,8 +96,7 @@ class Lessons(PageGroup):
 
     name = "lessons"
 
-    @post(f"/api/seat/{SEAT}/lesson", body=GameName, guard=sitting, by="seat")
-    @post("/api/table/lesson", body=GameName, guard=at_table, by="table")
+    @shared("lesson", "seat", "table", body=GameName)
     def begin(self, by: str, body: GameName) -> None:
         """Begin the lesson of a game for those who sit here.
 
@@ -107,8 +106,7 @@ class Lessons(PageGroup):
             raise Illegal(Refusal.WRONG_PHASE, say("Nobody sits here: sit down first"))
         begin_lesson(self._page_context, body.game)
 
-    @post(f"/api/seat/{SEAT}/skip-lesson", guard=sitting, by="seat")
-    @post("/api/table/skip-lesson", guard=at_table, by="table")
+    @shared("skip-lesson", "seat", "table")
     def skip(self, by: str) -> None:
         """End the lesson's guide."""
         self._table.skip_lesson(by)

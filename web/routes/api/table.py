@@ -25,7 +25,7 @@ from web.routes.api.body import (
     Rematch,
     Text,
 )
-from web.routes.route import PageGroup, at_table, get, host_only, post, sitting
+from web.routes.route import PageGroup, at_table, get, post, shared
 from web.security.auth import is_own_screen
 
 
@@ -54,55 +54,44 @@ class SharedDoors(PageGroup):
 
     name = "api"
 
-    @post(f"/api/seat/{SEAT}/pause", guard=sitting, by="seat")
-    @post("/api/table/pause", guard=at_table, by="table")
-    @post("/api/host/pause", guard=host_only, by="host")
+    @shared("pause", "seat", "table", "host")
     def pause(self, by: str) -> None:
         """Stop the clock. At the table screen only in a game that is as open as a chess clock."""
         self._require_clock(by)
         self._table.pause(by, at_s=g.at_s)
 
-    @post(f"/api/seat/{SEAT}/resume", guard=sitting, by="seat")
-    @post("/api/table/resume", guard=at_table, by="table")
-    @post("/api/host/resume", guard=host_only, by="host")
+    @shared("resume", "seat", "table", "host")
     def resume(self, by: str) -> None:
         """Let the clock go on."""
         self._require_clock(by)
         self._table.resume(by)
 
-    @post(f"/api/seat/{SEAT}/read", body=Read, guard=sitting, by="seat")
-    @post("/api/table/read", body=Read, guard=at_table, by="table")
+    @shared("read", "seat", "table", body=Read)
     def read(self, by: str, body: Read) -> None:
         """Say that what is told has been read."""
         self._table.read(by, body.moment, body.stage, body.told)
 
-    @post(f"/api/seat/{SEAT}/confirm", body=Confirm, guard=sitting, by="seat")
-    @post("/api/host/confirm", body=Confirm, guard=host_only, by="host")
+    @shared("confirm", "seat", "host", body=Confirm)
     def confirm(self, by: str, body: Confirm) -> None:
         """Say that the board is as it should be."""
         self._table.confirm(by, body.moment, body.stage, body.force)
 
-    @post(f"/api/seat/{SEAT}/disclose", guard=sitting, by="seat")
-    @post("/api/host/disclose", guard=host_only, by="host")
+    @shared("disclose", "seat", "host")
     def disclose(self, by: str) -> None:
         """Open what was hidden in a game that is over. It cannot be taken back."""
         self._table.disclose(by)
 
-    @post(f"/api/seat/{SEAT}/choose", body=GameName, guard=sitting, by="seat")
-    @post("/api/table/choose", body=GameName, guard=at_table, by="table")
+    @shared("choose", "seat", "table", body=GameName)
     def choose(self, by: str, body: GameName) -> None:
         """Choose a game in the lobby. Every page shows it, nobody sits down by that, and nothing begins."""
         self._table.choose(body.game)
 
-    @post(f"/api/seat/{SEAT}/home", guard=sitting, by="seat")
-    @post("/api/table/home", guard=at_table, by="table")
+    @shared("home", "seat", "table")
     def home(self, by: str) -> None:
         """Offer all games instead of the one that was chosen, or after a game."""
         self._table.go_home()
 
-    @post(f"/api/seat/{SEAT}/rematch", body=Rematch, guard=sitting, by="seat")
-    @post("/api/table/rematch", body=Rematch, guard=at_table, by="table")
-    @post("/api/host/rematch", body=Rematch, guard=host_only, by="host")
+    @shared("rematch", "seat", "table", "host", body=Rematch)
     def rematch(self, by: str, body: Rematch) -> None:
         """Start the same game once more."""
         self._table.rematch(body.swap)

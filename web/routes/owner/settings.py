@@ -27,7 +27,6 @@ from companion.maintenance.settings.rows import (
 )
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
-from companion.storage.disk_space import free_bytes
 from web.context import PageContext
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import Body, Text
@@ -149,7 +148,7 @@ class SettingsPage(PageGroup):
             error=error,
             note=self._waiting_words(),
             version=__version__,
-            most_bytes=self._most_bytes(),
+            most_bytes=MAX_UPLOAD_BYTES,
             backed_up=day(backed_up_s) if backed_up_s else say("None yet"),
             staged=self._upkeep.staged(),
             can_restart=self._upkeep.can_restart,
@@ -206,11 +205,6 @@ class SettingsPage(PageGroup):
             trouble = say("The backup cannot be saved here: {why}", why=why)
             return self._page(error=trouble, status=503)
         return self._page(note=joined(" ", (say("The backup is in order."), note)))
-
-    def _most_bytes(self) -> int:
-        """Return how large a backup may be, which is here twice while it is checked."""
-        folders = Path(tempfile.gettempdir()), self._upkeep.running().journal_path.parent
-        return min(MAX_UPLOAD_BYTES, *(free_bytes(folder) // 2 for folder in folders))
 
     @post("/api/settings/restart", guard=host_only)
     def restart(self) -> None:

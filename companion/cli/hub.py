@@ -1,14 +1,12 @@
 """`companion hub`: a hub of many tables on this machine, and this table's way to one: `hub join`, `hub leave`.
 
-`hub offer` and `hub play` begin one game at two tables of a hub.
-`hub tournament` and `hub export` are in `league.py`.
+`hub offer` and `hub play` begin one game at two tables of a hub. Tournaments are made on the hub's pages.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import ipaddress
 import signal
 import sys
 import threading
@@ -16,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from companion.cli.hub.league import add_folder, add_league
 from companion.cli.options import (
     Commands,
     add_command,
@@ -25,16 +22,18 @@ from companion.cli.options import (
     port,
     settings_of,
 )
-from companion.cli.running import ask_running
-from companion.core.config import WebSettings, is_page_path
-from companion.core.errors import JournalInUse, SystemTrouble
+from companion.cli.running import ask_running, refusal_in
+from companion.core.config import WebSettings, require_web
+from companion.core.errors import ConfigError, JournalInUse, SystemTrouble
 from companion.core.i18n import LANGUAGES
 from companion.core.kit import SEATS, Seat
 from companion.core.network import host_key_text, shown_code
 from companion.core.resources import save_memory
+from companion.diagnostics.own_pages import IS_HUB, ask_address
 from companion.storage.journal import Journal
 
 PORT, NATS_PORT = 8500, 4222
+FOLDER = "~/.local/share/tabletop-hub"
 COLLECT_S = 600.0
 """Interval in seconds at which all objects are gone through for garbage: it takes 100 ms and more, in which nobody
 hears the tables."""
@@ -70,9 +69,17 @@ def add_hub(commands: Commands) -> None:
     parts = hub.add_subparsers(metavar="COMMAND")
     _add_membership(parts)
     _add_pairing(parts)
-    add_league(parts)
+    let_in = add_command(parts, "let-in", _let_in, "let a table in that has joined")
+    let_in.add_argument("number", type=int, help="of the table, as the wall shows it")
     key = add_command(parts, "host-key", _host_key, "show the key of the hub's host")
-    add_folder(key)
+    for part in (let_in, key):
+        add_folder(part)
+
+
+def add_folder(command: argparse.ArgumentParser) -> None:
+    """Add `--folder`."""
+    about = "where the hub keeps all"
+    command.add_argument("--folder", type=Path, default=Path(FOLDER), metavar="DIR", help=about)
 
 
 def _add_membership(parts: Commands) -> None:
@@ -155,21 +162,14 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _web_settings(options: argparse.Namespace) -> WebSettings:
-    """Return how the hub's pages are served. Raises `SystemTrouble` for what cannot be."""
-    if bool(options.certificate) != bool(options.key):
-        raise SystemTrouble("Give both --certificate and --key, or neither")
-    for proxy in options.proxies:
-        try:
-            ipaddress.ip_network(proxy, strict=False)
-        except ValueError:
-            raise SystemTrouble(f"--proxies: {proxy} is not an address or a network") from None
-    if not is_page_path(options.path):
-        raise SystemTrouble(f"--path: {options.path} is not a path such as /hub")
+    """Return how the hub's pages are served. Raises `ConfigError` for what cannot be."""
     fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
     try:
-        return msgspec.convert(fields, WebSettings)
+        web = msgspec.convert(fields, WebSettings)
     except msgspec.ValidationError as error:
-        raise SystemTrouble(str(error)) from None
+        raise ConfigError(str(error)) from None
+    require_web(web, "companion hub")
+    return web
 
 
 WEB_FIELDS = ("host", "port", "viewers", "names", "proxies", "path", "certificate", "key")
@@ -180,6 +180,25 @@ def _host_key(options: argparse.Namespace) -> None:
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     print(host_key_text(existing_folder(options.folder).now.host_key))
+
+
+def _let_in(options: argparse.Namespace) -> None:
+    """Ask the hub that runs here to let a table in. Raises `SystemTrouble`."""
+    from companion.hub_server.folder import ADDRESS_FILE, existing_folder  # noqa: PLC0415 - brings what only a hub needs
+
+    folder = existing_folder(options.folder)
+    key = host_key_text(folder.now.host_key)
+    body = {"number": options.number}
+    try:
+        address = (folder.folder / ADDRESS_FILE).read_text().strip()
+        status, content = ask_address(address, IS_HUB, "/api/hub/let-in", key, body)
+    except OSError:
+        raise SystemTrouble(
+            "The hub does not run on this machine: start it with companion hub"
+        ) from None
+    if status != 200:
+        raise SystemTrouble(f"The hub refuses: {refusal_in(content)}")
+    print(f"Table {options.number} is let in.")
 
 
 def _join(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from asyncio import StreamReader, StreamWriter
 
-from bench.kills import free_port
+from ports import free_port
 
 CHUNK = 65_536
 

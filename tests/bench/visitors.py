@@ -1,4 +1,4 @@
-"""Who is around the service under the quota, and takes none of it: the painter of its pictures, and its viewers."""
+"""Who is around a service that is measured: the painter of its camera's pictures, and viewers of its pages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from bench.pi.guest import shared_pictures
+from companion.games import GAMES
+from companion.tools.selfplay import Phone
 from vision.simulation.table import SimulatedTable
 
 RATE = 10.0
@@ -48,48 +50,54 @@ class Painter:
         self._thread.join()
 
 
+def is_whole(text: bytes) -> bool:
+    """Does it end with the end of an event?"""
+    return text.endswith((b"\n\n", b"\n\n\r\n"))
+
+
 class Viewers:
-    """Browsers that follow a live page each and note when each piece of it came; a context manager."""
+    """Browsers that follow a live page each and note when the last event came; a context manager.
+
+    One thread reads all sockets.
+    """
 
     def __init__(self, port: int, pages: Sequence[str]) -> None:
         self._sockets = [_follow(port, page) for page in pages]
         self._stop = threading.Event()
-        self._came = threading.Condition()
         self._last: list[tuple[float, bytes]] = [(0.0, b"")] * len(pages)
         self._thread = threading.Thread(target=self._read, name="viewers", daemon=True)
         self._thread.start()
+        self._settle()
 
     def _read(self) -> None:
         with selectors.DefaultSelector() as waiting:
-            for number, each in enumerate(self._sockets):
-                waiting.register(each, selectors.EVENT_READ, number)
+            for number, viewer in enumerate(self._sockets):
+                waiting.register(viewer, selectors.EVENT_READ, number)
             while not self._stop.is_set():
                 for key, _ in waiting.select(0.2):
                     data = key.fileobj.recv(262_144)  # type: ignore[union-attr]  # a socket was registered
-                    at_s = time.monotonic()
                     if not data:
                         waiting.unregister(key.fileobj)
                         continue
-                    with self._came:
-                        before = self._last[key.data][1]
-                        self._last[key.data] = at_s, data if _is_whole(before) else before + data
-                        self._came.notify_all()
+                    before = self._last[key.data][1]
+                    text = data if is_whole(before) else before + data
+                    self._last[key.data] = time.monotonic(), text
 
-    def all_since(
-        self, since_s: float, is_it: Callable[[bytes], bool], patience_s: float = 5.0
+    def last_since(
+        self, since_s: float, shows: Callable[[bytes], bool] = is_whole, patience_s: float = 5.0
     ) -> float:
-        """When the last of all viewers had what `is_it` looks for, after a moment; infinite where one never had."""
-        with self._came:
-            shown = self._came.wait_for(
-                lambda: all(at_s > since_s and is_it(it) for at_s, it in self._last), patience_s
-            )
-            return max(at_s for at_s, _ in self._last) if shown else float("inf")
+        """Return when the last of all viewers had what `shows` looks for; infinite where one never had."""
+        while time.monotonic() < since_s + patience_s:
+            last = list(self._last)
+            if all(at_s > since_s and shows(text) for at_s, text in last):
+                return max(at_s for at_s, _ in last)
+            time.sleep(0.002)
+        return float("inf")
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Wait until everybody has a page and nothing comes for a second."""
         while True:
-            with self._came:
-                times_s = [at_s for at_s, _ in self._last]
+            times_s = [at_s for at_s, _ in self._last]
             if min(times_s) > 0 and time.monotonic() - max(times_s) > 1:
                 return
             time.sleep(0.1)
@@ -100,16 +108,31 @@ class Viewers:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        for each in self._sockets:
-            each.close()
-
-
-def _is_whole(told: bytes) -> bool:
-    """Does it end with the end of an event?"""
-    return told.endswith((b"\n\n", b"\n\n\r\n"))
+        for viewer in self._sockets:
+            viewer.close()
 
 
 def _follow(port: int, page: str) -> socket.socket:
     viewer = socket.create_connection(("127.0.0.1", port))
     viewer.sendall(f"GET {page} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer
+
+
+def first_orders(phones: Sequence[Phone]) -> str:
+    """Take both seats and begin a game of sealed orders. Return its moment."""
+    for phone in phones:
+        phone.post("take", {"name": "Bench"})
+    phones[0].post("start", {"game": next(iter(GAMES))})
+    view = phones[0].get("view")
+    if view["phase"] == "setup":
+        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
+        phones[0].post("confirm", place)
+    return str(phones[0].get("view")["moment"])
+
+
+def order(phone: Phone, moment: str, number: int) -> None:
+    """Hand in an order, and take it back with every second number."""
+    if number % 2 == 0:
+        phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
+    else:
+        phone.post("take-back", {"moment": moment})

@@ -1,0 +1,325 @@
+"""Games at two tables while everything is killed: either whole service, the hub, its NATS, and the lines between.
+
+Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that plays at random; the hub
+is `companion hub`; each table's line to it is a process, too. In the end both journals must have the same game, with
+every acknowledged order once, and none that was heard before the own one was sealed. The hub must have every input of
+both tables once and in order, and the result of every game once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import msgspec
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from bench.hub import WAIT_S, HubProcess
+from bench.hub.line import CuttableLine
+from bench.kills import LOST
+from bench.processes import LOCAL, Process, play_command
+from companion.archive.replay import game_file, play_again
+from companion.core.kit import SEATS, Seat
+from companion.hub.membership import Membership, write_membership
+from companion.hub.subjects import RECORDS, record_subject
+from companion.hub_server.folder import HubFolder
+from companion.league.league_file import LeagueFile
+from companion.storage.journal import Journal
+from companion.table.public.messages import read_record
+from companion.table.records import HandIn, RemoteSaid
+from companion.table.remote.messages import OrderOpened
+from companion.table.session import Session
+from companion.tools.selfplay.people import Phone, Stuck
+
+KILLS = 200
+GAMES = ("outbuffered", "arena", "scouts", "kahmate")
+PAUSE_S = (0.2, 1.5)
+HANGS_S, CUT_S = 0.4, (0.1, 3.0)
+"""So long the hub hangs, and a line that was cut is away."""
+TURN_S = 0.02
+SETTINGS = f'{LOCAL}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
+_GAME_S = 300.0
+
+
+class PairService:
+    """A table: its service, which may be killed and started anew, and the phone that plays its seat meanwhile."""
+
+    def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
+        self.folder, self.seat = folder, seat
+        self.line = CuttableLine(hub.nats_port)
+        self.acknowledged: Counter[str] = Counter()
+        """Orders that the phone was told are in, by their salt."""
+        self._rng = Random(f"pairs/{seat}")
+        folder.mkdir()
+        self.member = hub.join(str(seat))
+        servers = (f"nats://127.0.0.1:{self.line.port}",)
+        membership = msgspec.structs.replace(self.member, servers=servers)
+        write_membership(folder / "hub.json", membership)
+        self.process = Process(play_command(folder, SETTINGS), folder)
+        self.process.until()
+        self._phone = Phone(f"http://127.0.0.1:{self.process.port}", seat)
+        self._phone.post("take", {"name": f"Far {seat}"})
+        self._end = threading.Event()
+        self._player: threading.Thread | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """What the service has written, to be read alone."""
+        return Journal(self.folder / "journal.sqlite", read_only=True)
+
+    @property
+    def phase(self) -> str:
+        """Of the table, as everybody sees it; empty: nobody answers."""
+        with contextlib.suppress(Stuck, *LOST):
+            return str(self._phone.get("view")["phase"])
+        return ""
+
+    def ask(self, *words: str) -> str:
+        """Return what a command of the hub answers. Raises CalledProcessError."""
+        settings = ["--settings", str(self.folder / "settings.toml")]
+        port = ["--port", str(self.process.port)]
+        command = [sys.executable, "-m", "companion", "hub", *words, *settings, *port]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def resign(self) -> None:
+        """Give up, which ends the game at both tables."""
+        with contextlib.suppress(Stuck, *LOST):
+            self._phone.post("resign", {})
+
+    def play(self) -> None:
+        """Have the phone play until `stop`, whatever becomes of the service."""
+        self._end.clear()
+        self._player = threading.Thread(target=self._play)
+        self._player.start()
+
+    def stop(self) -> None:
+        """Nobody plays any more."""
+        self._end.set()
+        if self._player:
+            self._player.join()
+
+    def _play(self) -> None:
+        while not self._end.wait(TURN_S):
+            # the other table was quicker, or the service is gone
+            with contextlib.suppress(Stuck, *LOST):
+                self._act(self._phone.get("view"))
+
+    def _act(self, view: dict[str, object]) -> None:
+        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
+        match view["phase"]:
+            case "setup" | "stages":
+                self._phone.post("confirm", place)
+            case "orders" if view["seats"][self.seat]["awaited"]:  # type: ignore[index] # JSON
+                clock = view["clock"]
+                if clock and clock["paused"]:  # type: ignore[index] # JSON
+                    self._phone.post("resume", {})
+                self._order(str(view["moment"]))
+
+    def _order(self, moment: str) -> None:
+        with self.journal as journal:
+            session = journal.fold(int(moment.partition(".")[0]))
+        if session.moment != moment or self.seat not in session.awaited:
+            return
+        game, salt = session.playing, f"{self._rng.getrandbits(128):032x}"
+        action = game.format(game.random_action(session.state, self.seat, self._rng))
+        answer = self._phone.post("hand-in", {"moment": moment, "action": action, "salt": salt})
+        if answer["receipt"]:  # none while a press waits for the camera
+            self.acknowledged[salt] += 1
+
+
+def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
+    """Play whole games until so many SIGKILLs were survived, and return whether all is well."""
+    rng, games, faults = Random(seed), 0, list[str]()
+    killed = Counter[str]()
+    with tempfile.TemporaryDirectory() as named, contextlib.ExitStack() as stack:
+        folder = Path(named)
+        hub = HubProcess(folder / "hub")
+        stack.callback(hub.kill)
+        tables = list[PairService]()
+        for seat in SEATS:
+            tables.append(PairService(folder / seat, seat, hub))
+            for end in (tables[-1].line.cut, tables[-1].process.kill, tables[-1].stop):
+                stack.callback(end)
+        while killed.total() < kills or games < len(GAMES):
+            game = GAMES[games % len(GAMES)]
+            _agree(tables, game)
+            most = min(kills - killed.total(), -(-kills // len(GAMES)))
+            killed += _play(tables, hub, rng, most)
+            games += 1
+            fault = _faults(tables)
+            faults += [fault] if fault else []
+            print(f"pairs: {game}: {fault or 'the same at both tables'}", flush=True)
+        faults += _faults_at_hub(hub, tables, games)
+    orders = sum(table.acknowledged.total() for table in tables)
+    print(
+        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), {orders} orders "
+        f"acknowledged: {faults or 'none lost, doubled or seen early  ok'}",
+        flush=True,
+    )
+    return not faults
+
+
+def _agree(tables: list[PairService], game: str) -> None:
+    """Both tables begin a game; nothing is killed meanwhile."""
+    south, north = tables
+    end_s = time.monotonic() + _GAME_S
+    while True:
+        try:
+            code = south.ask("offer", game).split()[-1]
+            north.ask("play", code)
+            break
+        except subprocess.CalledProcessError:
+            if time.monotonic() > end_s:  # else a line is not there yet
+                raise
+            time.sleep(1)
+    while not all(table.phase in ("setup", "orders") for table in tables):
+        if time.monotonic() > end_s:
+            raise RuntimeError("the tables do not begin")
+        time.sleep(TURN_S)
+
+
+def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> Counter[str]:
+    """Play one game to its end, or until so many kills. Return what was killed how often."""
+    killed, end_s = Counter[str](), time.monotonic() + _GAME_S
+    for table in tables:
+        table.play()
+    try:
+        while True:
+            time.sleep(rng.uniform(*PAUSE_S))
+            if all(table.phase == "over" for table in tables):
+                return killed
+            if killed.total() < most:
+                killed += _break(rng, hub, tables)
+                end_s = time.monotonic() + _GAME_S
+            else:
+                tables[0].resign()
+            if time.monotonic() > end_s:
+                raise RuntimeError("the game does not end")
+    finally:
+        for table in tables:
+            table.stop()
+
+
+def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
+    """Kill one or several things at once, or let the hub hang. Return what was killed."""
+    match rng.randrange(12):
+        case 0:
+            hub.kill()
+            hub.start()
+            return Counter({"the hub": 1})
+        case 1:
+            hub.kill_nats()
+            return Counter({"its NATS": 1})
+        case 2:
+            hub.hang(HANGS_S)
+            return Counter()
+        case 3 | 4:
+            line = rng.choice(tables).line
+            line.cut()
+            time.sleep(rng.uniform(*CUT_S))
+            line.mend()
+            return Counter({"a line": 1})
+        case 5:
+            gone = tables
+        case _:
+            gone = [rng.choice(tables)]
+    for table in gone:
+        table.process.kill()
+    for table in gone:
+        table.process.start()
+        table.process.until()
+    return Counter({"a service": len(gone)})
+
+
+def _faults(tables: list[PairService]) -> str:
+    """Return what is not as it should be in the journals. Empty: nothing."""
+    sessions: list[Session] = []
+    for table in tables:
+        with table.journal as journal:
+            sessions.append(journal.fold(journal.games()[-1]))
+            records = [entry.record for entry in journal.entries()]
+            salts = Counter(it.salt for it in records if isinstance(it, HandIn) and it.salt)
+            if lost := set(table.acknowledged) - set(salts):
+                return f"{len(lost)} acknowledged orders of {table.seat} are lost"
+            if max(salts.values(), default=0) > 1:
+                return f"an order of {table.seat} is there twice"
+            if early := _heard_early(journal, sessions[-1]):
+                return f"{table.seat} heard an order of {early} before its own was sealed"
+    south, north = sessions
+    files = [game_file(session) for session in sessions]
+    moments = [turn.moment for turn in south.turns]
+    if files[0] != files[1] or south.state != north.state or south.tick != north.tick:
+        return "the tables have different games"
+    if len(set(moments)) != len(moments) or len(list(play_again(files[0]))) != len(moments):
+        return "a turn is there twice, or is missing"
+    return ""
+
+
+def _heard_early(journal: Journal, session: Session) -> str:
+    """Return the moment of which this table heard the other one's order too early. Empty: none."""
+    sealed: set[str] = set()
+    for entry in journal.entries(session.number):
+        record = entry.record
+        if isinstance(record, HandIn):
+            sealed.add(record.moment)
+        elif isinstance(record, RemoteSaid) and isinstance(record.message, OrderOpened):
+            moment = f"{session.number}.{record.message.tick}"
+            turn = next((turn for turn in session.turns if turn.moment == moment), None)
+            if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:
+                return moment
+    return ""
+
+
+# ---- what the hub has ------------------------------------------------------------------------------------------------
+
+
+def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
+    """Return what the hub does not have once, or not in order."""
+    faults = []
+    for table in tables:
+        with table.journal as journal:
+            wanted = [entry.id for entry in journal.entries() if entry.id > table.member.start]
+        stored, end_s = list[int](), time.monotonic() + WAIT_S
+        while stored[-1:] != wanted[-1:] and time.monotonic() < end_s:
+            time.sleep(1)
+            with contextlib.suppress(OSError, TimeoutError, NatsError):  # it has just been killed
+                stored = asyncio.run(_stored(hub, table.member))
+        if not stored or stored != wanted[-len(stored) :]:
+            faults.append(f"the hub has {len(stored)} of {len(wanted)} inputs of {table.seat}")
+    file = LeagueFile(hub.folder)
+    results = len(file.results(1000))
+    file.close()
+    return faults + [f"{results} results of {games} games"] * (results != games)
+
+
+async def _stored(hub: HubProcess, member: Membership) -> list[int]:
+    """Return the numbers of a table's inputs in the hub's store."""
+    client, numbers, place = Client(), list[int](), 1
+    await client.connect(
+        f"nats://127.0.0.1:{hub.nats_port}",
+        nkeys_seed_str=HubFolder(hub.folder).now.seed,
+        allow_reconnect=False,
+        max_reconnect_attempts=1,
+    )
+    try:
+        stream, subject = client.jetstream(), record_subject(member.table)
+        while True:
+            message = await stream.get_msg(
+                RECORDS, seq=place, subject=subject, next=True, direct=True
+            )
+            place = (message.seq or 0) + 1
+            numbers.append(read_record(message.data or b"").entry)
+    except NotFoundError:
+        return numbers
+    finally:
+        await client.close()

@@ -1,0 +1,83 @@
+"""A table that tells a hub markup instead of names, titles and sentences: it stays text on every page of the hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hub_room import hub_pages, league_of, played_records
+
+from companion.core.clock import FakeClock
+from companion.core.kit import Seat
+from companion.games import GAMES
+from companion.league.tournament import System
+from companion.table.public.messages import PublicState, encode_public, read_record, read_state
+from companion.table.seats.staff_call import Call
+from web.hub.room import Room, RoomTable
+
+MARKUP = "\"'><img src=x id=owned>"
+"""As long as a name may be."""
+SCRIPT = f"</script></style></title></textarea></svg>{MARKUP}"
+WORDS = {"phase", "game", "call", "camera"}
+"""What has to be a word of its own; anything else may be any text."""
+
+
+def hostile(value: Any, name: str = "") -> Any:
+    """The same message with markup in the place of every text that may be any."""
+    if isinstance(value, dict) and "say" not in value:
+        return {key: hostile(part, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [hostile(part, name) for part in value]
+    return SCRIPT if isinstance(value, str | dict) and name not in WORDS else value
+
+
+def hostile_message(message: dict[str, Any]) -> bytes:
+    """A record that every hub takes, with markup wherever it may be."""
+    plain = message["view"] | dict.fromkeys(("title", "step", "sign", "why", "result"), "")
+    view = hostile(plain)
+    view |= {name: plain[name] for name in ("winners", "options", "layout") if name in plain}
+    part = {"say": "{a}", "many": "", "parts": {"a": {"typed": SCRIPT}}}
+    view["happened"] = [SCRIPT, {"typed": SCRIPT}, part]
+    hidden = {"what": SCRIPT, "cards": {"south": SCRIPT}, "view": view}
+    return json.dumps(message | hidden).encode()
+
+
+def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
+    clock = FakeClock()
+    room = Room(SCRIPT, clock)
+    for number, game in enumerate(GAMES, start=1):
+        name = f"id{number}"
+        room.put(RoomTable(name, number, SCRIPT))
+        for record in played_records(game, 3, number):
+            room.record(name, read_record(hostile_message(json.loads(encode_public(record)))))
+        texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
+        people = dict.fromkeys(Seat, SCRIPT)
+        state = PublicState(SCRIPT, clock.wall_s(), people, Call.CALLED, SCRIPT, SCRIPT, **texts)
+        room.state(name, read_state(encode_public(state)))
+    with (
+        league_of(tmp_path, clock, "id1", "id2") as league,
+        hub_pages(room, clock, league=league) as app,
+    ):
+        rounds = {"rounds": 2, "minutes": 0, "team_size": 1}
+        cup = league.tournaments.new(MARKUP, System.SWISS, "scouts", {}, **rounds)
+        for _ in range(4):
+            league.tournaments.enter(cup.id, [league.cards.make(MARKUP).number])
+        league.tournaments.pair_round(cup.id)
+        host = app.test_client()
+        paths = [
+            "/",
+            "/host",
+            "/host/people",
+            "/host/tournament/1",
+            "/tournament/1",
+            "/tournaments",
+        ]
+        paths += ["/standings?game=scouts", *(f"/watch/{n}" for n in range(1, 6)), "/overlay/1"]
+        for path in paths:
+            answer = host.get(path, headers={"X-Host-Key": "abcde-fghij"})
+            page = answer.get_data(as_text=True)
+            assert answer.status_code == 200, path
+            assert "<img src=x" not in page, path
+            assert "</script></style>" not in page, path
+        assert "&lt;img src=x" in page
