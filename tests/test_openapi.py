@@ -37,13 +37,10 @@ METHODS = {"GET", "POST"}
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """The pages of a whole simulated installation: every door that there is."""
-    with pytest.MonkeyPatch.context() as patch:
-        made = serving_app(patch)
-        settings = Settings(
-            state_dir=str(tmp_path_factory.mktemp("app")), web=WebSettings(host="127.0.0.1", port=0)
-        )
-        with Companion(settings, simulate=True, clock=FakeClock(), threads=False):
-            yield made[0]
+    folder = str(tmp_path_factory.mktemp("app"))
+    settings = Settings(state_dir=folder, web=WebSettings(host="127.0.0.1", port=0))
+    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
+        yield companion.server.app
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +131,9 @@ def describe_in(app: Flask) -> dict[str, Any]:
 class Watched:
     """An installation whose every JSON answer is held against its description."""
 
-    def __init__(self, tour: Tour, app: Flask) -> None:
+    def __init__(self, tour: Tour) -> None:
         self.tour, self.table, self.seen = tour, tour.table, set[str]()
+        app = tour.companion.server.app
         document = describe_in(app)
         self.known = {
             each.endpoint: validator_of(document, each.route.answer)
@@ -184,9 +182,8 @@ def watched() -> Iterator[Watched]:
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in (("MachinePlayers", MachinePlayers), ("Coach", Coach)):
             patch.setattr(wiring, name, partial(kind, open_process=QuickCoach))
-        made = serving_app(patch)
         with touring() as tour:
-            yield Watched(tour, made[0])
+            yield Watched(tour)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -261,19 +258,6 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     post("/api/seat/south/leave")
     missing = set(watched.known) - watched.seen
     assert missing == {"staff.call", "staff.cancel", "hub.offer", "eye.picture"}
-
-
-def serving_app(patch: pytest.MonkeyPatch) -> list[Flask]:
-    """Where the application of an installation that is opened next will be."""
-    made: list[Flask] = []
-    serve = wiring.serve
-
-    def noted(app: Flask, *rest: Any, **how: Any) -> Any:
-        made.append(app)
-        return serve(app, *rest, **how)
-
-    patch.setattr(wiring, "serve", noted)
-    return made
 
 
 def test_it_is_without_secrets(document: dict[str, Any]) -> None:

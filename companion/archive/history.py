@@ -1,6 +1,6 @@
 """The games played: folded once each, listed, told again, given away, brought in, removed.
 
-Implements `companion.archive.played_games.Past`. Everything is read in the caller's thread. Of the journal's lock each
+Everything is read in the caller's thread. Of the journal's lock each
 query holds only what one `SELECT` takes, so that the table never waits for a page.
 """
 
@@ -78,8 +78,6 @@ class History:
         self.has_room: Callable[[], bool] = lambda: True
         """Return whether the disk has room for what can be made anew."""
         self._lock = threading.RLock()
-        self._drawing = threading.Lock()
-        self._bringing = threading.Lock()
         self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
         self._minutes: tuple[tuple[tuple[int, str], ...], Mapping[str, int]] | None = None
         """How long games take, with the newest game that was counted."""
@@ -250,7 +248,7 @@ class History:
     def picture(self, number: int, turn: int = 0) -> bytes:
         """Return the board through the game, or a turn (from 1).
 
-        Raises as `replay`, and `Illegal` while others are drawn.
+        Raises as `replay`.
         """
         replay = self.replay(number)
         if not 0 <= turn <= len(replay.turns):
@@ -261,17 +259,9 @@ class History:
             return cached
         if self._paint is None:
             raise Malformed(say("Pictures of games cannot be drawn here"))
-        if not self._drawing.acquire(timeout=5):
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("Other pictures are being drawn: try again in a few seconds"),
-            )
-        try:
-            album = self._album
-            photograph = partial(album.photograph, number) if album else lambda _: None
-            picture = self._paint(replay, turn, photograph)
-        finally:
-            self._drawing.release()
+        album = self._album
+        photograph = partial(album.photograph, number) if album else lambda _: None
+        picture = self._paint(replay, turn, photograph)
         if self.has_room():
             self._pictures.keep(number, stamp, picture)
         return picture
@@ -284,24 +274,14 @@ class History:
         Raises `Malformed` that names the turn, and `Illegal` for a game that is here already.
         """
         played = read_game(content)
-        if not self._bringing.acquire(timeout=5):
-            raise Illegal(
-                Refusal.WRONG_PHASE, say("Another game is being read: try again in a few seconds")
-            )
-        try:
-            check_game(played)
-            digest = digest_of(played.game, played.turns)
-            for number, stamp in self._summaries.numbers():
-                if self._summaries.summary(number, stamp).digest == digest:
-                    raise Illegal(
-                        Refusal.WRONG_PHASE,
-                        say("This game is here already: number {number}", number=number),
-                    )
-            return self._journal.archive.keep_imported(
-                msgspec.json.encode(played), digest, self._clock.wall_s()
-            )
-        finally:
-            self._bringing.release()
+        check_game(played)
+        digest = digest_of(played.game, played.turns)
+        for number, stamp in self._summaries.numbers():
+            if self._summaries.summary(number, stamp).digest == digest:
+                words = say("This game is here already: number {number}", number=number)
+                raise Illegal(Refusal.WRONG_PHASE, words)
+        content = msgspec.json.encode(played)
+        return self._journal.archive.keep_imported(content, digest, self._clock.wall_s())
 
     def remove(self, number: int) -> None:
         """Remove a game with its photographs.

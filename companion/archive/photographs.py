@@ -85,7 +85,10 @@ class PhotographFolder:
             with contextlib.suppress(OSError):
                 unfinished.unlink(missing_ok=True)
             raise
-        self._total = (self._measured() if self._total is None else self._total) + len(picture)
+        if self._total is None:
+            self._total = self._measured()
+        else:
+            self._total += len(picture)
         oldest_first = [path for game in self._games() for path in self._of(game)]
         for old in oldest_first[:-1]:
             if self._total <= self._limit:

@@ -95,13 +95,10 @@ class SessionTaken(CompanionError, RuntimeError):
 
 @dataclass(eq=False)
 class _Wish:
-    """What a host waits for, and whether the hub has been asked for it already."""
+    """What a host waits for."""
 
     wish: PairWish
     answer: Future[PairAnswer] = field(default_factory=Future)
-    is_asked: bool = False
-    before: Pair | None = None
-    """The game that was agreed on last when it was asked."""
 
 
 async def kept_message(stream: JetStreamContext, subject: str) -> bytes | None:
@@ -274,7 +271,9 @@ class PairLine:
             answer, refusal = PairAnswer(), None
             if not wish.answer.cancelled():
                 try:
-                    answer = await self._answer(client, wish)
+                    answer = await self._request(client, wish.wish)
+                    if isinstance(wish.wish, PairTake) and answer.pair is not None:
+                        self._begin(answer.pair)
                 except CompanionError as error:
                     refusal = error
             self._wishes.popleft()
@@ -284,17 +283,6 @@ class PairLine:
                 wish.answer.set_exception(refusal)
             else:
                 wish.answer.set_result(answer)
-
-    async def _answer(self, client: Client, asked: _Wish) -> PairAnswer:
-        is_taking = isinstance(asked.wish, PairTake)
-        pair = self._pair
-        if is_taking and asked.is_asked and pair is not None and pair is not asked.before:
-            return PairAnswer(pair)  # the hub had agreed: only its answer was lost with the line
-        asked.is_asked, asked.before = True, pair
-        answer = await self._request(client, asked.wish)
-        if is_taking and answer.pair is not None:
-            self._begin(answer.pair)
-        return answer
 
     async def _ask_again(self, client: Client, pair: Pair, swaps: bool) -> None:
         self._is_again_sent = True

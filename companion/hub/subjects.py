@@ -25,9 +25,9 @@ AGE = "Companion-Age"
 WRONG_SEQUENCE = 10071
 """JetStream's error for a message that does not come behind the one that it names."""
 _ASK_RECORDS, _ASK_PAIRS = f"$JS.API.DIRECT.GET.{RECORDS}.", f"$JS.API.DIRECT.GET.{PAIRS}."
-KEPT_OR_ASKED = (ALL_RECORDS, f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
-"""What the store itself answers, also where it refuses."""
-SAID = (ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *KEPT_OR_ASKED)
+_ASKED = (f"{_ASK_RECORDS}{ALL_RECORDS}", f"{_ASK_PAIRS}{ALL_PAIRS}")
+"""Questions that the store itself answers."""
+SAID = (ALL_RECORDS, ALL_STATES, ALL_WISHES, ALL_PAIRS, ALL_NEAR, *_ASKED)
 """All that tables may say, each of it only some."""
 
 

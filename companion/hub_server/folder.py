@@ -81,7 +81,6 @@ class HubFolder:
         self.folder = folder
         self._path = folder / FILE
         self._lock = threading.Lock()
-        self._ids: tuple[HubFile | None, frozenset[str]] = (None, frozenset())
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._file = msgspec.json.decode(self._path.read_bytes(), type=HubFile)
@@ -105,10 +104,7 @@ class HubFolder:
 
     def knows(self, table: str) -> bool:
         """Return whether a table of this name in subjects has joined. Asked with everything that tables tell."""
-        file = self._file
-        if self._ids[0] is not file:
-            self._ids = (file, frozenset(known.id for known in file.tables))
-        return table in self._ids[1]
+        return any(known.id == table for known in self._file.tables)
 
     def change(self, make: Callable[[HubFile], HubFile]) -> HubFile:
         """Remember something else. On the disk before it holds."""

@@ -37,7 +37,6 @@ MAX_LINES, MAX_HEARD = 32, 64
 subjects listened to on each."""
 OWN_ACCOUNT = "hub"
 """The hub's account at NATS, in which everything is kept."""
-_TABLE = "table-"
 
 
 @dataclass(frozen=True)
@@ -91,16 +90,7 @@ def accounts_text(own_key: str, tables: Iterable[TableKey]) -> str:
 
 def account_of(table: str) -> str:
     """Return the account of a table at NATS."""
-    return f"{_TABLE}{table}"
-
-
-def table_of_account(account: str) -> str:
-    """Return the table whose account this is. Empty: it is none's.
-
-    >>> table_of_account(account_of("7")), table_of_account(OWN_ACCOUNT)
-    ('7', '')
-    """
-    return account.removeprefix(_TABLE) if account.startswith(_TABLE) else ""
+    return f"table-{table}"
 
 
 def _own_account(own_key: str, tables: Iterable[TableKey]) -> dict[str, object]:

@@ -36,10 +36,8 @@ from companion.hub.pairing import (
 from companion.hub_server.folder import MOST_SEATED, SEATED_EACH, HubFile, HubFolder
 from companion.table.remote.remote_table import require_playable
 from web.security.join_code import EACH, LENGTH
-from web.security.rate_limit import Buckets, Guesses, Rate
+from web.security.rate_limit import Guesses
 
-AGREED = Rate(20, 0.05)
-"""Rate of games that a table may agree on: NATS reads its rights anew for each, and all wait."""
 HELD_S = 25.0
 """Seconds after which a machine that claims nothing is no table any more: each claims every ten."""
 REFUSED_S = 60.0
@@ -105,7 +103,6 @@ class PairKeeper:
         self._again: dict[str, PairAgain] = {}
         self._sessions = Sessions(clock, when_shared)
         self._guesses = Guesses(EACH, clock.monotonic_s)
-        self._agreed = Buckets(AGREED, clock.monotonic_s)
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
@@ -192,10 +189,6 @@ class PairKeeper:
     def _keep(self, pair: Pair) -> Pair:
         """Keep a game on which two tables have agreed."""
         tables = set(pair.tables.values())
-        if not all(self._agreed.take(table) for table in tables):
-            raise Illegal(
-                Refusal.TOO_LATE, say("These tables have agreed on too many games: wait a minute")
-            )
         former = [self._folder.now.pair_of(table) for table in tables]
         self._folder.change(lambda file: _with(_without(file, tables), pair))
         for table in tables:

@@ -18,7 +18,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -43,7 +42,6 @@ from companion.hub.subjects import (
     ALL_RECORDS,
     ALL_STATES,
     ALL_WISHES,
-    KEPT_OR_ASKED,
     NEAR,
     PAIRS,
     RECORDS,
@@ -56,7 +54,7 @@ from companion.hub.subjects import (
     table_of,
 )
 from companion.hub_server.listener import HubListener, RecordPlace
-from companion.hub_server.nats_server import NatsServer, table_of_account
+from companion.hub_server.nats_server import NatsServer
 from companion.table.public.messages import MOST_BYTES, read_record, read_state
 from web.security.rate_limit import Buckets, Rate
 
@@ -91,11 +89,6 @@ BAD_COUNTS = 200
 WISH_COUNTS = 20
 LARGE_BYTES = 4096
 """A message counts once more for each of these that it has: the hub holds what spectators are to see later."""
-_ASKER = "Nats-Request-Info"
-"""The header in which NATS itself says from which account a message comes.
-
-It overwrites one that a table has set.
-"""
 
 
 class StoreAnew(CompanionError, RuntimeError):
@@ -241,7 +234,6 @@ class HubStore:
                 ALL_PAIRS: self._paired,
                 ALL_NEAR: self._near,
                 ALL_WISHES: self._wish,
-                **dict.fromkeys(KEPT_OR_ASKED, self._flood.overhear),
             }
             for subject, handler in handlers.items():
                 await client.subscribe(subject, cb=handler)
@@ -346,6 +338,7 @@ class HubStore:
 
     async def _record(self, message: Msg) -> None:
         table, number = table_of(message.subject), message.metadata.sequence.stream
+        self._flood.count(table, 1 + len(message.data) // LARGE_BYTES)
         try:
             record = read_record(message.data)
         except Malformed as error:
@@ -445,10 +438,6 @@ class HubStore:
         return say("The hub’s store does not answer; it is being restarted.")
 
 
-class _Asker(msgspec.Struct):
-    acc: str = ""
-
-
 class FloodGuard:
     """Counts, in the line's thread. `when_too_much` is told the table each time."""
 
@@ -460,15 +449,6 @@ class FloodGuard:
         """Count what a table has said."""
         if not all(self._buckets.take(table) for _ in range(times)):
             self._when_too_much(table)
-
-    async def overhear(self, message: Msg) -> None:
-        """Count what the store answers by itself, or refuses, and what no table is told of."""
-        try:
-            asker = msgspec.json.decode((message.headers or {}).get(_ASKER, "{}"), type=_Asker)
-        except msgspec.MsgspecError:
-            return
-        if table := table_of_account(asker.acc):
-            self.count(table, 1 + len(message.data) // LARGE_BYTES)
 
 
 def _told_age_s(headers: Mapping[str, str] | None) -> float:

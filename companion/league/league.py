@@ -30,5 +30,4 @@ class League:
         self.cards = PlayerCards(ledger)
         self.ladders = Ladders(ledger)
         self.tournaments = TournamentKeeper(ledger, self.cards, self.ladders, free_tables)
-        self.cards.entered = self.tournaments.people
         self.results = ResultKeeper(ledger, self.cards, self.tournaments)

@@ -86,8 +86,6 @@ class Changes:
     machines: bool | None = None
     followed: dict[str, GameFollowed] = field(default_factory=dict)
     people: list[Person] = field(default_factory=list)
-    unused: list[int] = field(default_factory=list)
-    """Numbers of cards that go, because nobody ever played with them."""
     shown: list[tuple[str, str]] = field(default_factory=list)
     seasons: list[Season] = field(default_factory=list)
     tournaments: list[Tournament] = field(default_factory=list)
@@ -223,8 +221,6 @@ class LeagueFile:
             self._put_numbered("seasons", season.number, season)
         for tournament in changes.tournaments:
             self._put_numbered("tournaments", tournament.id, tournament)
-        for number in changes.unused:
-            run("DELETE FROM people WHERE number = ?", (number,))
         for card in changes.shown:
             run("INSERT OR IGNORE INTO shown VALUES (?, ?)", card)
         for line in changes.log:
@@ -279,16 +275,13 @@ class Ledger:
         self.store = store
         self.clock = clock
         self.lock = threading.RLock()
-        self.writing = threading.Lock()
-        """Held, behind the other one, while the disk is waited for: what was decided first is written first."""
         self.version = 0
         """Another one after every change that a page could show."""
         self._when_changed = when_changed
 
     def write(self, changes: Changes) -> None:
         """Keep all of it, on the disk when this returns, or nothing. Raises `SystemTrouble`."""
-        with self.writing:
-            self.store.write(changes)
+        self.store.write(changes)
 
     def changed(self) -> None:
         """Note that pages show something else from now on."""

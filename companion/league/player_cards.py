@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Set
 
 from msgspec.structs import replace
 
@@ -14,9 +13,6 @@ from companion.league.league_file import Changes, Ledger
 from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
 
-MAX_DROPPED = 100
-"""Cards that go at once: enough that not every new one waits for the disk."""
-
 
 class PlayerCards:
     """Makes, changes and forgets cards, and knows where each was shown."""
@@ -26,8 +22,6 @@ class PlayerCards:
         self._people = {person.number: person for person in ledger.store.people()}
         self._numbers = {person.card: person.number for person in self._people.values()}
         self._shown = ledger.store.shown()
-        self.entered: Callable[[], Set[int]] = frozenset
-        """The numbers of people who have entered a tournament."""
 
     def people(self) -> tuple[Person, ...]:
         """Return everybody with a card, by their numbers. Those who were forgotten included."""
@@ -60,32 +54,18 @@ class PlayerCards:
         Raises `Malformed`, and `Illegal` where there are too many.
         """
         with self._ledger.lock:
-            if len(self._people) >= MAX_PEOPLE:
-                self._drop_unused()
-            if len(self._people) >= MAX_PEOPLE:
+            codes = {person.code for person in self._people.values() if person.code}
+            if len(codes) >= MAX_PEOPLE:
                 raise Illegal(
                     Refusal.WRONG_PHASE,
-                    say("This hub has {number} cards and makes no more", number=MAX_PEOPLE),
+                    say(
+                        "This hub has {number} cards. Its owner has to forget one first.",
+                        number=MAX_PEOPLE,
+                    ),
                 )
-            codes = {person.code for person in self._people.values()}
             person = new_person(max(self._people, default=0) + 1, name, is_shown, codes)
             self._keep(person)
         return person
-
-    def _drop_unused(self) -> None:
-        """Let cards go with which nobody has ever played, the oldest first: strangers can make as many as they like."""
-        played = {card for card, _ in self._shown}
-        entered = self.entered()
-        unused = [
-            person
-            for person in self._people.values()
-            if person.card not in played and person.number not in entered
-        ]
-        gone = unused[:MAX_DROPPED]
-        self._ledger.write(Changes(unused=[person.number for person in gone]))
-        for person in gone:
-            del self._people[person.number]
-            del self._numbers[person.card]
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
         """Rename somebody who wants to be called otherwise, or not to be named any more.

@@ -77,23 +77,14 @@ class ResultKeeper:
             self._ledger.changed()
 
     def keep(self) -> None:
-        """Keep how far tables were followed. Tables may go on telling while the disk is waited for."""
-        ledger = self._ledger
-        with ledger.lock:
-            if not self._unkept or ledger.clock.monotonic_s() - self._kept_s < KEEP_S:
+        """Keep how far tables were followed. Raises `SystemTrouble`."""
+        with self._ledger.lock:
+            now_s = self._ledger.clock.monotonic_s()
+            if not self._unkept or now_s - self._kept_s < KEEP_S:
                 return
-            self._kept_s = ledger.clock.monotonic_s()
-            changes = self._unwritten(self.sequence)
+            self._kept_s = now_s
+            self._ledger.write(self._unwritten(self.sequence))
             self._unkept.clear()
-            ledger.writing.acquire()
-        try:
-            ledger.store.write(changes)
-        except BaseException:
-            ledger.writing.release()
-            with ledger.lock:
-                self._unkept |= changes.followed.keys()
-            raise
-        ledger.writing.release()
 
     def begin_anew(self) -> None:
         """Follow another store of the hub from its beginning."""

@@ -44,11 +44,6 @@ class TournamentKeeper:
         with self._ledger.lock:
             return tuple(reversed(self._tournaments.values()))
 
-    def people(self) -> frozenset[int]:
-        """Return the numbers of all people who have entered a tournament."""
-        entrants = (entrant for tournament in self.all() for entrant in tournament.entrants)
-        return frozenset(number for entrant in entrants for number in entrant.people)
-
     def of(self, number: int) -> Tournament | None:
         """Return the tournament of that number."""
         return self._tournaments.get(number)

@@ -1,4 +1,4 @@
-"""An evening in a browser: a lesson alone, two phones, a game to its end, other guests, another game, a restart."""
+"""An evening in a browser: a lesson alone, two phones, a game to its end, other guests."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ports import free_port
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, WALL, Client, Running, browser, running, says, sit_down, tap, until
+from served import served
+from service import PHONE, WALL, Client, Served, browser, says, sit_down, tap, until
 from tour import cdp
 from window_tools import no_errors, text_of, texts_of
 
@@ -37,11 +37,11 @@ def ben() -> Iterator[WebDriver]:
         yield window
 
 
-def phase(service: Running) -> str:
+def phase(service: Served) -> str:
     return str(Client(service.url).get("/api/view")["phase"])
 
 
-def to_orders(service: Running) -> None:
+def to_orders(service: Served) -> None:
     """Set all pieces up, as quick hands do."""
     Client(service.url).post("/workbench/tidy")
     until("orders", lambda: phase(service) == "orders")
@@ -68,8 +68,7 @@ def end(window: WebDriver) -> None:
 
 
 def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver) -> None:
-    port = str(free_port())
-    with running(tmp_path, "--simulate", "--port", port) as service:
+    with served(tmp_path) as service:
         # A fresh table: all games, a code for each side, nothing of the owner but a symbol.
         wall.get(service.url)
         says(wall, "Scan the code on your side")
@@ -128,22 +127,4 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         leave(ben)
         says(wall, "Scan the code on your side")
         assert "Nobody" not in text_of(wall, "#live")
-        sit_down(ann, service, "south", "Cleo")
-        sit_down(ben, service, "north", "Dan")
-        tap(ann, ".game[data-body*=arena]")
-        tap(ann, ".starts .go")
-        until("the third game", lambda: phase(service) != "lobby")
-        to_orders(service)
-        end(ben)
-        until("the end", lambda: phase(service) == "over")
         no_errors(wall, ann, ben)
-    with running(tmp_path, "--simulate", "--port", port) as service:
-        # A restart: home again, with the seats as they were.
-        wall.get(service.url)
-        until("home", lambda: is_home(wall))
-        assert {"Cleo", "Dan"} <= set(texts_of(wall, ".sitter b"))
-        ann.get(f"{service.url}/seat/south")
-        tap(ann, ".game[data-body*=binmat]")
-        says(wall, "Start BINMAT")
-        tap(wall, "#sign")
-        until("the last game", lambda: phase(service) != "lobby")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from served import served
@@ -161,36 +160,6 @@ def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> Non
                 until("turn 2", lambda: client.get("/api/view")["turn"] == 2)
                 for log in (service, again, third):
                     assert "UUS" not in log.log
-
-
-def test_a_piece_is_dragged_with_the_mouse(tmp_path: Path, windows: Windows) -> None:
-    _, _, bench = windows
-    with served(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        bench.get(f"{service.url}/workbench")
-        piece = piece_on(client, "purple robot", "a1")
-        shape = until(
-            "the robot", lambda: bench.find_elements(By.CSS_SELECTOR, f"polygon[data-id='{piece}']")
-        )[0]
-        squares = client.get("/workbench/state")["squares"]
-        scale = bench.execute_script("return document.getElementById('scene').getScreenCTM().a")
-        edges = "return ['#scene', '.hands'].map(part => document.querySelector(part).getBoundingClientRect())"
-        picture, keys = bench.execute_script(edges)
-        assert picture["bottom"] <= keys["top"], "no key lies over the board"
-        right = (squares["c2"][0] - squares["a1"][0]) * scale
-        up = (squares["c2"][1] - squares["a1"][1]) * scale
-        ActionChains(bench).click_and_hold(shape).move_by_offset(
-            round(right), round(up)
-        ).release().perform()
-        until("the robot on c2", lambda: square_of(client, piece) == "c2")
-        until("a word about it", lambda: problem_on(client, "c2"))
-        client.post("/workbench/piece", id=piece, square="a1")
-        until("all is right", lambda: not client.get("/api/view")["problems"])
-
-
-def square_of(client: Client, piece: int) -> str | None:
-    pieces = client.get("/workbench/state")["pieces"]
-    return next((each["square"] for each in pieces if each["id"] == piece), None)
 
 
 def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:

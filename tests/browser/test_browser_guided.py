@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import cycle
-from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -30,7 +29,6 @@ from companion.games import GAMES
 
 pytestmark = pytest.mark.browser
 MOST_TOUCHES = 80
-LAPTOP = (1366, 768)
 SMALL = (360, 640)
 BESIDE = (410, 768)
 """A seat beside the table screen of a laptop."""
@@ -171,47 +169,3 @@ def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
 
 def test_nothing_was_wrong_on_the_page(seat: tuple[Served, WebDriver]) -> None:
     no_errors(seat[1])
-
-
-def test_alone_on_one_laptop_the_guide_stays_where_it_was_and_leaves_for_good(
-    tmp_path: Path,
-) -> None:
-    """From the lobby without an address; looked at anew it is where it was, skipped it comes in no rematch."""
-    with served(tmp_path) as service, browser(LAPTOP) as window:
-        client = Client(service.url)
-        window.get(service.url)
-        tap(window, ".rows [data-body*=outbuffered]")
-        tap(window, ".lesson-key")
-        until(
-            "board and seat side by side",
-            lambda: len(window.find_elements(By.TAG_NAME, "iframe")) == 2,
-        )
-        to_seat(window)
-        until("the guide", lambda: window.find_elements(By.ID, "guide"))
-        client.post("/workbench/tidy")
-        until("orders", lambda: client.get("/api/view")["phase"] == "orders")
-        first = until("the first key", lambda: window.execute_script(_AT))
-        touch(window, first)
-        second = until(
-            "the next key",
-            lambda: window.execute_script(_AT) not in ("", first) and window.execute_script(_AT),
-        )
-        window.refresh()
-        to_seat(window)
-        until("the guide where it was", lambda: window.execute_script(_AT) == second)
-        tap(window, ".skip")
-        until("a game without a guide", lambda: not window.find_elements(By.ID, "guide"))
-        assert client.get("/api/view")["phase"] == "orders"
-        ask(window, "/api/seat/south/resign", "{}")
-        tap(window, ".rematch")
-        until("the rematch", lambda: client.get("/api/view")["phase"] in ("setup", "orders"))
-        assert not window.find_elements(By.ID, "guide"), "it comes again only when it is asked"
-        window.switch_to.default_content()
-        no_errors(window)
-
-
-def to_seat(window: WebDriver) -> None:
-    """Into the seat's half of the page."""
-    window.switch_to.frame(
-        until("the seat", lambda: window.find_elements(By.CSS_SELECTOR, "iframe.seat"))[0]
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from service import WALL, browser, until
 from tour import dress, resize
 
 from companion.core.clock import RealClock
-from companion.core.i18n import LANGUAGES
-from companion.core.kit import SEATS
 from companion.league.tournament import System
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
@@ -42,27 +39,6 @@ import(script.name).then(({ turnRanks }) => turnRanks()).then(() => done(), done
 def window() -> Iterator[WebDriver]:
     with browser(WALL) as opened:
         yield opened
-
-
-def test_codes_of_an_empty_wall_stand_clear_of_the_sign_in_every_language(
-    window: WebDriver,
-) -> None:
-    with (
-        hub_pages(Room("Club", RealClock()), RealClock()) as app,
-        serve(app, "127.0.0.1", 0) as server,
-    ):
-        server.start()
-        script = """const top = document.querySelector('.sign').getBoundingClientRect().top;
-        return [...document.querySelectorAll('.side .scan')].map(each => top - each.getBoundingClientRect().bottom)"""
-        for language, size in product(LANGUAGES, (WALL, (1366, 768))):
-            resize(window, size)
-            window.get(f"http://127.0.0.1:{server.port}/")
-            window.add_cookie({"name": "language", "value": language})
-            window.refresh()
-            room_left = window.execute_script(script)
-            assert len(room_left) == 2
-            assert min(room_left) >= 0, (language, size, room_left)
-        window.delete_all_cookies()
 
 
 def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
@@ -133,55 +109,6 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
         assert set(window.execute_script(script)[1]) | set(names) == {
             str(number + 1) for number in range(count)
         }
-        window.get("about:blank")
-
-
-def test_the_longest_names_leave_every_table_above_the_sign_and_the_tournament_whole(
-    window: WebDriver, tmp_path: Path
-) -> None:
-    script = """const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
-    const ends = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent).map(tile => tile.getBoundingClientRect().bottom);
-    const cup = [...document.querySelectorAll('.strip span')].find(each => each.textContent.includes('Coupe'));
-    return [ends.length, Math.max(...ends) - sign, cup.scrollWidth - cup.clientWidth]"""
-    plate = """const plate = document.querySelector('.low').getBoundingClientRect();
-    return [...document.querySelectorAll('.low h2, .low .or')].every(
-      each => each.getBoundingClientRect().top >= plate.top && each.getBoundingClientRect().bottom <= plate.bottom)"""
-    clock = RealClock()
-    room = Room("Ludothèque municipale de Saint-Étienne", clock)
-    names = dict(
-        zip(SEATS, ("Jean-Christophe Beauchamp", "María de los Ángeles Ruiz"), strict=True)
-    )
-    records = played_records("outbuffered", 2, 1)
-    for number in range(1, 13):
-        room.put(
-            RoomTable(
-                f"t{number}", number, "By the great window on the left" if number == 6 else ""
-            )
-        )
-        for record in records:
-            room.record(f"t{number}", record)
-        room.state(f"t{number}", PublicState("1.0.0", clock.wall_s(), names))
-    with (
-        league_of(tmp_path, clock) as league,
-        hub_pages(room, clock, league=league) as app,
-        serve(app, "127.0.0.1", 0) as server,
-    ):
-        server.start()
-        name = "Coupe des longues soirées d’hiver de Saint-Étie"
-        cup = league.tournaments.new(
-            name, System.SWISS, "scouts", {}, rounds=3, minutes=20, team_size=1
-        )
-        for each in names.values():
-            league.tournaments.enter(cup.id, [league.cards.make(each[:24]).number])
-        league.tournaments.pair_round(cup.id)
-        dress(window, WALL, "light")
-        window.get(f"http://127.0.0.1:{server.port}/")
-        tables, under, cut = until("the wall", lambda: window.execute_script(script))
-        assert tables == 12
-        assert under <= 0
-        assert cut <= 0
-        window.get(f"http://127.0.0.1:{server.port}/overlay/1")
-        assert window.execute_script(plate)
         window.get("about:blank")
 
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from history_tools import play
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, says, sign, tap, too_wide, until
-from tour import resize
+from service import PHONE, browser, says, sign, tap, until
 from web_fixtures import Place, open_place
 
 from companion.core.config import Settings, VoiceSettings
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import Seat
 from companion.speech.speech_policy import SpeechPolicy
 from web.features import Welcome
 from web.server.server import serve
@@ -123,40 +121,6 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     until("the next step", lambda: table.view().turn.stage == 1)
     window.back()
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))
-
-
-def test_the_end_on_one_phone_is_for_both_and_so_is_the_rematch(
-    window: WebDriver, served: Served
-) -> None:
-    table = served.place.table
-    window.get(f"{served.url}/pass")
-    for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
-        window.find_element(By.NAME, seat).clear()
-        window.find_element(By.NAME, seat).send_keys(name)
-    window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-    says(window, "Choose a game")
-    play(table, served.place.clock, "outbuffered", 6, seed=3)
-    says(window, "Jonas wins")
-    assert window.find_elements(By.CSS_SELECTOR, ".hail, .still .board")
-    assert "Mara 0 : 1 Jonas" in " ".join(
-        window.find_element(By.CSS_SELECTOR, ".evening").text.split()
-    )
-    tap(window, "#share summary")
-    until(
-        "the address",
-        lambda: "history/1" in window.find_element(By.CSS_SELECTOR, ".shared .mono").text,
-    )
-    for size in (PHONE, (320, 568)):
-        resize(window, size)
-        assert too_wide(window) <= 0
-    resize(window, PHONE)
-    tap(window, ".rematch")
-    until("the next game", lambda: table.view().phase != "over")
-    assert [table.view().seats[seat].name for seat in SEATS] == ["Jonas", "Mara"]
-    says(window, "Jonas: flag to b1")
-    at(window, "/pass")
-    table.confirm("host", table.view().moment, 0, force=True)
-    says(window, "Hand the phone to Jonas")
 
 
 def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(

@@ -10,7 +10,7 @@ import pytest
 from flask import Response, request
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, says, tap, until
-from tour import SIZES, Stop, cdp, dress, touring, visit
+from tour import cdp
 from web_fixtures import Place, open_place
 
 from companion.core.kit import Seat
@@ -117,31 +117,6 @@ def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriv
         place.table.new_game("kahmate", {}, 1)
         window.get(f"{url}#commit")
         until("the placing is sealed", lambda: is_sealed(place))
-
-
-_SLOWLY = """
-window.sent = [];
-window.fetch = address => {
-  window.sent.push(address);
-  return new Promise(done => { window.answer = () => done(new Response('{}')); });
-};
-"""
-
-
-def test_a_key_of_the_workbench_is_never_let_go_before_it_was_pressed(window: WebDriver) -> None:
-    """Requests of one page go side by side: where the table is busy, a release could come first, and a key be lost."""
-    with touring() as tour:
-        dress(window, SIZES["screen"], "light")
-        visit(window, tour, Stop("workbench", "/workbench"))
-        window.execute_script(_SLOWLY)
-        at = window.execute_script(_CENTRE, "[data-button=south_up]")
-        for is_down in (True, False):
-            pointer(window, "mouse", at, is_down)
-        assert window.execute_script("return sent") == ["/workbench/press"]
-        window.execute_script("answer()")
-        until("its release", lambda: window.execute_script("return sent.length") > 1)
-        assert window.execute_script("return sent") == ["/workbench/press", "/workbench/release"]
-        window.get("about:blank")
 
 
 # ---- a page that is not whole, a browser that keeps nothing ----------------------------------------------------------

@@ -44,7 +44,7 @@ from companion.hub.subjects import message_subject, near_subject, wish_subject
 from companion.hub_server import pairs
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import SEATED_EACH, HubFolder
-from companion.hub_server.pairs import AGREED, PairKeeper
+from companion.hub_server.pairs import PairKeeper
 from companion.hub_server.store import BAD_COUNTS, FLOOD
 from companion.table.session import Phase
 
@@ -72,30 +72,25 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("wish", ["take", "withdraw"])
 def test_a_line_that_breaks_under_a_wish_asks_once_more(
-    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wish: str
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask, broken = Client.request, [wish]
+    ask, broken = Client.request, [True]
 
     async def breaks(self: Client, subject: str, payload: bytes, **how: Any) -> Msg:
         answer = await ask(self, subject, payload, **how)
-        if broken and f'"is":"{wish}"'.encode() in payload:
+        if broken and b'"is":"withdraw"' in payload:
             broken.clear()
             await self.close()
             raise ConnectionClosedError
         return answer
 
-    with two(hub, tmp_path / "tables") as tables:
-        south, north = tables
+    with two(hub, tmp_path / "tables") as (south, north):
         monkeypatch.setattr(Client, "request", breaks)
-        if wish == "withdraw":
-            code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
-            south.line.pairs.withdraw()
-            with pytest.raises(Illegal, match="under that code"):
-                north.line.pairs.take(code, "Jonas")
-        else:
-            agree(tables)
+        code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
+        south.line.pairs.withdraw()
+        with pytest.raises(Illegal, match="under that code"):
+            north.line.pairs.take(code, "Jonas")
         assert not broken
 
 
@@ -296,32 +291,20 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
         same_game(*(table.table for table in tables))
 
 
-def test_tables_that_agree_without_end_are_slowed_and_push_nobody_out(
+def test_tables_that_agree_without_end_push_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pairs, "MOST_SEATED", SEATED_EACH + 10)
-    clock, folder = FakeClock(), HubFolder(tmp_path)
     told: list[Pair] = []
-    keeper = PairKeeper(folder, clock, told.append)
+    keeper = PairKeeper(HubFolder(tmp_path), FakeClock(), told.append)
     honest, changed = ("1" * 16, "2" * 16), ("3" * 16, "4" * 16)
 
     def wish(table: str, wish: PairWish) -> PairAnswer:
         return read_answer(keeper.answer(table, msgspec.json.encode(wish)))
 
-    def agree_on_one(south: str, north: str) -> None:
+    for south, north in (honest, *[changed] * (SEATED_EACH + 20)):
         code = wish(south, PairOffer("outbuffered", {}, Seat.SOUTH, "1", "", 1)).code
         assert wish(north, PairTake(code, "1", 1)).pair
-
-    agree_on_one(*honest)
-    first = told[0].id
-    agree_on_one(*honest)
-    for _ in range(round(AGREED.burst)):
-        agree_on_one(*changed)
-    with pytest.raises(Illegal, match="These tables have agreed on too many games: wait a minute"):
-        agree_on_one(*changed)
-    agree_on_one(*honest)
-    for _ in range(SEATED_EACH):
-        clock.advance(1 / AGREED.per_s)
-        agree_on_one(*changed)
-    assert keeper.is_seated(honest[0], first, Seat.SOUTH)
-    assert len(folder.now.seated) == 3 + SEATED_EACH
+    assert keeper.is_seated(honest[0], told[0].id, Seat.SOUTH)
+    assert not keeper.is_seated(honest[1], told[0].id, Seat.SOUTH)
+    assert not keeper.is_seated(changed[0], told[1].id, Seat.SOUTH)

@@ -7,7 +7,6 @@ import base64
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import nkeys
@@ -25,7 +24,6 @@ from hub_tools import (
 )  # fmt: skip
 from inside import nats_of
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from companion.hub.commands import HubCommand, HubWish, encoded_command
@@ -41,10 +39,8 @@ from companion.hub_server.app import Hub
 from companion.hub_server.nats_server import (
     MAX_LINES,
     TableKey,
-    account_of,
     accounts_text,
 )
-from companion.hub_server.store import FLOOD, LARGE_BYTES, FloodGuard
 
 
 @pytest.fixture
@@ -164,36 +160,6 @@ def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
     asyncio.run(open_lines())
 
 
-def test_a_table_that_floods_the_store_is_shut_out_and_nobody_else_suffers(
-    hub: Hub, tables: list[TableAtHub]
-) -> None:
-    """The store answers by itself: no other subscriber hears of these questions."""
-    honest, changed = tables
-    changed.play(1)
-    until("it is there", lambda: has_all(hub, changed))
-    changed.close()
-    own = record_subject(changed.member.table)
-    number = changed.member.number
-    headers = {"Nats-Request-Info": f'{{"acc": "{account_of(honest.member.table)}"}}'}
-    before = kept(hub, changed.member.table)
-
-    async def flood(client: Client) -> None:
-        with suppress(NatsError, OSError):
-            for asked in range(round(FLOOD.burst) * 10):
-                if not client.is_connected:
-                    return  # it was put out
-                await client.publish(f"$JS.API.DIRECT.GET.{RECORDS}.{own}", b"", headers=headers)
-                if asked % 100 == 0:
-                    await asyncio.sleep(0.001)
-
-    with_key_of(hub, changed, flood)
-    until("it is shut out", lambda: needs(hub, number).endswith("was shut out."))
-    honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest))
-    assert kept(hub, changed.member.table) == before
-    assert "shut out" not in needs(hub, honest.member.number)
-
-
 def test_a_message_whose_head_cannot_be_read_cuts_nobodys_line(
     hub: Hub, tables: list[TableAtHub]
 ) -> None:
@@ -225,20 +191,3 @@ def test_accounts_take_no_streams_of_another() -> None:
     """NATS 2.15.1 dies of that while it reads anew who may come in."""
     tables = [TableKey(name * 16, "key", pair="c" * 16, other="d" * 16) for name in "ab"]
     assert '"stream"' not in accounts_text("own", tables)
-
-
-def test_large_messages_count_for_more() -> None:
-    shut: list[str] = []
-    guard = FloodGuard(shut.append)
-    large = Msg(
-        Client(),
-        data=bytes(8 * LARGE_BYTES),
-        headers={"Nats-Request-Info": f'{{"acc": "{account_of("7")}"}}'},
-    )
-
-    async def tell() -> None:
-        for _ in range(round(FLOOD.burst) // 9 + 200):
-            await guard.overhear(large)
-
-    asyncio.run(tell())
-    assert set(shut) == {"7"}

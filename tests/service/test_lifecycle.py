@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from ports import free_port
 from service import Client, running, until
 
-from companion.core.config import Settings, TableSettings, find_settings
-from companion.core.errors import SystemTrouble
+from companion.core.config import find_settings
 from companion.maintenance.backup import READY
-from companion.service.lifecycle import run
-from companion.service.systemd import Manager
 
 
 def told(service: Client) -> str:
@@ -49,50 +43,6 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
         until("all games gone", lambda: seen() == "" and _phase(client) == "lobby")
         assert not (tmp_path / READY).exists()
         assert service.stop() == 0
-
-
-def test_pages_that_do_not_answer_put_the_settings_of_before_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[FakeCompanion] = []
-
-    class FakeCompanion(AbstractContextManager["FakeCompanion"]):
-        def __init__(self, settings: Settings, *_: object, **__: object) -> None:
-            self.settings, self.found, self.is_closed = settings, [""], False
-            self.upkeep = SimpleNamespace()
-            self.vitals = SimpleNamespace(late=lambda: [])
-            self.table = SimpleNamespace(notice=lambda *_: None)
-            assert all(each.is_closed for each in made), "two would want the same port"
-            made.append(self)
-
-        def close(self) -> None:
-            self.is_closed = True
-
-        def __exit__(self, *_: object) -> None:
-            self.close()
-
-    def attend(companion: FakeCompanion, _: Manager) -> AbstractContextManager[None]:
-        if companion.settings.table.theme == "light":
-            raise SystemTrouble("The pages do not answer")
-        return nullcontext()
-
-    ends = iter((signal.SIGUSR1, signal.SIGTERM))
-    tables = iter((TableSettings(theme="dark"), TableSettings(theme="light")))
-    monkeypatch.setattr("companion.service.app.Companion", FakeCompanion)
-    monkeypatch.setattr("companion.service.lifecycle.ManagerNotifier", attend)
-    monkeypatch.setattr("companion.service.lifecycle.spare_collections", lambda: None)
-    monkeypatch.setattr(signal, "sigtimedwait", lambda *_: None)  # each has been up for a minute
-    monkeypatch.setattr(signal, "sigwait", lambda _: next(ends))
-    monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
-    run(
-        lambda: Settings(state_dir=str(tmp_path), table=next(tables)),
-        tmp_path / "x",
-        None,
-        lambda *_: None,
-    )
-    assert [each.settings.table.theme for each in made] == ["dark", "light", "dark"]
-    assert "The pages do not answer" in made[-1].found[0]
-    assert all(each.is_closed for each in made)
 
 
 def _phase(client: Client) -> str:

@@ -180,30 +180,3 @@ def test_a_hung_service_is_starved_killed_and_the_game_goes_on(tmp_path: Path, e
     finally:
         process.kill()
         process.wait()
-
-
-def test_a_start_that_fails_says_why(tmp_path: Path, ear: Ear) -> None:
-    settings = tmp_path / "settings.toml"
-    settings.write_text(f'state_dir = "{tmp_path}"\n')
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        command = [
-            sys.executable,
-            "-m",
-            "companion",
-            "play",
-            "--settings",
-            str(settings),
-            "--host",
-            "127.0.0.1",
-        ]
-        done = subprocess.run(
-            [*command, "--port", port],
-            env={**os.environ, **environment(ear, tmp_path / "run")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert ear.heard("STATUS") == [f"Port {port} is in use: choose another one with --port"]
-    assert not ear.heard("READY")

@@ -17,7 +17,6 @@ from companion.cli.lamp import RUN
 from companion.cli.main import main
 from companion.core.config import WebSettings
 from companion.maintenance.own_wifi import ANSWER, ANSWER_S, WISH_FILE
-from companion.service.lifecycle import MALLOC
 from companion.service.systemd import POWER_FILE
 from web.templating.helpers import CompiledTemplates
 
@@ -108,11 +107,6 @@ def test_the_watchdog_is_fed_often_enough_and_no_right_can_be_gained() -> None:
     assert service["User"] == "companion"
     assert set(service["SupplementaryGroups"].split()) >= {"gpio", "video", "i2c", "render"}
     assert service["RestrictRealtime"] == "yes"
-
-
-def test_memory_is_kept_as_the_night_and_the_benchmarks_keep_it() -> None:
-    text = (SYSTEMD / "companion.service").read_text()
-    assert all(f"\nEnvironment={name}={value}\n" in text for name, value in MALLOC.items())
 
 
 def test_the_table_screen_has_what_compositor_and_browser_need() -> None:

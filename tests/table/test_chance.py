@@ -224,22 +224,21 @@ def test_the_check_for_outsiders_is_all_it_takes(
     played = game_file(session_of(place.table))
     assert played.chance is not None
     security = Path(__file__).parents[2] / "docs/security.md"
-    block = re.search(
-        r"## Fair chance.*?```python\n(.*?)```", security.read_text(encoding="utf-8"), re.DOTALL
-    )
+    text = security.read_text(encoding="utf-8")
+    block = re.search(r"## Fair chance.*?```python\n(.*?)```", text, re.DOTALL)
     assert block is not None
     monkeypatch.chdir(tmp_path)
     Path("game-1.json").write_bytes(msgspec.json.encode(played))
     known: dict[str, Any] = {}
     exec(block[1], known)
     assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(retell(played))
-    given = {**played.chance.contributions, Seat.SOUTH: Contribution("11" * 32, "phone")}
+    given = {Seat.SOUTH: Contribution("11" * 32, "phone")}
     fair = msgspec.structs.replace(played.chance, contributions=given)
     forged = msgspec.structs.replace(played, chance=fair)
     Path("game-1.json").write_bytes(msgspec.json.encode(forged))
     with pytest.raises(AssertionError):
         exec(block[1], known)
-    with pytest.raises(Malformed, match=r"does not (fit|come from)"):
+    with pytest.raises(Malformed, match="does not come from"):
         list(retell(forged))
 
 

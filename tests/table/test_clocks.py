@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import live_of
+from inside import live_of, session_of, store_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal, Stale
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
+from companion.table.clocks.deadlines import AFTER_S
 from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 
@@ -66,6 +67,10 @@ def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None
         assert clock is not None
         assert left(played) == 110 - turn
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
+    keeper, due_s = store_of(played.table).timekeeper, began_s + 20
+    for before_s, pause_s in ((1, 1 + AFTER_S), (-2, 0)):
+        session = session_of(played.table)
+        assert keeper.pause_s(session, due_s - before_s) == pytest.approx(pause_s)
 
 
 def test_a_turn_that_passes_by_itself_is_told_to_both(played: Played) -> None:

@@ -80,15 +80,12 @@ def growing(times: int, levels: int) -> Any:
 
 
 def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
-    sign = growing(60, 8)
-    many = PublicView(Phase.ORDERS, happened=(growing(8, 3),) * 40)
-    state = encode_public(PublicState("1", 0.0, answer=sign))
-    told = encode_public(PublicRecord(1, "0123456789ab", 0, "begin", 1, 0.0, many))
-    for read, payload in ((read_record, record(sign)), (read_state, state), (read_record, told)):
-        with pytest.raises(Malformed, match="too large"):
-            read(payload)
-    with pytest.raises(Malformed, match="too large"):
-        words(sign)
+    for grown in (growing(3, 2), growing(1, 9)):
+        with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
+            read_record(record(grown))
+        with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
+            words(grown)
+    assert len(words(growing(2, 8))) == 2**8
 
 
 @pytest.mark.parametrize(

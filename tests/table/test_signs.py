@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from inside import live_of, session_of
-from table_tools import Played, both_seats, playing
+from table_tools import Played
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -18,12 +17,6 @@ from companion.table.listeners import TableListener, lamps_of
 from companion.table.state import Draft
 
 SOUTH, NORTH = SEATS
-
-
-def pads(played: Played) -> None:
-    """South sits at the pad, North has a phone."""
-    played.press(SOUTH, "ready")
-    played.table.take_seat(NORTH, "Jonas")
 
 
 def signs(played: Played) -> tuple[str, str, str]:
@@ -38,86 +31,63 @@ def smalls(played: Played) -> tuple[str, str, str]:
     return south, north, wall
 
 
-def test_the_lobby_names_the_key_of_this_device(tmp_path: Path) -> None:
-    with playing(tmp_path / "a") as played:
-        both_seats(played)
-        assert signs(played) == ("Choose a game",) * 3
-        played.table.choose("outbuffered")
-        assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
-    with playing(tmp_path / "b") as played:
-        pads(played)
-        played.show({})
-        ready = "Press ready to start Outbuffered"
-        assert signs(played) == (ready, "Choose a game", ready)
+def test_the_lobby_names_the_key_of_this_device(played: Played) -> None:
+    assert signs(played) == ("Choose a game",) * 3
+    played.table.choose("outbuffered")
+    assert signs(played) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
+    played.table.go_home()
+    played.table.play_by(SOUTH, "pad")
+    played.show({})
+    ready = "Press ready to start Outbuffered"
+    assert signs(played) == (ready, "Choose a game", ready)
 
 
-def test_who_waits_for_the_other_side_is_told(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.take_seat(SOUTH, "Mara")
-        assert (signs(played)[0], smalls(played)[0]) == (
-            "Choose a game",
-            "The other side is still free.",
-        )
-        played.table.choose("scouts")
-        assert signs(played)[0] == "Waiting for the other side"
-        assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
+def test_who_waits_for_the_other_side_is_told(played: Played) -> None:
+    played.table.free_seat(NORTH)
+    assert signs(played)[0] == "Choose a game"
+    assert smalls(played)[0] == "The other side is still free."
+    played.table.choose("scouts")
+    assert signs(played)[0] == "Waiting for the other side"
+    assert lamps_of(live_of(played.table)) == {seat: SeatLamps() for seat in SEATS}
 
 
-def test_hands_are_told_which_key_ends_their_work(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        pads(played)
-        played.begin()
-        played.turn("UII", "UII")
-        south, north, wall = smalls(played)
-        assert south == "Lime: robot, c4 to c3. Then press ready.", (
-            "its own part is on the sign already"
-        )
-        assert north == "Then tap Done.", "a phone lists the others"
-        assert wall.endswith("Then press ready.")
-        assert signs(played) == (
-            "Robot, a1 to a2",
-            "Robot, c4 to c3",
-            "Purple: robot, a1 to a2",
-        )
-        played.confirm("south")
-        assert signs(played) == ("Both wait",) * 3
-        assert smalls(played) == ("", "", "")
+def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
+    played.table.play_by(SOUTH, "pad")
+    played.begin()
+    played.turn("UII", "UII")
+    assert signs(played) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
+    south, north, wall = smalls(played)
+    assert south == "Lime: robot, c4 to c3. Then press ready.", "its own part is on the sign"
+    assert north == "Then tap Done.", "a phone lists the others"
+    assert wall.endswith("Then press ready.")
+    played.confirm("south")
+    assert (signs(played), smalls(played)) == (("Both wait",) * 3, ("", "", ""))
 
 
-def test_a_clock_is_started_by_the_key_that_is_there(tmp_path: Path) -> None:
-    with playing(tmp_path / "a") as played:
-        both_seats(played)
-        played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
-        played.table.resume("south")
-        assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
-        assert set(smalls(played)) == {"“Turn done” ends it, “Combat” declares combat."}
-    with playing(tmp_path / "b") as played:
-        pads(played)
-        played.table.new_game("binmat", {"way": "referee"}, seed=1)
-        assert signs(played) == (
-            "Press ready to start the clock",
-            "Start the clock",
-            "Press ready to start the clock",
-        )
-        played.table.resume("south")
-        assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."
-        assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
+def test_a_clock_is_started_by_the_key_that_is_there(played: Played) -> None:
+    played.table.new_game("binmat", {"way": "referee"}, seed=1)
+    assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
+    played.table.play_by(SOUTH, "pad")
+    by_pad = "Press ready to start the clock"
+    assert signs(played) == (by_pad, "Start the clock", by_pad)
+    played.table.resume("south")
+    assert signs(played) == ("Your turn", "Defender: your turn", "Defender: your turn")
+    assert smalls(played)[0] == "Ready ends it. Hold it to declare combat."
+    assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
 
 
-def test_an_order_is_said_to_its_owner_without_the_name(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.table.new_game("kahmate", {}, seed=1)
-        assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
+def test_an_order_is_said_to_its_owner_without_the_name(played: Played) -> None:
+    played.table.new_game("kahmate", {}, seed=1)
+    assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
 
 
-def test_who_wins_reads_it(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        played.begin()
-        played.table.resign(NORTH)
-        assert signs(played) == ("You win", "Purple wins", "Purple wins")
+def test_who_wins_reads_it(played: Played) -> None:
+    played.begin()
+    played.turn("UII", "III")
+    played.finish_stages()
+    played.table.resign(NORTH)
+    assert signs(played) == ("You win", "Purple wins", "Purple wins")
+    assert played.view.turn.number == 2, "whoever resigns in turn 2 ends turn 2"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -133,15 +103,6 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
 
 
 # ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
-
-
-def test_whoever_resigns_in_turn_2_ends_turn_2(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        played.turn("UII", "III")
-        played.finish_stages()
-        played.table.resign(NORTH)
-        assert played.view.turn.number == 2
 
 
 def test_lines_are_numbered_by_the_turns_of_the_game(played: Played) -> None:

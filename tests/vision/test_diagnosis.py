@@ -192,6 +192,13 @@ def test_only_the_last_settled_frames_are_kept() -> None:
         looked.eye.saw(shown.frame, replace(shown.reading, seen=face))
     kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled()]
     assert kept == [f"robot {number}" for number in range(2, SETTLED + 2)]
+    last = replace(shown.reading, seen={Square(0, 0): kept[-1]})
+    before = looked.eye.settled()[-1].number
+    for is_quiet in (False, True):
+        looked.eye.saw(shown.frame, replace(last, quiet=is_quiet))
+    after = looked.eye.settled()
+    assert [frame.reading.seen[Square(0, 0)] for frame in after] == kept, "a hand came and went"
+    assert after[-1].number > before, "the newest picture of the same board"
 
 
 def test_settled_frames_go_with_their_board() -> None:

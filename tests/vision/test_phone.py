@@ -51,6 +51,10 @@ def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s:
     line.put(jpeg_of(90), clock.monotonic_s() - late_s)
     with pytest.raises(CameraError, match="come too late: bring it closer to the Wi-Fi"):
         PhoneCamera(line, clock).frame()
+    line.put(jpeg_of(90), clock.monotonic_s())
+    clock.advance(MAX_AGE_S + 0.01)
+    with pytest.raises(CameraError, match="unlock it and open its camera page"):
+        PhoneCamera(line, clock).frame()
 
 
 def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine) -> None:

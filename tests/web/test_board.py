@@ -12,9 +12,10 @@ from companion.core.grid import Square
 from companion.games import GAMES
 from companion.games.base import Event
 from companion.games.events import CommonEvent
+from companion.games.outbuffered.events import OutbufferedEvent
 from companion.table.board_check import HandMove, Problem
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, layout_after
+from web.rendering.board_picture import BoardPicture, beats_of, board_words, layout_after, tones_of
 
 
 @pytest.fixture
@@ -115,3 +116,19 @@ def test_a_try_leads_into_the_other_goal(face: str, quarters: int, ends_above: b
     svg = board_svg(BoardPicture(kit, {d9: (face, "ball")}, moves=moves), quarters)
     ends = re.findall(r'class="case head" d="M\S+ (\S+)L', svg)
     assert [float(end) < 0 for end in ends] == [ends_above]
+
+
+def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:
+    kinds = (
+        CommonEvent.MOVE,
+        CommonEvent.BOUNCE,
+        CommonEvent.BOUNCE,
+        CommonEvent.SHOT,
+        OutbufferedEvent.FLAG_TAKEN,
+    )
+    events = [Event(kind, "…", square="a1") for kind in kinds]
+    assert beats_of(events) == (0, 1, 1, 2, 3)
+    assert tones_of(events) == (
+        "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
+    ), "two bounces sound as one"
+    assert (beats_of(()), tones_of(())) == ((), "")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -93,17 +93,11 @@ class FakeEye:
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
         return f"{frame} {width_px}".encode() if frame == 3 else None
 
-    def photograph(self) -> bytes | None:
-        return None
-
     def cameras(self) -> tuple[CameraOffer, ...]:
         return self.offers
 
     def source(self) -> str:
         return self.chosen
-
-    def name(self) -> str:
-        return "Pi camera"
 
     def choose(self, source: str) -> None:
         self.asked.append(source)
@@ -137,8 +131,7 @@ class Room:
     album: FakeAlbum
 
     def host(self, **where: str) -> FlaskClient:
-        browser = self.place.browser()
-        browser.post("/host", data={"key": HOST_KEY})
+        browser = self.place.host()
         if where:
             browser.environ_base.update(where)
         return browser
@@ -182,15 +175,6 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
     assert room.eye.asked == []
     picture = room.host(**ELSEWHERE).get("/camera/frame.jpg")
     assert (picture.data, picture.headers["Cache-Control"]) == (b"\xff\xd8picture", "no-store")
-
-
-def test_the_board_is_measured_at_most_so_often(room: Room) -> None:
-    for _ in range(4):
-        room.fragment()
-    assert room.eye.asked.count("board") == 1
-    room.place.clock.advance(2)
-    room.fragment()
-    assert room.eye.asked.count("board") == 2
 
 
 # ---- what the page says --------------------------------------------------------------------------------------------------

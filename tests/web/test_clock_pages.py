@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from web_fixtures import HOST_KEY, Place, error_of, page_of, view_of
 
 HOST = {"X-Host-Key": HOST_KEY}
@@ -32,25 +31,6 @@ def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None
         view["clock"]["left_s"],
         view["clock"]["paused"],
     ) == (110, 3.0, "undo")
-
-
-@pytest.mark.parametrize(
-    ("door", "body", "status"),
-    [
-        ("act", {"moment": "0.0", "action": "."}, 409),
-        ("act", {"action": "."}, 400),
-        ("act", {"moment": "1.1", "action": "!"}, 409),
-        ("back", {"moment": "0.0"}, 409),
-        ("resume", {}, 409),
-    ],
-)
-def test_what_the_table_refuses_changes_nothing(
-    place: Place, door: str, body: dict[str, str], status: int
-) -> None:
-    place.to_clock()
-    before = view_of(place)
-    assert place.browser().post(f"/api/table/{door}", json=body).status_code == status
-    assert view_of(place) == before
 
 
 def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:

@@ -76,12 +76,3 @@ def test_without_a_camera_one_goes_on(tmp_path: Path) -> None:
         assert 'class="sign as-key" href="/host/first/3"' in page
         assert "Other camera" in page
         assert place.host.get("/host/first/5").status_code == 404
-
-
-def test_the_key_opens_the_sheet_of_the_chosen_game(tmp_path: Path) -> None:
-    with fresh(tmp_path) as place:
-        page = page_of(place.host, "/host/first/3?game=scouts&paper=letter")
-        assert 'href="/kit/scouts.pdf?paper=letter&amp;language=en"' in page
-        assert 'href="/kit/outbuffered.pdf' in page_of(
-            place.host, "/host/first/3?game=none&paper=none"
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -79,14 +80,6 @@ def test_guests_pages_lead_to_nothing_of_the_owner(place: Place, path: str) -> N
         assert f'href="{owners}' not in page, owners
 
 
-def test_phones_that_find_nothing_are_helped_while_nobody_sits(place: Place) -> None:
-    page = page_of(place.browser(), "/")
-    assert "Same Wi-Fi, no guest Wi-Fi: 192.0.2.7:8080" in page
-    assert 'id="not-found" data-own hidden' in page, "for three minutes"
-    place.sit("south", "Ann")
-    assert 'id="not-found"' not in page_of(place.browser(), "/")
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, name: str) -> None:
     place.table.new_game(name, {}, 1)
@@ -94,3 +87,24 @@ def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, na
         place.table.confirm("host", view.moment, 0)
     page = page_of(place.browser(), "/")
     assert (page.count('class="how-to-win"'), page.count('class="win"')) == (1, 3)
+
+
+def fields(place: Place) -> tuple[int, int, bool]:
+    """How many options there are, how many of them rest, and whether the page says why."""
+    host = place.host()
+    page = page_of(host, "/host?game=outbuffered")
+    is_said = re.search(r'id="fixed"[^>]*>', page)
+    assert is_said
+    return (
+        page.count("<fieldset"),
+        len(re.findall(r"<fieldset[^>]* disabled>", page)),
+        "hidden" not in is_said[0],
+    )
+
+
+def test_options_rest_while_a_game_is_played(place: Place) -> None:
+    number, resting, is_said = fields(place)
+    assert number > 2
+    assert (resting, is_said) == (0, False)
+    place.to_orders()
+    assert fields(place) == (number, number, True)

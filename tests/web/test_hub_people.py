@@ -17,7 +17,6 @@ from companion.core.kit import Seat
 from companion.league.league import League
 from companion.league.league_file import Changes, KeptResult
 from companion.league.results import GameResult, Player
-from companion.league.tournament import System
 from web.hub.room import Room, RoomTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
@@ -97,27 +96,6 @@ def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: 
     assert stranger.status_code == 404
     made = [post("/card/make", name=f"n{number}") for number in range(12)]
     assert (made.count(303), made[-1]) == (8, 409)
-
-
-def test_cards_that_nobody_plays_with_keep_nobody_from_making_one(
-    app: Flask, league: League, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companion.league.player_cards.MAX_PEOPLE", 20)
-    shown, entered = league.cards.make("Mara"), league.cards.make("Jonas")
-    league.cards.show(shown.code, "a" * 16)
-    cup = league.tournaments.new(
-        "Cup", System.SWISS, "scouts", {}, rounds=1, minutes=0, team_size=1
-    )
-    league.tournaments.enter(cup.id, [entered.number])
-    for number in range(60):
-        address = {"REMOTE_ADDR": f"192.0.2.{number}"}
-        made = app.test_client().post(
-            "/card/make", data={"name": f"n{number}"}, environ_overrides=address
-        )
-        assert made.status_code == 303
-    assert league.cards.make("the owner’s").name == "the owner’s"
-    assert league.cards.by_code(shown.code) == shown
-    assert league.cards.by_code(entered.code) == entered
 
 
 def test_names_are_shown_only_where_that_was_agreed(

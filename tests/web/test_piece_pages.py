@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from inside import live_of, store_of
-from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
+from web_fixtures import SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
@@ -99,16 +97,6 @@ def numbers(pattern: str, svg: str) -> list[tuple[float, ...]]:
 AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 
-def test_letters_stand_on_pieces_and_lie_on_those_turned_over() -> None:
-    kit = kit_of("kahmate")
-    svg = board_svg(
-        BoardPicture(kit, {sq("a1"): ("blue big",), sq("b1"): ("pink fast turned over",)})
-    )
-    assert re.search(r'<text class="letter side-blue"[^>]*>B</text>', svg)
-    assert re.search(r'<text class="letter lying"[^>]*rotate\(90[^>]*>F</text>', svg)
-    assert 'class="side-pink lying"' in svg
-
-
 def test_the_ball_lies_small_at_its_carrier_and_in_the_middle_when_loose() -> None:
     kit, ball = kit_of("kahmate"), rf'href="#ball"{AT}'
     ((x, _, size),) = numbers(ball, board_svg(BoardPicture(kit, {sq("a1"): ("blue big", "ball")})))
@@ -129,16 +117,6 @@ def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> Non
         assert numbers(rf'href="#(?:boulder|rock)"{AT}', svg) == [drawn]
         assert ("rotate(90" not in svg) is is_along
         assert board_words(scene).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
-
-
-def test_the_upper_piece_of_a_stack_lies_up_and_right_of_the_lower_one() -> None:
-    svg = board_svg(BoardPicture(kit_of("scouts"), {sq("d4"): ("black scout", "white scout")}))
-    (lower,), (upper,) = (
-        numbers(f'href="#{drawing}"{AT}', svg) for drawing in ("scout-n", "scout-s")
-    )
-    assert upper[0] - lower[0] == 12
-    assert upper[1] - lower[1] == -12
-    assert svg.index("#scout-n") < svg.index("#scout-s")
 
 
 def test_hit_points_stand_under_a_robot() -> None:
@@ -229,23 +207,10 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
 
 
-def test_a_question_has_one_key_for_each_play_in_words(place: Place) -> None:
-    south, north = place.sit("south"), place.sit("north")
-    to_scouts(place)
-    asked = replace(live_of(place.table), choices=("c1-c2", "c1-b2"))
-    store_of(place.table).publish(asked)
-    page = page_of(south, "/seat/south")
-    assert "Which move is it?" in page
-    assert re.search(r'"action":"c1-b2"[^>]*>Dash c1 to b2<small class="mono">c1-b2</small>', page)
-    assert "Dash c1 to b2" not in page_of(north, "/seat/north")
-    assert south.get("/api/seat/south/view").json["choices"] == ["c1-c2", "c1-b2"]
-
-
 def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None:
-    host, door = place.browser(), "/api/host/preview"
+    host, door = place.host(), "/api/host/preview"
     body = {"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}
-    assert host.post(door, json=body).status_code == 403
-    host.post("/host", data={"key": HOST_KEY})
+    assert place.browser().post(door, json=body).status_code == 403
     svg = host.post(door, json=body).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
     assert 'href="#wall"' in svg

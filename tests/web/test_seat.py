@@ -80,23 +80,6 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert codes(place) == []
 
 
-def sign(html: str) -> str:
-    found = re.search(r'<div class="sign[^"]*"[^>]* role=.*?</div>', html, re.S)
-    assert found
-    return found[0]
-
-
-def test_the_sign_shows_the_piece_that_hands_take_next(place: Place) -> None:
-    place.table.new_game("outbuffered", {}, 1)
-    told = sign(page(place, "/"))
-    view = place.table.view()
-    assert view.kit is not None
-    assert '<svg class="ic piece"' in told
-    assert f'href="#{view.kit.face(view.turn.instructions[0].move.faces[-1]).drawing}"' in told
-    place.table.confirm("host", view.moment, view.turn.stage, force=True)
-    assert "<svg" not in sign(page(place, "/"))
-
-
 def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
     ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):

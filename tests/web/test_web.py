@@ -17,19 +17,6 @@ PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s"
 # ---- a turn through the doors ----------------------------------------------------------------------------------------
 
 
-def test_an_order_can_be_taken_back_and_a_stale_one_is_refused(place: Place) -> None:
-    south, moment = place.sit("south"), place.to_orders()
-    south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
-    again = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "DDD"})
-    assert (again.status_code, error_of(again)["message"]) == (
-        409,
-        "Your order is already sealed: take it back first",
-    )
-    assert south.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
-    late = south.post("/api/seat/south/hand-in", json={"moment": "0.0", "action": "UUS"})
-    assert (late.status_code, error_of(late)["kind"]) == (409, "stale")
-
-
 def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     place.to_orders()
@@ -102,15 +89,6 @@ def test_a_seat_is_only_for_the_browser_that_took_it(place: Place, door: str) ->
     answer = north.post(f"/api/seat/south/{door}", json={})
     assert (answer.status_code, error_of(answer)["reason"]) == (403, "not_your_seat")
     assert place.browser().get("/api/seat/south/view").status_code == 403
-
-
-def test_a_cookie_is_worthless_once_the_seat_was_freed(place: Place) -> None:
-    old = place.sit("south", "Mara")
-    host = {"X-Host-Key": HOST_KEY}
-    assert old.post("/api/host/free-seat", json={"seat": "south"}, headers=host).status_code == 200
-    assert old.get("/seat/south").location == "/join/south"
-    place.sit("south", "Jo")
-    assert old.get("/seat/south").status_code == 403
 
 
 def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from web_fixtures import FakeHands, FakeWorld, Place, open_place
 
-from companion.core.grid import Square
 from web.features import Workbench
 
 
@@ -54,14 +53,6 @@ def test_pieces_go_to_squares_and_points_and_turn_over(place: Place, world: Fake
     assert (world.piece.x_mm, world.piece.y_mm, world.flips) == (12.0, 4.0, 1)
     browser.post("/workbench/tidy", json={})
     assert world.layout == place.table.view().board.target
-
-
-def test_a_hand_over_a_square_comes_and_goes(place: Place, world: FakeWorld) -> None:
-    place.to_orders()
-    assert place.browser().post("/workbench/hand", json={"square": "c3"}).json["hand"] == "c3"
-    assert world.hand == Square(2, 2)
-    place.browser().post("/workbench/hand", json={"square": None})
-    assert world.hand is None
 
 
 def test_keys_go_down_and_up_and_lamps_answer(place: Place, hands: FakeHands) -> None:

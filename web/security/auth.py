@@ -279,11 +279,14 @@ class Auth:
         )
 
     def _delete(self, answer: Response, name: str) -> None:
-        answer.delete_cookie(self.cookie_name(name), httponly=True, samesite="Lax")
+        for used in (self.cookie_name(name), name):
+            answer.delete_cookie(used, httponly=True, samesite="Lax")
 
     def _read(self, cookies: Mapping[str, str], name: str) -> object:
+        # the plain name is that of version 1.0.0, whose browsers keep their seats
+        value = cookies.get(self.cookie_name(name)) or cookies.get(name, "")
         try:
-            carried: object = self._signer.loads(cookies.get(self.cookie_name(name), ""))
+            carried: object = self._signer.loads(value)
         except BadSignature:
             return None
         return carried

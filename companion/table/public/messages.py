@@ -6,7 +6,8 @@ Sentences travel packed, so that each reader has them in an own language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -23,13 +24,8 @@ from companion.table.session import Phase
 
 MOST_BYTES = 32 * 1024
 """Maximum bytes of a message. The view of a game with a map of one's own has some 5 kB."""
-_MOST_DEPTH = 8
-MAX_SENTENCE = 4096
-"""Letters of a sentence once its parts are filled in. The longest of this program's own has some 400."""
-MAX_SENTENCES = 4 * MAX_SENTENCE
-"""Letters of all sentences of a message together."""
-MAX_GROWTH = 4
-"""How many letters may come of each byte of a message: a pattern names each of its parts once or twice."""
+_MOST_DEPTH, _MOST_NAMED = 8, 2
+"""How deep sentences lie in sentences, and how often a pattern names a part: so that few bytes stay few once filled."""
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What SQLite and a browser can hold, and one more."""
@@ -181,14 +177,16 @@ def read_record(payload: bytes) -> PublicRecord:
     sentences = [view.title, view.step, view.sign, view.why, view.result, *view.happened]
     for step in view.orders:
         sentences += [order.initial for order in step.values()]
-    _require_short(sentences, payload)
+    for sentence in sentences:
+        _require_sentence(sentence)
     return record
 
 
 def read_state(payload: bytes) -> PublicState:
     """Return a state as somebody has sent it. Raises `Malformed`."""
     state: PublicState = strictly_read(_state, payload)
-    _require_short((state.health, *state.notices, *state.wrong, state.answer), payload)
+    for sentence in (state.health, *state.notices, *state.wrong, state.answer):
+        _require_sentence(sentence)
     return state
 
 
@@ -198,7 +196,7 @@ def strictly_read(decoder: msgspec.json.Decoder[Any], payload: bytes) -> Any:
     Raises `Malformed` for what is too large or anything else.
     """
     if len(payload) > MOST_BYTES or is_dense(payload):
-        raise _too_large()
+        raise Malformed(say("This message is too large"))
     try:
         return decoder.decode(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -211,44 +209,28 @@ def words(packed: Any) -> str:
     Raises `Malformed` for one that is none. A pattern names its parts and does nothing else with them: no attribute,
     no index, no width.
     """
-    _filled_length(packed)
+    _require_sentence(packed)
     said: str = i18n.unpacked(packed)
     return said
 
 
-def _too_large() -> Malformed:
-    return Malformed(say("This message is too large"))
-
-
-def _require_short(sentences: Iterable[Any], payload: bytes) -> None:
-    """Raise `Malformed` where the sentences of a message are none, or would be too long once they are filled."""
-    if sum(map(_filled_length, sentences)) > min(MAX_SENTENCES, MAX_GROWTH * len(payload)):
-        raise _too_large()
-
-
-def _filled_length(packed: Any, depth: int = 0) -> int:
-    """Return how long a packed sentence is at most, without filling it.
-
-    A pattern may name a part many times, in several levels: a few bytes could become gigabytes. Raises `Malformed`
-    for what is no sentence, and for one of more than `MAX_SENTENCE` letters.
-    """
+def _require_sentence(packed: Any, depth: int = 0) -> None:
+    """Raise `Malformed` for what is no packed sentence."""
     match packed:
-        case str(text):
-            length = len(text)
-        case {"typed": str(text)} if len(packed) == 1:
-            length = len(text)
+        case str():
+            return
+        case {"typed": str()} if len(packed) == 1:
+            return
         case int() | float() if depth and not isinstance(packed, bool):
-            length = len(str(packed))
+            return
         case {"say": str(one), "many": str(many), "parts": dict(parts)} if (
             len(packed) == 3 and depth < _MOST_DEPTH and (not many or type(parts.get("n")) is int)
         ):
-            lengths = {name: _filled_length(part, depth + 1) for name, part in parts.items()}
-            length = max(_length_of_pattern(pattern, lengths) for pattern in (one, many))
-        case _:
-            raise _unreadable()
-    if length > MAX_SENTENCE:
-        raise _too_large()
-    return length
+            for part in parts.values():
+                _require_sentence(part, depth + 1)
+            if parts.keys() >= _parts_of(one) | _parts_of(many):
+                return
+    raise _unreadable()
 
 
 def _unreadable() -> Malformed:
@@ -256,19 +238,12 @@ def _unreadable() -> Malformed:
 
 
 @lru_cache(maxsize=512)
-def _parts_of(pattern: str) -> tuple[str, ...]:
-    """Return the parts that a pattern names, as often as it does. Raises `Malformed` for any other brace.
+def _parts_of(pattern: str) -> frozenset[str]:
+    """Return the parts that a pattern names. Raises `Malformed` for any other brace, and one named without end.
 
     Tables tell the same few hundred patterns again and again.
     """
-    if {"{", "}"} & set(_FIELD.sub("", pattern)):
+    names = Counter(filter(None, _FIELD.findall(pattern)))
+    if {"{", "}"} & set(_FIELD.sub("", pattern)) or max(names.values(), default=0) > _MOST_NAMED:
         raise _unreadable()
-    return tuple(filter(None, _FIELD.findall(pattern)))
-
-
-def _length_of_pattern(pattern: str, lengths: Mapping[str, int]) -> int:
-    """Return how long a pattern is with its parts. Raises `Malformed` for a part that is not there."""
-    names = _parts_of(pattern)
-    if not lengths.keys() >= set(names):
-        raise _unreadable()
-    return len(pattern) + sum(lengths[name] for name in names)
+    return frozenset(names)

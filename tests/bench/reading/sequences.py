@@ -87,26 +87,20 @@ class Played:
 
     # ---- events: each answers its kind, or nothing where this kit has no such thing ----
 
-    def _move(self) -> str:
-        piece, square = self._a_piece(on_board=True)
+    def _move(self, on_board: bool = True) -> str:
+        piece, square = self._a_piece(on_board=on_board)
         target = self._free_square()
         if piece is None or target is None:
             return ""
-        self._hand_over(square)
+        if square is not None:
+            self._hand_over(square)
         self._lay(piece, target)
         self._hand_over(target)
-        self._touched = {square, target} if square else {target}
+        self._touched = {target if square is None else square, target}
         return "move"
 
     def _put(self) -> str:
-        piece, _ = self._a_piece(on_board=False)
-        target = self._free_square()
-        if piece is None or target is None:
-            return ""
-        self._lay(piece, target)
-        self._hand_over(target)
-        self._touched = {target}
-        return "put"
+        return self._move(on_board=False)
 
     def _take(self) -> str:
         piece, square = self._a_piece(on_board=True)

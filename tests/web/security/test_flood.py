@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import itertools
 import socket
 import threading
@@ -220,17 +219,6 @@ def test_no_more_than_two_uploads_at_once(server: Server) -> None:
     for line in lines:
         line.close()
     until("all to be forgotten", lambda: not server.listener.uploads)
-
-
-def test_the_host_may_bring_files(server: Server) -> None:
-    statuses = []
-    for size in (200_000, 3_000_000):
-        for key in (HOST_KEY, "wrong"):
-            line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-            line.request("POST", "/history", b"x" * size, {"X-Host-Key": key})
-            statuses.append(line.getresponse().status)
-            line.close()
-    assert statuses == [400, 403, 413, 403]
 
 
 def test_who_does_not_read_holds_no_thread_beyond_the_end(

@@ -70,13 +70,6 @@ def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nhost:" + host + b" \t\r\n") == 200
 
 
-@pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8080"])
-def test_a_host_that_is_well_formed_and_not_ours_is_told_where_to_go(
-    server: Server, host: bytes
-) -> None:
-    assert status(server, b"GET /watch HTTP/1.1\r\nHost: " + host + b"\r\n") == 421
-
-
 @pytest.mark.parametrize(
     "lines",
     [

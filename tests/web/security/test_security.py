@@ -328,3 +328,12 @@ def test_only_the_own_names_are_known(
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "spieltisch.home.example")
     assert Names(["table.example.org"]).knows(host) is is_ours
+
+
+def test_a_seat_taken_with_version_one_is_kept(place: Place) -> None:
+    held, old = place.cookie(place.sit("south"), "seat_south"), place.browser()
+    assert held
+    old.set_cookie("seat_south", held.value)
+    assert old.get("/seat/south").status_code == 200
+    old.post("/api/seat/south/leave", json={})
+    assert old.get_cookie("seat_south") is None

@@ -10,7 +10,6 @@ import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -21,7 +20,6 @@ from companion.cli.doctor import examine
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings, Settings, WebSettings
 from companion.core.i18n import translate
-from companion.core.network import page_urls
 from companion.diagnostics.certificate import certificate, validity
 from companion.diagnostics.findings import Grade
 from companion.service.app import Companion
@@ -134,12 +132,6 @@ def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> Non
 )
 def test_a_plain_head_is_read_strictly(head: bytes) -> None:
     assert https_address(head) == b""
-
-
-def test_addresses_say_https_and_the_name_of_the_certificate_first(monkeypatch: Any) -> None:
-    web = WebSettings(host="192.0.2.7", names=("table.example.org",), certificate="c", key="k")
-    assert page_urls(web, 443) == ("https://table.example.org/", "https://192.0.2.7/")
-    assert page_urls(WebSettings(host="::1"), 8080) == ("http://[::1]:8080/",)
 
 
 # ---- what phones check -----------------------------------------------------------------------------------------------
