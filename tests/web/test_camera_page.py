@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -131,8 +131,7 @@ class Room:
     album: FakeAlbum
 
     def host(self, **where: str) -> FlaskClient:
-        browser = self.place.browser()
-        browser.post("/host", data={"key": HOST_KEY})
+        browser = self.place.host()
         if where:
             browser.environ_base.update(where)
         return browser

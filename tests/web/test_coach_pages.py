@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, Place, error_of, flat, open_place, page_of, view_of
+from web_fixtures import Place, error_of, flat, open_place, page_of, view_of
 
 from companion.bots.base import Choice, Verdict, said_by_bot
 from companion.core.config import TableSettings
@@ -64,8 +64,7 @@ def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None
 
 
 def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    ada, ben, host = place.sit("south", "Ada"), place.sit("north", "Ben"), place.browser()
-    host.post("/host", data={"key": HOST_KEY})
+    ada, ben, host = place.sit("south", "Ada"), place.sit("north", "Ben"), place.host()
     place.table.use(TableSettings(coach="always"))
     place.to_orders()
     assert ada.post("/api/seat/south/coach", json=question(place)).status_code == 200
@@ -84,8 +83,7 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
 @pytest.mark.parametrize("about", ["now", "last", "theirs"])
 def test_a_stranger_and_the_other_seat_get_nothing(place: Place, about: str) -> None:
     place.sit("south", "Ada")
-    ben, host = place.sit("north", "Ben"), place.browser()
-    host.post("/host", data={"key": HOST_KEY})
+    ben, host = place.sit("north", "Ben"), place.host()
     place.table.use(TableSettings(coach="always"))
     place.to_orders()
     for browser in (place.browser(), ben, host):

@@ -91,8 +91,7 @@ def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, na
 
 def fields(place: Place) -> tuple[int, int, bool]:
     """How many options there are, how many of them rest, and whether the page says why."""
-    host = place.browser()
-    host.post("/host", data={"key": HOST_KEY})
+    host = place.host()
     page = page_of(host, "/host?game=outbuffered")
     is_said = re.search(r'id="fixed"[^>]*>', page)
     assert is_said
