@@ -46,12 +46,14 @@ def read_images(
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
+            # A file that is not there, or a folder that cannot be read.
             files = picture_paths([Path(given)])
         except CameraError as error:
             yield _nothing(str(given), error.message)
             continue
         for path in files:
             try:
+                # A file that is no picture.
                 luma = load_luma(path)
             except CameraError as error:
                 yield _nothing(str(path), error.message)

@@ -64,11 +64,13 @@ class ZoneCover:
     def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
         scale = view.maps.scale / _SHRINK
+
         # areas in px of the small view
         max_edges = _MAX_EDGES_MM2 * scale**2
         max_print = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
         glare = view.glare[::_SHRINK, ::_SHRINK]
+
         # edges and bold print where neither the board nor a card that was read has any
         known = self._known(small.shape, view.maps, cards)
         beyond = _outside(view.shown, small.shape, scale)
