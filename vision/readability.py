@@ -55,14 +55,18 @@ _CORNERS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """One square: `blur_px` is a standard deviation (None: nothing there has an edge), `inside` a
-    share of 0..1."""
+    """One square of a picture."""
 
     paper: float
+    """How bright its paper is, of 255."""
     glare: float
+    """The share of it that is burnt out."""
     blur_px: float | None
+    """The standard deviation of its blur. None: nothing there has an edge."""
     module_px: float
+    """How large a module of a marker would be there."""
     inside: float
+    """The share of it that lies in the picture."""
 
     def weak(self, enough_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, worst first."""
@@ -219,6 +223,7 @@ def _advice(
     pose: Pose,
     measures: Mapping[Square, Measure],
 ) -> Advice:
+    # Each weakness has one thing to do about it.
     where = places(kit, squares, len(measures))
     if kind is Weakness.GLARE:
         if len(squares) > 0.8 * len(measures):
@@ -226,6 +231,7 @@ def _advice(
             return Advice(say("Less light, or unlock the exposure"), why, kind)
         return Advice(say("Move the lamp"), say("It is reflected on {places}.", places=where), kind)
     if kind is Weakness.DARK:
+        # A lamp for all of it, or for a part.
         is_most = len(squares) > 0.5 * len(measures)
         text = say("Switch on a lamp") if is_most else say("Move the lamp closer to the dark part")
         return Advice(text, say("It is dark on {places}.", places=where), kind)
@@ -248,6 +254,7 @@ def _closer(
         least=round(least, 1),
         enough=round(enough, 1),
     )
+    # The camera has to come nearer to that one.
     farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
     away = float(np.linalg.norm(pose.eye_mm - there))
@@ -282,6 +289,7 @@ def _fits(board: Board, pose: Pose, growth: float) -> bool:
 
 def _cut_off(board: Board, pose: Pose) -> Advice | None:
     """Return corner markers that lie outside the picture."""
+    # Corners of which a part is beyond the edge of the picture.
     outside = []
     for corner, marker in zip(_CORNERS, board.corners, strict=True):
         if not pose.is_in_picture(pose.to_px(corner_points_mm(board, marker))).all():
@@ -307,6 +315,7 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     """Return (4, 3): the corners of the printed board with its strips, and so much around it."""
+    # The strips lie below and above.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
@@ -322,6 +331,7 @@ def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
 
     On a board of cards it is the lanes.
     """
+    # Nearly all of them need no names.
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
         return say("the whole board")

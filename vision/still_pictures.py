@@ -43,6 +43,7 @@ def read_images(
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
     dictionary_of(finder.dictionary)
+    # Photographs of other markers show no board of ours.
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
@@ -136,6 +137,7 @@ def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
             why
             or "No board: none of its corner markers is in the picture; show at least two of them"
         ]
+    # What is known to be wrong, and then what could not be read.
     problems = [note] if note else []
     if reading.unknown:
         names = ", ".join(str(square) for square in sorted(reading.unknown))

@@ -38,6 +38,7 @@ class OpenCard:
     """`UNREAD` for one that was not read."""
     x_mm: float
     y_mm: float
+    """Its middle on the board."""
     turn: float
     """Its direction in radians, counter-clockwise. A half turn changes nothing."""
     marks: tuple[Points, ...]

@@ -39,9 +39,13 @@ class OpenCards:
     """The open cards of one picture, see `companion.core.ports.Reading`."""
 
     fans: Layout
+    """By zone, from the bottom to the top."""
     unknown: frozenset[Square]
+    """Zones of which nothing can be said."""
     beside: tuple[str, ...]
+    """Names of cards that lie in no zone."""
     strangers: tuple[int, ...]
+    """Ids of markers that are there twice."""
 
 
 class CardReader:

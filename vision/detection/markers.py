@@ -185,6 +185,7 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         share, how = 0.5, cv2.INTER_AREA
     else:
         share, how = _FEW_PX / width, cv2.INTER_LINEAR
+    # What is found there is put right in the picture itself.
     small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
     found = MarkerFinder(quick=True, rough=True).find(small).sightings
     # The middle of the first pixel is (0, 0) in both sizes.
@@ -195,6 +196,7 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
 
 def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighting]:
     """Return the markers within boxes of a picture whose sides are `least_px` or more."""
+    # Parts are small: one window is enough.
     finder, sightings = MarkerFinder(quick=True), []
     for rows, columns in boxes:
         # OpenCV takes no views of a larger picture.
@@ -239,7 +241,9 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
     """
     # The margin in blocks.
     reach = int(np.ceil(margin_px / BLOCK_PX))
+    # Wider by the margin, those that touch are one.
     wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
+    # The first component is what is not due.
     count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
     height, width = luma.shape
     boxes = []

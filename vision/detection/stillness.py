@@ -211,6 +211,7 @@ def bounds_of(noise: Noise, rest: Small) -> Small:
     size = np.abs(rest)
     typical = float(np.median(size[::2, ::2])) / 0.6745
     step = _step_of(size, typical) or 0.0
+    # One bound for all blocks, before each has one of its own.
     least = min(max(_LEAST, _SIGMAS * _UNKNOWN * typical, _STEPS * step), _MOST)
     return np.full(rest.shape, least, np.float32)
 
@@ -297,6 +298,7 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
     """
     if np.count_nonzero(moved) < _MANY * moved.size:
         return False
+    # Noise has no neighbours that change alike.
     values = np.where(moved, rest, 0)
     power = float((values * values).mean())
     # Correlation with the next block, to the right and below.

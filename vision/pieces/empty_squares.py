@@ -44,13 +44,15 @@ _PRINT = 0.08
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """How an empty square looks: its tones, their range among neighbouring pixels, and its
-    outline's depth."""
+    """How an empty square looks."""
 
     tone: Tone
+    """(side, side): the brightness of its cell."""
     low: Tone
     high: Tone
+    """(side, side): the darkest and the brightest of each pixel and its neighbours."""
     lines: Tone
+    """(12,): how deep its outline is."""
 
 
 Bare = Mapping[Square, Known]

@@ -72,6 +72,7 @@ class Sheet:
     so far."""
 
     board: Board
+    """Whose squares these are."""
     whites: Mapping[int, float] = field(default_factory=dict)
     """How bright the paper round each corner marker is."""
     plane: tuple[float, float, float] = (0.0, 0.0, 0.0)

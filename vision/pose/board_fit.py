@@ -149,6 +149,7 @@ def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
 
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """Return (T,): root mean square by tag, px."""
+    # Four corners each.
     squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
 

@@ -36,13 +36,17 @@ class LensTuner:
     base: Lens
     """The lens with which it began."""
     lens: Lens
+    """The lens as it is known now."""
     exact: bool = False
     """Measured by somebody who knows better: it is left alone."""
     views: int = 0
+    """How many have told it."""
     told_by_lines: bool = False
     """Has a board with its printed lines told the lens, and not the corner markers alone?"""
     information: Points = field(default_factory=lambda: np.zeros((2, 2)))
+    """(2, 2): the matrix of the normal equations for the logarithm of the focal length and k1."""
     vector: Points = field(default_factory=lambda: np.zeros(2))
+    """(2,): their right side."""
 
     @classmethod
     def of(cls, nominal: Lens, exact: bool = False) -> LensTuner:

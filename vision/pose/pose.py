@@ -40,9 +40,12 @@ class Pose:
     """
 
     rotation: Points
+    """Its rotation vector (3, 1), or the matrix (3, 3)."""
     translation: Points
+    """(3, 1) mm: the board's origin in the axes of the camera."""
     lens: Lens
     size: tuple[int, int]
+    """Width and height of the picture, px."""
     markers: int = 4
     rms_px: float = 0.0
     covariance: Points | None = None
@@ -199,9 +202,13 @@ class Maps:
 
     pixels: NDArray[np.float32]
     low_mm: tuple[float, float]
+    """The lower left corner of the view on the board."""
     high_mm: tuple[float, float]
+    """Its upper right corner."""
     z_mm: float
+    """How high above the board it looks."""
     scale: float
+    """px per mm."""
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the view, (h, w). Black outside the picture."""

@@ -51,6 +51,7 @@ def profiles(
     `ways` from there. Both coordinates of all places are worked out step by step: numpy takes seven
     times as long for the two of each.
     """
+    # (K, N) each.
     x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
     y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
     seen = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
@@ -155,6 +156,7 @@ class PrintedLines:
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square and
         those next to it."""
+        # By square, and then added up over three by three.
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
@@ -245,6 +247,7 @@ def _offsets(
 
 def _shift(values: Points, by_px: Points) -> Points:
     """Return (N, K) rows of values, each so far (N,) along itself."""
+    # To the nearest step, and at the ends what is there.
     columns = np.arange(values.shape[1])
     there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
     return np.take_along_axis(values, there.clip(0, columns[-1]), axis=1)

@@ -193,6 +193,7 @@ class BoardReader:
         """Forget the board and all that was worked out for it, and prefer the kit that was asked
         for."""
         with self._asking:
+            # Asked for since the last picture, from another thread.
             kit = self._asked[0] if self._asked is not None else self.memory.active
             self._asked = None
         # What holds of the camera stays: its lens, its noise, its movement.

@@ -109,8 +109,8 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
             break
     if look.still:
         # Paper has less contrast than what lies on it, also under shadows.
-        certain = missing - pieces.doubtful - look.vague
-        shaded = _first(certain, look.budget.shaded, times, shot, most=-1)
+        in_shade = missing - pieces.doubtful - look.vague
+        shaded = _first(in_shade, look.budget.shaded, times, shot, most=-1)
         times.update(shaded)
         bare |= shaded_among(board, shot, shaded)
     return look, pieces, bare

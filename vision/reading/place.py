@@ -234,6 +234,7 @@ def _squares_near(
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares in which places lie that are known to within a margin, and whether it is
     one, or none."""
+    # The place itself, and those a margin away in four directions.
     places = set()
     for x, y in spots:
         for across, up in _AROUND:
@@ -280,6 +281,7 @@ def faces_on_squares(
 ) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
     """Return the face on top of each square and its marker, and the squares where a piece lies that
     cannot be told."""
+    # Pieces that lie on a square for certain; all others make it doubtful.
     by_square: dict[Square, list[Placed]] = defaultdict(list)
     doubtful: set[Square] = set()
     for piece in placed:
@@ -340,6 +342,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
         foot = rectangle_corners_mm(0.0, 0.0, width, depth, math.radians(piece.turn_deg))
         feet += [foot + piece.middle_mm, foot + piece.lifted_mm]
         heights += [height, raised]
+    # Two feet of each piece: as it lies, and on top of what may be beneath.
     outlines = np.reshape(feet, (-1, 4, 2))
 
     # A ray from the eye past the top meets the board farther off: by as much as the eye is above

@@ -212,7 +212,9 @@ class _RowFrame:
     """The axes of a row on the table: table = turn @ row + origin."""
 
     turn: Points
+    """(2, 2)."""
     origin: Points
+    """(2,) mm: the middle of the strip."""
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
