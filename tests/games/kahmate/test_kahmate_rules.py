@@ -133,13 +133,6 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
     assert down(step.state) == {"d4": 1, "d5": 1}
 
 
-def test_the_ball_behind_a_loser_is_his_who_stands_there() -> None:
-    step = do(at("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6")
-    assert ball(step.state) == ("d3", SOUTH)
-    step = do(at("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6")
-    assert ball(step.state) == ("d3", NORTH)
-
-
 # ---- tries --------------------------------------------------------------------------------------------------------------
 
 
