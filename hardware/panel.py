@@ -17,7 +17,6 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 from gpiozero import Device
-from gpiozero.exc import GPIOPinInUse
 
 from companion.core.clock import Clock
 from companion.core.config import PanelSettings
@@ -363,8 +362,6 @@ class Panel(Closeable):
 
 def _remedy(error: Exception) -> str:
     """Return what is wrong with a pin and what to do."""
-    if isinstance(error, GPIOPinInUse):
-        return say("another button, lamp or buzzer has this pin. Give each its own in [panel]")
     return say(
         "{error}. Check that nothing else uses the pin, or leave it out in [panel]",
         error=str(error) or type(error).__name__,

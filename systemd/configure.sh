@@ -13,7 +13,7 @@ as_companion() { # the folder is the service's own: there root would follow what
     if [ -n "$root" ]; then "$@"; else setpriv --reuid=companion --regid=companion --init-groups -- "$@"; fi
 }
 
-# Every setting with its default, as a comment. A file that is there stays.
+# The first settings. A file that is there stays.
 if [ ! -e "$settings/settings.toml" ]; then
     text=$("$python" -I -m companion.maintenance.settings.template "$state")
     # shellcheck disable=SC2016 # the inner shell's own

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from remote_tools import act
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.hub.subjects import PAIRS, inbox_prefix
+from companion.hub.subjects import PAIRS
 from companion.hub_server.app import Hub
 from companion.table.session import Phase
 
@@ -73,28 +72,15 @@ def says(table: TableAtHub, words: str) -> bool:
 def asked(hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 3.0) -> bytes:
     """What a changed program with this table's key is answered; empty: nothing."""
 
-    async def ask() -> bytes:
-        client = Client()
-        assert hub.nats is not None
+    answers = [b""]
 
-        async def nothing(_: Exception) -> None:
-            """Refusals come as errors beside."""
+    async def ask(client: Client) -> None:
+        payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
+        with suppress(NatsError, TimeoutError):
+            answers.append((await client.request(subject, payload, timeout=seconds)).data)
 
-        await client.connect(
-            hub.nats.url,
-            nkeys_seed_str=table.member.seed,
-            inbox_prefix=inbox_prefix(table.member.table),
-            error_cb=nothing,
-        )
-        try:
-            payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
-            return (await client.request(subject, payload, timeout=seconds)).data
-        except (NatsError, TimeoutError):
-            return b""
-        finally:
-            await client.close()
-
-    return asyncio.run(ask())
+    with_key_of(hub, table, ask)
+    return answers[-1]
 
 
 def told_in(hub: Hub, pair: str) -> int:

@@ -77,6 +77,12 @@ class Place:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": name}).status_code == 200
         return browser
 
+    def host(self) -> FlaskClient:
+        """A browser that has entered the host's key."""
+        browser = self.browser()
+        assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
+        return browser
+
     def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
         """What a browser holds under a name that this table gives its cookies."""
         return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
@@ -203,10 +209,6 @@ class FakeWorld:
     def move_to(self, piece: int, square: Square) -> None:
         self._known(piece)
         self.piece = replace(self.piece, square=square)
-
-    def take_off(self, piece: int) -> None:
-        self._known(piece)
-        self.piece = replace(self.piece, square=None)
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
         self.layout = layout

@@ -15,12 +15,10 @@ from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
 from vision.cameras.files import load_luma, picture_paths
 from vision.detection.markers import (
-    Found,
     Luma,
     MarkerFinder,
     Sighting,
     dictionary_of,
-    resembles_marker,
     sharpened,
 )
 from vision.reading.board_reader import BoardReader, board_reader
@@ -82,45 +80,52 @@ def _answer(
     path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
 ) -> dict[str, Any]:
     """Return what one picture shows. Without a reader only its markers."""
-    found = _find_all(finder, luma)
     answer = _nothing(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
-    answer["markers"] = [
-        {
-            "id": s.marker,
-            "corners": [[round(float(v), 2) for v in corner] for corner in s.corners_px],
-        }
-        for s in sorted(
-            found.sightings, key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0])
-        )
-    ]
-    problems = _marker_problems(luma, found)
+    sightings = _find_all(finder, luma)
+    problems = list[str]()
     if reader is not None:
         reading = reader.read_picture(luma)
+        look = reader.memory.latest
+        # those that only a view of the board from above shows
+        _add_new(sightings, look.sightings if look and not reader.mirror.is_mirrored else ())
         answer["board"] = reading.game
         answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
         answer["fans"] = {str(zone): list(cards) for zone, cards in sorted(reading.fans.items())}
         answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
         answer["beside"] = list(reading.beside)
         answer["strangers"] = list(reading.strangers)
-        problems = _board_problems(reading, reader.seen.problem, reader.seen.note) + problems
+        problems += _board_problems(reading, reader.seen.problem, reader.seen.note)
+    if not sightings:
+        problems.append("No marker can be read: go closer, focus, and avoid glare")
     answer["problems"] = problems
+    sightings.sort(key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0]))
+    for sighting in sightings:
+        corners = sighting.corners_px.round(2).tolist()
+        answer["markers"].append({"id": sighting.marker, "corners": corners})
     return answer
 
 
-def _find_all(finder: MarkerFinder, luma: Luma) -> Found:
+def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
     """Return markers of the picture, and of small pictures also those that only show when it is
     enlarged and sharpened."""
-    found = finder.find(luma)
+    sightings = list(finder.find(luma).sightings)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
-        return found
+        return sightings
     larger = np.asarray(cv2.resize(luma, None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC), np.uint8)
-    sightings = list(found.sightings)
-    for sighting in (*finder.find(larger).sightings, *finder.find(sharpened(larger)).sightings):
-        small = Sighting(sighting.marker, (sighting.corners_px + 0.5) / 2 - 0.5)
-        if not any(small.is_same(other) for other in sightings):
-            sightings.append(small)
-    return Found(tuple(sightings), found.rejected)
+    for picture in (larger, sharpened(larger)):
+        for sighting in finder.find(picture).sightings:
+            # the middle of the first pixel is (0, 0) in either size
+            corners_px = (sighting.corners_px + 0.5) / 2 - 0.5
+            _add_new(sightings, [Sighting(sighting.marker, corners_px)])
+    return sightings
+
+
+def _add_new(sightings: list[Sighting], others: Iterable[Sighting]) -> None:
+    """Add the other markers that are not among these yet."""
+    for other in others:
+        if not any(other.is_same(sighting) for sighting in sightings):
+            sightings.append(other)
 
 
 def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
@@ -139,29 +144,5 @@ def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
         names = ", ".join(map(str, reading.strangers))
         problems.append(
             f"Markers that belong to no piece of this game, or are there twice: {names}"
-        )
-    return problems
-
-
-def _marker_problems(luma: Luma, found: Found) -> list[str]:
-    """Return sentences on quadrangles with a marker's dark rim that do not decode, and on pictures
-    without any marker."""
-    problems = (
-        [] if found.sightings else ["No marker can be read: go closer, focus, and avoid glare"]
-    )
-    centres = [sighting.centre_px for sighting in found.sightings]
-    like_markers = 0
-    for quad in found.rejected:
-        centre, reach = quad.mean(axis=0), abs(quad - quad.mean(axis=0)).max()
-        if any(abs(centre - other).max() < reach for other in centres) or not resembles_marker(
-            luma, quad
-        ):
-            continue
-        centres.append(centre)
-        like_markers += 1
-    if like_markers:
-        shapes = "1 shape looks" if like_markers == 1 else f"{like_markers} shapes look"
-        problems.append(
-            f"{shapes} like a marker but cannot be read: hidden in part, or of another kind"
         )
     return problems

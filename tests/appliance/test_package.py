@@ -111,9 +111,7 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     play_games(machine, tmp_path)
     before = games(machine)
     assert before
-    machine(
-        f"printf '\\n[web]\\nport = 9000\\n' >>{CONFIG}/settings.toml && sed -i '0,/^\\[web\\]$/s///' {CONFIG}/settings.toml"
-    )
+    machine(f"printf '\\n[web]\\nport = 9000\\n' >>{CONFIG}/settings.toml")
     settings = machine(f"cat {CONFIG}/settings.toml")
 
     newer(machine, tmp_path)

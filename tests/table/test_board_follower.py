@@ -147,22 +147,11 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     assert played.view.board.problems == (), "what lay well may be hidden"
 
 
-def test_something_without_a_marker_is_told_from_what_is_hidden(played: Played) -> None:
+def test_hidden_squares_are_named(played: Played) -> None:
     begin(played)
-    for foreign, words in ((set(), "take your hand away"), ({sq("e5")}, "remove what lies there")):
-        lying = Reading(
-            tops(now(played)),
-            frozenset({sq("e5"), sq("e6")}),
-            quiet=True,
-            game="scouts",
-            at_s=played.clock.monotonic_s(),
-            foreign=frozenset(foreign),
-        )
-        played.table.saw(lying)
-        played.table.step()
-        small = played.view.sign.small
-        assert small.startswith("The camera cannot see")
-        assert words in small
+    see(played, now(played), hidden="e5 e6")
+    small = played.view.sign.small
+    assert small.startswith("The camera cannot see e5, e6: take away your hand")
 
 
 def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:

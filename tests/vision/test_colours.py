@@ -16,7 +16,6 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.ports import Frame
 from vision.cameras.colours import painted
-from vision.cameras.files import PictureCamera
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import chosen
 from vision.cameras.usb import UsbCamera
@@ -94,12 +93,6 @@ def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
     assert looks_red(frame), "the buffer goes back to the camera"
     camera.close()
     host.close()
-
-
-def test_a_file_has_colours(tmp_path: Path) -> None:
-    path = tmp_path / "red.png"
-    cv2.imwrite(str(path), red(SIZE))
-    assert looks_red(PictureCamera(path, FakeClock()).frame())
 
 
 # ---- what people see -----------------------------------------------------------------------------------------------------

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from companion.core.kit import Kit
-from companion.core.ports import Weakness
 from companion.games import GAMES, game_named
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose
-from vision.readability import MODULES, enough_px, measure_squares
+from vision.readability import MODULES, enough_px
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -121,20 +120,3 @@ def test_the_table_of_distances_is_what_the_program_judges(tilt_deg: float, word
         [row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)]
     )
     assert expected in PAGE.read_text(encoding="utf-8"), f"docs/hardware.md should have\n{expected}"
-
-
-@pytest.mark.slow
-def test_its_limits_are_where_the_program_begins_to_complain() -> None:
-    """A little beyond the farthest distance markers are called too small, a little nearer they are not."""
-    picture = np.full(SIZE[::-1], 200, np.uint8)
-    for kit in (kits()["Scouts"], kits()["BINMAT"]):
-        found = limits(kit, "camera-module-3", 0)
-        assert found
-        fill = WHOLE * distance_mm(kit, found[0]) / distance_mm(kit, found[1])
-        for factor, is_small in ((1.03, False), (0.97, True)):
-            measures = measure_squares(
-                picture, kit, pose_of(kit, "camera-module-3", 0, fill * factor)
-            )
-            weak = {kind for measure in measures.values() for kind in measure.weak(enough_px(kit))}
-            assert (Weakness.SMALL in weak) is is_small
-            assert Weakness.CUT not in weak

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Kit, RowFault, RowSeen, RowsWanted, Seat
+from companion.core.kit import SEATS, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
 from companion.printing.printed_kit import printed_table
+from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowPlace
@@ -41,15 +43,19 @@ class Table:
         self.reader = board_reader({KIT.game: KIT})
         self.reader.use(KIT)
 
-    def frame(self) -> Frame:
-        frame = self.camera.frame()
-        self.reading = self.reader.read(frame)
+    def frame(self, frames: int = 1) -> Frame:
+        """Read so many frames, and return the last one."""
+        for _ in range(frames):
+            frame = self.camera.frame()
+            self.reading = self.reader.read(frame)
         return frame
 
+    def pose(self) -> Pose:
+        assert self.reader.pose is not None
+        return self.reader.pose
+
     def rows(self) -> dict[Seat, RowSeen]:
-        for _ in range(3):
-            frame = self.frame()
-        return TileReader(KIT).read(frame.luma, self.reader.pose, SEATS)
+        return TileReader(KIT).read(self.frame(3).luma, self.reader.pose, SEATS)
 
     def row(self, seat: Seat) -> RowSeen:
         return self.rows()[seat]
@@ -81,12 +87,6 @@ def test_no_id_means_two_things() -> None:
     assert not others & set(own)
 
 
-@pytest.mark.parametrize("letter", "UDLRSI")
-def test_each_order_is_read_from_its_tile_at_both_sides(letter: str) -> None:
-    rows = Table(south=letter * 3, north=letter * 3).rows()
-    assert {seat: row.text for seat, row in rows.items()} == {SOUTH: letter * 3, NORTH: letter * 3}
-
-
 VIEWS = {
     "from South": PLAIN,
     "from above": replace(PLAIN, tilt_deg=3),
@@ -102,11 +102,11 @@ def test_rows_are_read_in_many_lights(name: str) -> None:
     rng = Random(f"rows {name}")
     right = 0
     for number in range(3):
-        south, north = ("".join(rng.choices("UDLRSI", k=3)) for _ in SEATS)
-        rows = Table(replace(VIEWS[name], seed=100 + number), south, north).rows()
-        for seat, text in ((SOUTH, south), (NORTH, north)):
-            assert rows[seat].fault or rows[seat].text == text, "a row is never read wrongly"
-            right += rows[seat].text == text
+        texts = {seat: "".join(rng.choices("UDLRSI", k=3)) for seat in SEATS}
+        rows = Table(replace(VIEWS[name], seed=100 + number), *texts.values()).rows()
+        for seat, row in rows.items():
+            assert row.fault or row.text == texts[seat], "a row is never read wrongly"
+            right += row.text == texts[seat]
     assert right >= 5
 
 
@@ -123,26 +123,34 @@ def test_rows_are_found_wherever_the_walls_stand() -> None:
 # ---- faults ----------------------------------------------------------------------------------------------------------
 
 
+FIRST, SECOND, THIRD = well("UDL")
+FAULTS: dict[str, tuple[list[LaidTile], set[RowFault], int | None]] = {
+    "none": ([FIRST, SECOND], {RowFault.MISSING}, 3),
+    "a gap": ([SECOND, THIRD], {RowFault.MISSING}, 1),
+    "turned": ([FIRST, THIRD, replace(SECOND, turn_deg=40.0)], {RowFault.ASKEW}, 2),
+    "the other's": ([FIRST, SECOND, replace(THIRD, seat=NORTH)], {RowFault.FOREIGN}, 3),
+    "shifted": ([FIRST, replace(SECOND, y_mm=SECOND.y_mm + 14), THIRD], {RowFault.ASKEW}, 2),
+    "two": (
+        [FIRST, SECOND, THIRD, LaidTile(SOUTH, "S", SECOND.x_mm + 4, SECOND.y_mm + 27)],
+        {RowFault.DOUBLED},
+        2,
+    ),
+    "upside down": (
+        [FIRST, replace(SECOND, turn_deg=180.0), THIRD],
+        {RowFault.ASKEW, RowFault.MISSING},
+        2,
+    ),
+    "another row": (well("UDL", NORTH), {RowFault.FOREIGN}, 1),
+}
+
+
 def test_what_is_wrong_is_named_with_its_place() -> None:
     table = Table()
-    first, second, third = well("UDL")
-    turned, shifted = replace(second, turn_deg=40.0), replace(second, y_mm=second.y_mm + 14)
-    cases = {
-        (RowFault.MISSING, 3): [first, second],
-        (RowFault.MISSING, 1): [second, third],
-        (RowFault.ASKEW, 2): [first, third, turned],
-        (RowFault.FOREIGN, 3): [first, second, replace(third, seat=NORTH)],
-    }
-    for (fault, place), tiles in cases.items():
+    for tiles, faults, place in FAULTS.values():
         table.lay(SOUTH, *tiles)
         row = table.row(SOUTH)
-        assert (row.fault, row.place, row.text) == (fault, place, ""), tiles
-    table.lay(SOUTH, first, shifted, third)
-    assert table.row(SOUTH).fault is RowFault.ASKEW
-    table.lay(SOUTH, first, second, third, LaidTile(SOUTH, "S", second.x_mm + 4, second.y_mm + 27))
-    assert table.row(SOUTH).fault is RowFault.DOUBLED
-    table.lay(SOUTH, first, replace(second, turn_deg=180.0), third)
-    assert table.row(SOUTH).fault in (RowFault.ASKEW, RowFault.MISSING)
+        assert row.fault in faults, tiles
+        assert (row.place, row.text) == (place, ""), tiles
 
 
 def test_tiles_that_lie_about_do_not_count() -> None:
@@ -152,28 +160,16 @@ def test_tiles_that_lie_about_do_not_count() -> None:
     assert table.row(SOUTH).text == "UDL"
 
 
-def test_a_row_in_the_place_of_the_other_side_is_not_read_as_its_own() -> None:
-    """Each brings the other's tiles: nothing is handed in for anybody."""
-    table = Table()
-    table.lay(SOUTH, *well("UDL", NORTH))
-    table.lay(NORTH, *well("UDL", SOUTH))
-    assert {row.fault for row in table.rows().values()} == {RowFault.FOREIGN}
-
-
 def test_a_second_wall_is_refused_and_a_missing_one_is_told() -> None:
-    table = Table()
-    frame, other = table.frame(), Table(south="SSS")
-    luma = np.vstack([frame.luma, other.frame().luma])
-    for _ in range(3):
-        table.frame()
-    assert (
-        TileReader(KIT).read(luma, table.reader.pose, [SOUTH])[SOUTH].fault is RowFault.TWO_STRIPS
-    )
+    table, tiles = Table(), TileReader(KIT)
+    both = np.vstack([table.frame(3).luma, Table(south="SSS").frame().luma])
+    row = tiles.read(both, table.reader.pose, [SOUTH])[SOUTH]
+    assert row.fault is RowFault.TWO_STRIPS
+    assert tiles.read(both, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
     assert table.world.rows
     table.world.rows.places[SOUTH] = RowPlace(-5000.0, -5000.0, 0.0)
     table.world.hold_hand(None)
     assert table.row(SOUTH).fault is RowFault.NO_STRIP
-    assert TileReader(KIT).read(luma, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
 
 
 def test_a_row_does_not_tell_its_text_when_it_is_printed() -> None:
@@ -185,18 +181,15 @@ def test_a_row_does_not_tell_its_text_when_it_is_printed() -> None:
 
 def test_several_pictures_must_agree_and_old_ones_do_not_count() -> None:
     table, watch = Table(), TileWatch(KIT)
-    for _ in range(3):
-        frame = table.frame()
+    frame = table.frame(3)
     watch.begin(RowsWanted(1, frozenset(SEATS), 10.0))
     pose = table.reader.pose
     assert watch.see(frame.luma, 9.9, pose) is None
     answers = [watch.see(frame.luma, 10.0 + number, pose) for number in range(AGREEING)]
     assert answers[:-1] == [None] * (AGREEING - 1)
     assert answers[-1]
-    assert {seat: row.text for seat, row in answers[-1].rows.items()} == {
-        SOUTH: "UUS",
-        NORTH: "LDI",
-    }
+    texts = {seat: row.text for seat, row in answers[-1].rows.items()}
+    assert texts == {SOUTH: "UUS", NORTH: "LDI"}
     assert watch.see(frame.luma, 20.0, pose) is None, "it is answered once"
 
 
@@ -217,58 +210,43 @@ def test_pictures_that_never_agree_are_a_fault() -> None:
 # ---- pictures of the board alone -------------------------------------------------------------------------------------
 
 
-def beside(kit: Kit, pose: object) -> np.ndarray:
-    """(height, width): what lies well outside the printed board."""
-    rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
-    points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))  # type: ignore[attr-defined]
-    x, y = points[:, 0], points[:, 1]
-    board = kit.board
-    out = (
-        (x < -6)
-        | (x > board.width_mm + 6)
-        | (y < -board.strip_mm - 6)
-        | (y > board.height_mm + board.strip_mm + 6)
-    )
-    return out.reshape(rows.shape)
-
-
 def test_nothing_beside_the_board_is_shown_and_the_board_is() -> None:
-    table = Table()
-    for _ in range(3):
-        frame = table.frame()
-    pose = table.reader.pose
-    assert pose
-    shown = BoardOnly(KIT.board).shown(frame, pose)
-    out = beside(KIT, pose)
-    assert not shown.luma[::4, ::4][out].any()
-    assert (shown.luma[::4, ::4][~out] > 0).mean() > 0.9
-    assert frame.luma[::4, ::4][out].any(), "the camera itself sees more"
+    table, board = Table(), KIT.board
+    frame, pose = table.frame(3), table.pose()
+    shown = BoardOnly(board).shown(frame, pose)
+    rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
+    points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))
+    # well outside of the printed board, with its strips
+    low = np.array([-6.0, -board.strip_mm - 6])
+    high = np.array([board.width_mm + 6, board.height_mm + board.strip_mm + 6])
+    is_out = ((points < low) | (points > high)).any(axis=1).reshape(rows.shape)
+    assert not shown.luma[::4, ::4][is_out].any()
+    assert (shown.luma[::4, ::4][~is_out] > 0).mean() > 0.9
+    assert frame.luma[::4, ::4][is_out].any(), "the camera itself sees more"
     tint = shown.colours() if shown.colours else None
     assert tint is not None
-    assert (tint[out[: tint.shape[0], : tint.shape[1]]] == 128).all()
+    assert (tint[is_out[: tint.shape[0], : tint.shape[1]]] == 128).all()
 
 
-@pytest.mark.parametrize(
-    "view", [replace(PLAIN, shift_mm=(6, 0)), replace(PLAIN, board_turn_deg=3), PLAIN]
-)
-def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(view: View) -> None:
+@pytest.mark.parametrize("moved", [{"shift_mm": (6, 0)}, {"board_turn_deg": 3}, {}])
+def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(
+    moved: dict[str, Any],
+) -> None:
     table = Table()
-    for _ in range(3):
-        table.frame()
+    table.frame(3)
     pose = table.reader.pose
-    table.world.look(view)
+    table.world.look(replace(PLAIN, **moved))
     shown = BoardOnly(KIT.board).shown(table.camera.frame(), pose)
-    assert shown.luma.any() == (view is PLAIN)
+    assert shown.luma.any() == (not moved)
 
 
 def test_a_hand_over_a_corner_does_not_take_the_picture_away() -> None:
-    table = Table()
-    for _ in range(3):
-        table.frame()
+    table, board_only = Table(), BoardOnly(KIT.board)
+    table.frame(3)
     table.world.hold_hand(Square.parse("a1"))
     frame = table.frame()
-    assert BoardOnly(KIT.board).shown(frame, table.reader.pose).luma.any()
-    assert not BoardOnly(KIT.board).shown(frame, None).luma.any()
+    assert board_only.shown(frame, table.reader.pose).luma.any()
+    assert not board_only.shown(frame, None).luma.any()
 
 
 def test_no_reading_of_the_board_hears_of_tiles() -> None:

@@ -1,7 +1,6 @@
 """Single pictures and their parts: photographs with a truth table, plain JSON, markers, rays and lenses."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,29 +8,22 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from bench.reading.costs import photographs_folder
 
-from companion.core.clock import FakeClock
 from companion.core.errors import Malformed
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.games import GAMES
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
-from vision.detection.markers import MarkerFinder, best_guess, marker_modules
-from vision.pose.lens_tuner import LensTuner
-from vision.pose.optics import LENSES
-from vision.pose.pose import corner_points_mm
-from vision.reading.board_reader import board_reader
-from vision.simulation.render import camera_pose
-from vision.simulation.table import RenderedCamera
-from vision.simulation.view import View
+from vision.detection.markers import best_guess, marker_modules
 from vision.still_pictures import read_images
 
 SMALL: Kit = Outbuffered().kit(Outbuffered().options({}))
 KITS = {"outbuffered": SMALL}
 B2, C1, C4 = Square(1, 1), Square(2, 0), Square(2, 3)
 
-PHOTOGRAPHS = Path(__file__).resolve().parents[3] / "shared" / "images"
+PHOTOGRAPHS = photographs_folder()
 
 
 def photographs() -> dict[str, Any]:
@@ -42,22 +34,15 @@ def photographs() -> dict[str, Any]:
 @pytest.mark.skipif(
     not photographs(), reason="the folder ../shared/images with the photographs is missing"
 )
-def test_every_marker_of_the_photographs_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_marker_of_the_photographs_is_found() -> None:
     for name, truth in photographs().items():
         (answer,) = read_images([PHOTOGRAPHS / name], KITS, truth["dict"])
         found = Counter(marker["id"] for marker in answer["markers"])
-        wanted = Counter(truth["ids"])
-        with capsys.disabled():
-            print(f"\n{name}: {(found & wanted).total()} of {wanted.total()} markers")
-        assert not wanted - found, f"{name}: not found: {sorted((wanted - found).elements())}"
-        assert set(found) <= set(wanted) | set(truth["also_visible"]), (
-            f"{name}: ids that are not there"
-        )
+        assert not Counter(truth["ids"]) - found, f"{name}: not found"
+        assert set(found) <= {*truth["ids"], *truth["also_visible"]}, f"{name}: not there"
         middles = [np.mean(marker["corners"], axis=0) for marker in answer["markers"]]
         for centre in truth["centers"] or ():
-            assert min(np.abs(middle - centre).max() for middle in middles) < 3, (
-                f"{name}: none at {centre}"
-            )
+            assert min(np.abs(middle - centre).max() for middle in middles) < 3
 
 
 def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
@@ -76,7 +61,8 @@ def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
     assert "c4" in first["unknown"]
     assert first["problems"][0].startswith("Not certain what lies on ")
     assert "c4" in first["problems"][0]
-    assert {marker["id"] for marker in first["markers"]} >= {0, 1, 23}
+    ids = {marker["id"] for marker in first["markers"]}
+    assert ids >= {0, 1, 3, 23}, "the arm hides the fourth corner"
     assert "2.png: is not a picture that can be read" in second["problems"][0]
     assert "gone.png: cannot be read" in third["problems"][0]
 
@@ -112,25 +98,6 @@ def test_an_unknown_dictionary_is_refused() -> None:
         list(read_images([], KITS, "DICT_9X9"))
 
 
-def test_a_still_board_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = printed_table(SMALL)
-    reader, camera = board_reader({SMALL.game: SMALL}), RenderedCamera(table, FakeClock())
-    for _ in range(6):
-        reading = reader.read(camera.frame())
-    assert reading.quiet
-    searches: list[int] = []
-    find = MarkerFinder.find
-
-    def counted(self: MarkerFinder, *arguments: object, **more: object) -> object:
-        searches.append(1)
-        return find(self, *arguments, **more)  # type: ignore[arg-type] # passed on as it came
-
-    monkeypatch.setattr(MarkerFinder, "find", counted)
-    for _ in range(10):
-        reader.read(camera.frame())
-    assert not searches
-
-
 # ---- markers, rays and lenses ----------------------------------------------------------------------------------
 
 
@@ -155,12 +122,3 @@ def test_a_print_too_soft_to_decode_is_told_by_its_likeness_or_not_at_all() -> N
         )
         assert best_guess(np.asarray(soft, np.uint8), corners, (20, 22, 23)) is None
     assert best_guess(np.full((104, 104), 128, np.uint8), corners, (20, 21)) is None
-
-
-def test_a_view_from_straight_above_teaches_nothing_about_the_lens() -> None:
-    view = View(tilt_deg=0.0, focal_ratio=0.95)
-    pose, tuner = camera_pose(SMALL, view), LensTuner.of(LENSES["webcam"])
-    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
-    noise = np.random.default_rng(3).normal(0, 0.2, (16, 2))
-    tuner = tuner.taught(points, pose.to_px(points) + noise, pose)
-    assert math.isclose(tuner.lens.focal_ratio, LENSES["webcam"].focal_ratio, rel_tol=0.1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.kit import Seat
 from web.context import AWAY_S, Presence
@@ -75,8 +75,7 @@ def test_nobody_gets_a_sealed_order_that_way(place: Place) -> None:
         body = {"by": by, "sitting": sitting}
         answer = north.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE)
         assert "the owner can let somebody else sit down" in error_of(answer)["message"]
-    owner = place.browser()
-    owner.post("/host", data={"key": HOST_KEY})
+    owner = place.host()
     body = {"by": "phone", "sitting": sitting}
     assert (
         owner.post("/api/seat/south/go-on", json=body, environ_overrides=ELSEWHERE).status_code

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
+from web_fixtures import Place, error_of, open_place, page_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -33,7 +33,6 @@ from web.features import CameraRoom
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
-SCOUTS = GAMES["scouts"].kit(GAMES["scouts"].options({}))
 
 
 def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
@@ -131,8 +130,7 @@ class Room:
     album: FakeAlbum
 
     def host(self, **where: str) -> FlaskClient:
-        browser = self.place.browser()
-        browser.post("/host", data={"key": HOST_KEY})
+        browser = self.place.host()
         if where:
             browser.environ_base.update(where)
         return browser

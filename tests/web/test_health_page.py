@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from flask import Response
-from flask.testing import FlaskClient
-from web_fixtures import HOST_KEY, Place, page_of
+from web_fixtures import Place, page_of
 
 from companion.core.config import PanelSettings
 from companion.diagnostics.findings import Finding, Grade, Status
@@ -22,12 +21,6 @@ FOUND = (
     Finding("disk", Grade.FAIL, "Only 3 MB free."),
     Finding("camera", Grade.NOTE, "There is none."),
 )
-
-
-def host_of(place: Place) -> FlaskClient:
-    browser = place.browser()
-    assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
-    return browser
 
 
 @pytest.mark.parametrize(
@@ -53,7 +46,7 @@ def test_the_page_is_the_hosts(place: Place) -> None:
         answer = south.get(path)
         assert answer.status_code == 403
         assert "voltage" not in answer.text
-    host = host_of(place)
+    host = place.host()
     assert 'href="/host/health/bundle.zip"' in page_of(host, "/host/health")
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
 
@@ -84,13 +77,13 @@ def test_the_headline_leads_where_it_is_put_right(
 ) -> None:
     place.health.found = found
     assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_of(
-        host_of(place), "/host/health"
+        place.host(), "/host/health"
     )
 
 
 def test_six_rows_say_how_it_is(place: Place) -> None:
     place.health.found = FOUND
-    page = page_of(host_of(place), "/host/health")
+    page = page_of(place.host(), "/host/health")
     rows = re.findall(r'<li data-row="(\w+)">(.*?)</li>', page)
     assert [name for name, _ in rows] == ["camera", "phones", "pads", "sound", "storage", "backup"]
     assert '<use href="#cross"/>' in dict(rows)["storage"]

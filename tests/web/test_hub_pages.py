@@ -212,7 +212,7 @@ def test_what_comes_twice_or_from_before_changes_nothing() -> None:
         PublicView(Phase.STAGES, game="scouts", moves=({"faces": ("x",), "origin": "a1"},)),  # type: ignore[arg-type]
     ],
 )
-def test_what_this_hub_does_not_know_is_not_drawn_and_breaks_nothing(view: PublicView) -> None:
+def test_an_unknown_view_breaks_no_page(view: PublicView) -> None:
     clock = FakeClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))
@@ -246,14 +246,14 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
         ("answer", {"number": 7, "say": "coming"}, ("answer", 7, "coming")),
         ("remove", {"number": 3}, ("remove", 3)),
         ("rename", {"number": 3, "name": " By  the door "}, ("rename", 3, "By the door")),
-        ("let-in", {"number": 3}, ("let in", 3)),
-        ("close", {"numbers": [3, 4], "is_closed": True}, ("close", 3, 4)),
+        ("let-in", {"number": 3}, ("let_in", 3)),
+        ("close", {"numbers": [3, 4], "is_closed": True}, ("close_tables", [3, 4], True)),
         (
             "settings",
             {"numbers": [3], "values": {"table.coach": "never"}},
-            ("settings", 3, {"table.coach": "never"}),
+            ("change_settings", [3], {"table.coach": "never"}),
         ),
-        ("delay", {"seconds": 30}, ("delay", 30.0)),
+        ("delay", {"seconds": 30}, ("use_delay", 30.0)),
     ],
 )
 def test_what_the_host_wants_is_done_and_nobody_else_may(

@@ -114,8 +114,7 @@ def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game:
 
 def test_pages_show_who_can_be_asked_and_who_sits_there(place: Place) -> None:
     assert "Play against the machine" in page_of(place.browser(), "/")
-    browser, host = place.sit("south", "Ada"), place.browser()
-    host.post("/host", data={"key": HOST_KEY})
+    browser, host = place.sit("south", "Ada"), place.host()
     assert 'data-post="/api/seat/north/machine"' in page_of(browser, "/seat/south")
     browser.post("/api/seat/north/machine", json={"name": "Bo"})
     leaves = 'data-post="/api/seat/north/machine-leaves" data-body="{}" aria-pressed="true"'

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
+from web_fixtures import SALT, Place, error_of, page_of, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
@@ -208,10 +208,9 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
 
 
 def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None:
-    host, door = place.browser(), "/api/host/preview"
+    host, door = place.host(), "/api/host/preview"
     body = {"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}
-    assert host.post(door, json=body).status_code == 403
-    host.post("/host", data={"key": HOST_KEY})
+    assert place.browser().post(door, json=body).status_code == 403
     svg = host.post(door, json=body).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
     assert 'href="#wall"' in svg

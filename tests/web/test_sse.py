@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 from service import until
-from web_fixtures import HOST_KEY, Place, open_place
+from web_fixtures import Place, open_place
 
 from companion.core.kit import Seat
 from web.server.server import PortInUse, Server, serve
@@ -42,8 +42,7 @@ def test_streams_are_counted_and_give_their_place_back(place: Place) -> None:
 
 
 def test_spectators_never_take_the_places_of_the_table(place: Place) -> None:
-    south, host, guest = place.sit("south"), place.browser(), place.browser()
-    host.post("/host", data={"key": HOST_KEY})
+    south, host, guest = place.sit("south"), place.host(), place.browser()
     held = places(guest, "/live/watch", 4)
     for browser, path, count in ((south, "/live/seat/south", 12), (guest, "/live/table", 4)):
         held += places(browser, path, count)

@@ -13,8 +13,8 @@ from vision.pose.pose import Maps
 
 Mask = NDArray[np.bool_]
 
-SCALE = 2.7
-"""Pixels per mm of the view: five for a module of a card's marker."""
+MAX_SCALE = 2.7
+"""Pixels per mm of the view at most: five for a module of a card's marker."""
 PAPER = 200
 """Brightness of paper in an even view, of 255."""
 _GLARE, _LIT = 252, 242

@@ -57,28 +57,35 @@ class ZoneCover:
         middles = np.array([board.centre_mm(zone) for zone in self._zones])
         corners = np.array(list(board.corner_centres_mm.values()))
         side = board.corner_mm + 2 * _TOUCH_MM
+        # what the board prints in its zones, and its corner markers
         art = boxes_mm(middles, 2 * _ART_MM, board.depth_mm - 4)
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
     def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
         scale = view.maps.scale / _SHRINK
-        max_edges, max_print = _MAX_EDGES_MM2 * scale**2, _MAX_PRINT_MM2 * scale**2
-        small, glare = _half_size(view.even), view.glare[::_SHRINK, ::_SHRINK]
+        # areas in px of the small view
+        max_edges = _MAX_EDGES_MM2 * scale**2
+        max_print = _MAX_PRINT_MM2 * scale**2
+        small = _half_size(view.even)
+        glare = view.glare[::_SHRINK, ::_SHRINK]
+        # edges and bold print where neither the board nor a card that was read has any
         known = self._known(small.shape, view.maps, cards)
-        edges = _edges(small, known | _outside(view.shown, small.shape, scale), scale)
+        beyond = _outside(view.shown, small.shape, scale)
+        edges = _edges(small, known | beyond, scale)
         bold = _above(_half_size(view.bold), 127) & ~known
-        inked = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
+        with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:
             here = self._judged(zone, view.maps)
             is_covered = cv2.countNonZero(edges[here]) > max_edges
-            if zone not in inked:
+            if zone not in with_cards:
                 inner = self._inner(zone, view.maps)
                 print_ = np.zeros_like(bold)
                 print_[inner] = bold[inner]
                 is_printed = cv2.countNonZero(print_) > max_print
                 is_covered |= is_printed or not self._shows_sign(zone, small, view.maps)
+                # cards that lie face down cover nothing that counts
                 if is_covered and _is_face_down(here, scale, edges | print_, small):
                     is_covered = False
             if is_covered or np.count_nonzero(glare[here]) > max_edges:
@@ -118,8 +125,8 @@ class ZoneCover:
         """Mark with 255 where the board has art, and cards with what is close to them."""
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
+        # Cards are taken wider. A corner is farther from the middle than a side is.
         out = outlines - outlines.mean(axis=1, keepdims=True)
-        # A corner is farther from the middle than a side is.
         out *= 1.5 * _TOUCH_MM / np.linalg.norm(out, axis=2, keepdims=True)
         for quad in np.vstack([self._art, outlines + out]):
             corners = (maps.to_view(quad) / _SHRINK).round().astype(np.int32)
@@ -129,20 +136,23 @@ class ZoneCover:
 
 def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
     """Tell whether all edges of a zone belong to dark cards that lie within it."""
+    # a card may stick out of its zone
     out = round(_OUT_MM * scale)
     rows, columns = (slice(max(0, part.start - out), part.stop + out) for part in here)
     dark = (tone[rows, columns] < _BACK * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
+    # a back is a large dark patch that does not go on beyond
     backs = []
     for label, (x, y, width, height, area) in enumerate(stats):
         is_within = min(x, y) > 0 and x + width < across and y + height < down
         if label and is_within and area > _BACK_MM2 * scale**2:
             backs.append(label)
-    known = np.zeros(edges.shape, np.uint8)
     is_back = np.isin(labels, backs).astype(np.uint8)
-    known[rows, columns] = cv2.dilate(is_back, _kernel((_EDGE_MM + 1) * scale))
-    return bool(np.count_nonzero(edges[here] & ~(255 * known[here])) <= _MAX_EDGES_MM2 * scale**2)
+    known = np.zeros(edges.shape, np.uint8)
+    known[rows, columns] = 255 * cv2.dilate(is_back, _kernel((_EDGE_MM + 1) * scale))
+    unexplained = np.count_nonzero(edges[here] & ~known[here])
+    return bool(unexplained <= _MAX_EDGES_MM2 * scale**2)
 
 
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
@@ -171,9 +181,12 @@ def _edges(small: Luma, known: Luma, scale: float) -> NDArray[np.uint8]:
     soft = cv2.GaussianBlur(small, (0, 0), 0.5 * scale)
     closed = cv2.morphologyEx(soft, cv2.MORPH_CLOSE, _kernel(_LINE_MM / 2 * scale))
     tone = np.asarray(closed, np.uint8)
+    # The brightest and the darkest nearby. What is known is neither.
     near = _kernel(_EDGE_MM / 2 * scale)
-    high, low = cv2.dilate(tone & ~known, near), cv2.erode(tone | known, near)
-    return _above(np.asarray(cv2.subtract(high, low), np.uint8), _EDGE * PAPER) & ~known
+    high = cv2.dilate(tone & ~known, near)
+    low = cv2.erode(tone | known, near)
+    change = np.asarray(cv2.subtract(high, low), np.uint8)
+    return _above(change, _EDGE * PAPER) & ~known
 
 
 def _kernel(reach_px: float) -> Luma:

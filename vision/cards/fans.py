@@ -28,14 +28,6 @@ _ON_TOP_MM = 5.0
 """How far a marker reaches into the outline of a card on which it lies, at least."""
 _APART_MM = 8.0
 """Distance along the fan from which on two cards that prove nothing can be told apart."""
-_LEAST_STEP_MM = 4.0
-"""Distance of two middles from which on it tells in which direction a fan grows."""
-_LEAST_AGREEMENT = 0.5
-"""Length of the mean of such directions, each of length 1, below which they contradict."""
-_GAP_MM = 15.0
-"""Widest gap in a fan. What lies farther off may be another stack."""
-_ASIDE_MM = 35.0
-"""How far parts of a fan may lie aside of each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +157,10 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
         return tuple(card.name for card in cards)
-    proofs = _proofs(cards)
-    above = _closure(proofs)
-    direction = _direction(cards, proofs, seat_up)
-    if above.diagonal().any() or direction is None or not _is_one_fan(cards, direction, seat_up):
+    above = _closure(_proofs(cards))
+    if above.diagonal().any():
         return guess
-    along = _along(cards, direction)
+    along = _along(cards, seat_up)
     names = [card.name for card in cards]
     before = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
@@ -216,71 +206,17 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _direction(
-    cards: Sequence[OpenCard], proofs: NDArray[np.bool_], seat_up: float
-) -> Points | None:
-    """Return (2,): the way a fan grows, by what is proved, else as its seat lays it.
-
-    None when the proofs disagree.
-    """
-    ways = []
-    for upper, lower in np.argwhere(proofs):
-        step = cards[upper].middle - cards[lower].middle
-        length = math.hypot(*step)
-        if cards[upper].name != UNREAD and length > _LEAST_STEP_MM:
-            ways.append(step / length)
-    if not ways:
-        return np.array([0.0, seat_up])
-    mean = np.mean(ways, axis=0)
-    length = math.hypot(*mean)
-    return (mean / length) if length > _LEAST_AGREEMENT else None
-
-
-def _along(cards: Sequence[OpenCard], direction: Points) -> list[float]:
-    """Return how far along the fan each card lies, by its middle.
+def _along(cards: Sequence[OpenCard], seat_up: float) -> list[float]:
+    """Return how far away from its seat each card lies, by its middle.
 
     Where some show no more, it is by the first marker of each.
     """
     if all(card.name != UNREAD for card in cards):
-        return [float(card.middle @ direction) for card in cards]
+        return [card.y_mm * seat_up for card in cards]
     along = []
     for card in cards:
-        along.append(min(float(mark.mean(axis=0) @ direction) for mark in card.marks))
+        along.append(min(float(mark[:, 1].mean()) * seat_up for mark in card.marks))
     return along
-
-
-def _is_one_fan(cards: Sequence[OpenCard], direction: Points, seat_up: float) -> bool:
-    """Tell whether cards hang together.
-
-    Where they do not overlap, gaps must be small and the fan lie as its seat lays it.
-    """
-    groups = _groups(cards)
-    if len(groups) == 1:
-        return True
-    if direction[1] * seat_up < _LEAST_AGREEMENT:
-        return False
-    aside = np.array([-direction[1], direction[0]])
-    groups.sort(key=lambda outlines: float((outlines @ direction).mean()))
-    for low, high in pairwise(groups):
-        gap = (high @ direction).min() - (low @ direction).max()
-        off = (high @ aside).mean() - (low @ aside).mean()
-        if not -_APART_MM <= gap <= _GAP_MM or abs(off) > _ASIDE_MM:
-            return False
-    return True
-
-
-def _groups(cards: Sequence[OpenCard]) -> list[Points]:
-    """Return the outlines (N, 2) of cards that touch each other, also by way of others."""
-    groups: list[list[OpenCard]] = []
-    for card in cards:
-        group, apart = [card], []
-        for other in groups:
-            if any(_touch(card, member) for member in other):
-                group += other
-            else:
-                apart.append(other)
-        groups = [*apart, group]
-    return [np.vstack([card.outline for card in group]) for group in groups]
 
 
 def _touch(one: OpenCard, other: OpenCard) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
-from vision.cards.card_view import SCALE, Mask, card_view
+from vision.cards.card_view import MAX_SCALE, Mask, card_view
 from vision.cards.covered_zones import ZoneCover
 from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
 from vision.cards.finder import CardFinder
@@ -26,6 +26,8 @@ CARD_Z_MM = 0.3
 """Height of a card's face above the board."""
 _ROOM_MM = 40.0
 """How far cards may stick out of the board."""
+_LARGER = 1.3
+"""The view from above shows the board so much larger than the picture does."""
 _MARGIN_MM = 3.0
 """How far the middle of a card lies inside its zone, at least."""
 _WIDEST_STEP = 1.9
@@ -75,7 +77,9 @@ class CardReader:
         if self._maps is None or self._maps[0] is not pose:
             low = (-_ROOM_MM, -_ROOM_MM)
             high = (self._board.width_mm + _ROOM_MM, self._board.height_mm + _ROOM_MM)
-            maps = pose.plane_maps(low, high, CARD_Z_MM, SCALE)
+            middle = np.array([[self._board.width_mm / 2, self._board.height_mm / 2, CARD_Z_MM]])
+            scale = min(MAX_SCALE, _LARGER * float(pose.px_per_mm(middle)[0]))
+            maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
             self._maps = pose, maps, maps.shown(pose.size)
         return self._maps[1:]
 

@@ -20,7 +20,6 @@ from vision.detection.markers import (
     best_guess,
     marker_modules,
     refined,
-    resembles_marker,
     sharpened,
     without_shadows,
 )
@@ -38,10 +37,6 @@ _LEAST_LIKENESS = 0.65
 """Where three other corners say that one is, nothing that is less like it shows it: correlation
 anywhere in the view. Measured: 0.71 and more where it was found, in blur, glare and shadows;
 covered ones mostly stay below 0.6."""
-_ASTRAY = 0.5
-"""Farther than so many of its sides from that place it has to be as like it as a corner marker that
-is taken for one: measured, those found lie within a quarter; the edge of the board beside a covered
-one reaches 0.71, 0.8 sides away."""
 _WITH_QUIET_ZONE = 9 / 7
 """A marker of five modules a side has a black rim of one, and a white one of one around it."""
 
@@ -69,14 +64,10 @@ class _SquaresView(_View):
             m for face in self.kit.faces if face.height_mm == self.maps.z_mm for m in face.markers
         }
 
-    def square_of(self, quad: Points) -> Square | None:
-        """Return where a quadrangle lies."""
-        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
-        return self.kit.board.square_at(x, y)
-
     def is_open(self, quad: Points) -> bool:
         """Tell whether a quadrangle lies on a square of the area."""
-        return self.square_of(quad) in self.area
+        x, y = self.maps.to_board(quad.mean(axis=0)[None])[0]
+        return self.kit.board.square_at(x, y) in self.area
 
 
 def read_closer(
@@ -106,20 +97,6 @@ def read_closer(
     return tuple(more.values())
 
 
-def marked_squares(kit: Kit, pose: Pose, luma: Luma, squares: Collection[Square]) -> set[Square]:
-    """Return those of these squares on which something resembles a marker, read or not."""
-    found = set()
-    for square in squares:
-        for height in _heights(kit):
-            view = _view_of(kit, pose, luma, {square}, height)
-            hits = _FINDER.find(view.luma, 0.5 * view.side)
-            quads = [s.corners_px for s in hits.sightings]
-            quads += [quad for quad in hits.rejected if resembles_marker(view.luma, quad)]
-            if any(view.square_of(quad) == square for quad in quads):
-                found.add(square)
-    return found
-
-
 def lost_corners(
     board: Board, pose: Pose, luma: Luma, seen: Collection[int]
 ) -> tuple[Sighting, ...]:
@@ -137,9 +114,7 @@ def lost_corners(
         )
         view = _View(maps, maps.rectify(luma), _MARKER_PX)
         likeness, place = _most_like(view.luma, marker)
-        off_px = np.linalg.norm(place.mean(axis=0) + 0.5 - np.array(view.luma.shape[::-1]) / 2)
-        least = _LEAST_LIKENESS if off_px <= _ASTRAY * _MARKER_PX else _CORNER_LIKENESS
-        if len(seen) > 2 and likeness < least:
+        if len(seen) > 2 and likeness < _LEAST_LIKENESS:
             continue
         shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
         if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):

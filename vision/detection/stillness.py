@@ -301,8 +301,6 @@ class Background:
     """The light of the last picture by that of `read`."""
     calm: int = 0
     """How many pictures differed in nothing from what was read."""
-    was_calm: bool = False
-    """Was the last picture such a one?"""
     faint_read: Blocks | None = None
     """Where the last picture differed so faintly from `read` that the next one has to differ there
     as well."""

@@ -25,9 +25,6 @@ from vision.pieces.square_cells import GENTLE_MM, Mask, SquareCells, cells_of
 _DARK, _DIM, _BRIGHT = 0.50, 0.86, 1.20
 _GENTLE = 0.2
 """A soft shadow changes paper's brightness by less, a logarithm, within `GENTLE_MM`."""
-_SAME_PRINT = 0.55
-"""A square's picture that correlates more with how it looked when empty may be the same print in a
-shadow."""
 _MOST_MISSING = 1 / 9
 """Under a shadow so much of what is in sight of an outline may not be there."""
 _LEAST_LINES = 3
@@ -94,21 +91,6 @@ def shaded_among(board: Board, shot: Snapshot, squares: Iterable[Square]) -> set
     return found
 
 
-def covered_among(bare: Bare, shot: Snapshot, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares that were empty once and show another picture now, whatever the
-    light."""
-    found = set()
-    for square in squares:
-        known, row = bare.get(square), shot.row[square]
-        visible = shot.visible[row]
-        if known is None or visible.mean() < 0.6 or shot.glare[row] > _MOST_GLARE:
-            continue
-        likeness = np.corrcoef(shot.tones[row][visible], known.tone[visible])[0, 1]
-        if not likeness > _SAME_PRINT:
-            found.add(square)
-    return found
-
-
 def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
     """Return how squares look after these were seen to be empty. Only those in full view count."""
     learned, kernel = dict(bare), np.ones((3, 3), np.uint8)
@@ -136,25 +118,23 @@ def _as_paper(
 
     All squares at once: one by one they would take most of a picture's time.
     """
-    rows, wanted = (
-        np.array(list(map(shot.row.__getitem__, squares))),
-        cells.middle if is_marked else cells.paper,
-    )
+    rows = np.array([shot.row[square] for square in squares])
+    wanted = cells.middle if is_marked else cells.paper
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
     seen = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
+    # By the square's own paper, where that is not too far from its neighbours'.
     own = _ninth_decile(tones, seen)
-    values = tones / np.where((own >= 0.8) & (own <= 1.25), own, 1)[:, None]
+    is_usual = (own >= 0.8) & (own <= 1.25)
+    values = tones / np.where(is_usual, own, 1)[:, None]
     number, shares = np.maximum(seen.sum(axis=1), 1), []
     for is_so in (values < _DARK, values < _DIM, values > _BRIGHT):
         shares.append((is_so & seen).sum(axis=1) / number)
     dark, below, bright = shares
     dim = below - dark
-    is_known = np.array(list(map(bare.__contains__, squares)))
-    good = (
-        (seen.mean(axis=1) >= _LEAST_SEEN)
-        & (bright <= 0.12)
-        & (dark <= np.where(is_known, 0.01, 0.03))
-    )
+    # Of a square that was seen empty more is asked, as it does not look as it did then.
+    is_known = np.array([square in bare for square in squares])
+    good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
+    good &= dark <= np.where(is_known, 0.01, 0.03)
     good &= ~is_known | ((dim <= 0.03) & shot.line_depth.any())
     is_shaded = dim > 0.08
     if is_marked:
@@ -193,18 +173,23 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
     tone, visible = shot.tones[row], shot.visible[row]
     if visible.mean() < _LEAST_SEEN:
         return False
+    # What is a little darker or brighter as a whole is so by the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
     if 0.85 <= level <= 1.18:
         tone = tone / level
+    # By the darkest and the brightest neighbour of each pixel, as print may have moved by one.
     darker = (tone + _PRINT) / (known.low + _PRINT)
     brighter = (tone + _PRINT) / (known.high + _PRINT)
-    ratio = np.where(tone > known.high, brighter, np.minimum(darker, 1))[visible]
+    ratios = np.where(tone > known.high, brighter, np.minimum(darker, 1))
+    ratio = ratios[visible]
     dark = float((ratio < _DARK).mean())
     dim = float((ratio < _DIM).mean()) - dark
-    if dark > 0.02 or (ratio > _BRIGHT).mean() > 0.08:
+    bright = float((ratio > _BRIGHT).mean())
+    if dark > 0.02 or bright > 0.08:
         return False
     needed = np.where(known.lines >= LINE, _OF_LINE * known.lines, 0).astype(np.float32)
-    return bool(_has_outline(shot, np.array([row]), needed, np.array([dim > 0.06]))[0])
+    is_shaded = np.array([dim > 0.06])
+    return bool(_has_outline(shot, np.array([row]), needed, is_shaded)[0])
 
 
 def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
@@ -213,7 +198,9 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
     So it does in the soft edge of a shadow.
     """
     values = cv2.GaussianBlur(np.log(np.maximum(shot.tones[row], 0.03)), (0, 0), 1.0)
-    kernel = np.ones((round(GENTLE_MM * cells.scale) // 2 * 2 + 1,) * 2, np.uint8)
+    # an odd number of px
+    side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1
+    kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
     seen = shot.visible[row].ravel()[cells.far_inside]
     steep = change.ravel()[cells.far_inside][seen] > _GENTLE
@@ -243,11 +230,14 @@ def _has_outline(shot: Snapshot, rows: NDArray[np.int_], needed: Tone, is_shaded
     """
     lines, shade = shot.lines[rows], shot.shade[rows]
     there = ~np.isnan(lines)
+    # In the shade a line is less deep by as much.
     shade = np.where(there, shade, 1)
     missing = there & (np.where(there, lines, 0) < needed * np.minimum(1, shade))
     good = missing.sum(axis=1) <= there.sum(axis=1) / 6
     # Where no outline is in sight, as in glare, nothing tells a bare square.
-    good &= (there & ~missing & (lines >= LINE)).sum(axis=1) >= _LEAST_LINES
+    clear = there & ~missing & (lines >= LINE)
+    good &= clear.sum(axis=1) >= _LEAST_LINES
     darkened = there & (shade < _DIM)
-    in_shade = darkened.any(axis=1) & ~(darkened & missing).any(axis=1) & shot.line_depth.any()
+    is_whole = ~(darkened & missing).any(axis=1)
+    in_shade = darkened.any(axis=1) & is_whole & shot.line_depth.any()
     return np.asarray(good & (~is_shaded | in_shade))

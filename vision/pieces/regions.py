@@ -21,8 +21,9 @@ _STEPS = 3
 _BLURRED = 0.08
 """Where the pose may be wrong by more than this share of a square (one standard deviation), none is
 called empty."""
-_LEAST_INSIDE = 0.7
-"""A square of which less lies in the picture may bear a piece outside of it."""
+_INNER = 0.4
+"""The middle of a square, by its side: where that is not all in the picture a piece may lie outside
+of it."""
 
 # ---- blocks --------------------------------------------------------------------------------------
 
@@ -46,6 +47,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     """Return the squares whose paper shows in these blocks, and those on which something may stand
     that shows there."""
     board = kit.board
+    # The middle of each block, and where its ray meets the board and the top of the tallest piece.
     rows, columns = np.nonzero(blocks)
     places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
     foot = pose.to_plane(places)
@@ -53,8 +55,10 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
     paper, standing = set[Square](), set[Square]()
     for share in np.linspace(0, 1, _STEPS):
-        cells = np.floor((foot + (head - foot) * share + board.gap_mm / 2) / pitch)
-        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)  # NaN is nowhere
+        between = foot + (head - foot) * share
+        cells = np.floor((between + board.gap_mm / 2) / pitch)
+        # NaN is nowhere
+        inside = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
         numbers = np.unique(cells[inside] @ (board.ranks, 1)).astype(int)
         standing.update(map(board.squares.__getitem__, numbers))
         if share == 0:
@@ -86,7 +90,10 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     """
     squares, corners = _corners_of(board)
     spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
-    is_vague = (spread > _BLURRED * board.pitch_mm) | (_share_inside(pose, corners) < _LEAST_INSIDE)
+    centres = corners.mean(axis=1, keepdims=True)
+    inner = centres + _INNER * (corners - centres)
+    is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
+    is_vague = (spread > _BLURRED * board.pitch_mm) | ~is_inside
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
 
 
@@ -95,13 +102,3 @@ def _corners_of(board: Board) -> tuple[Sequence[Square], Points]:
     """Return the squares that are no hole, and their corners (N, 4, 3) mm."""
     squares = [square for square in board.squares if square not in board.holes]
     return squares, np.array([square_mm(board, square) for square in squares])
-
-
-def _share_inside(pose: Pose, corners_mm: Points) -> Points:
-    """Return (N,): the share of each square (N, 4, 3) that lies in the picture."""
-    shares = np.linspace(0.1, 0.9, 5)
-    across, along = np.meshgrid(shares, shares)
-    a, b, d = corners_mm[:, [0]], corners_mm[:, [1]], corners_mm[:, [3]]
-    points = a + across.reshape(-1, 1) * (b - a) + along.reshape(-1, 1) * (d - a)
-    is_inside = pose.is_in_picture(pose.to_px(points))
-    return np.asarray(is_inside.reshape(len(corners_mm), -1).mean(axis=1))

@@ -108,6 +108,7 @@ def reflectance(
     `seen` is False where something stands in front; `sides` says beyond which outlines there is
     plain paper.
     """
+    # paper in sight, inside of the outline and beyond it
     shown = seen.ravel()
     inside = paper.inside[shown[paper.inside]]
     parts = [part[shown[part]] for part, there in zip(paper.beyond, sides, strict=True) if there]
@@ -117,14 +118,16 @@ def reflectance(
         return None
     values = np.log(np.maximum(tone, _DARKEST))
     angle = _direction(values, inside, beyond)
-    some = np.concatenate([inside[::3], beyond[::2]])
-    cell = _Cell(values.ravel(), some, np.arange(some.size) >= inside[::3].size, paper)
+    # a part of the pixels is enough
+    some_inside, some_beyond = inside[::3], beyond[::2]
+    some = np.concatenate([some_inside, some_beyond])
+    is_beyond = np.arange(some.size) >= some_inside.size
+    cell = _Cell(values.ravel(), some, is_beyond, paper)
     light = _best_light(cell, angle)
     if not light.explains:
         return None
-    return np.asarray(
-        np.exp(cell.values - light.at(paper.places_mm)).reshape(tone.shape), np.float32
-    )
+    print_ = np.exp(cell.values - light.at(paper.places_mm))
+    return np.asarray(print_.reshape(tone.shape), np.float32)
 
 
 def _best_light(cell: _Cell, angle: float) -> _Light:
@@ -155,12 +158,11 @@ def _goes_on(cell: _Cell) -> bool:
     What is within alone lies on the square.
     """
     own = cell.values[cell.paper]
-    if cell.is_beyond.all() or not cell.is_beyond.any():  # paper on one side alone tells nothing
+    if cell.is_beyond.all() or not cell.is_beyond.any():
+        # paper on one side alone tells nothing
         return False
-    (dark, bright), (dark_beyond, bright_beyond) = (
-        np.quantile(own[part], shares)
-        for part, shares in ((~cell.is_beyond, _MOST), (cell.is_beyond, _ALL))
-    )
+    dark, bright = np.quantile(own[~cell.is_beyond], _MOST)
+    dark_beyond, bright_beyond = np.quantile(own[cell.is_beyond], _ALL)
     most = _STRAY + cell.print_.step
     return bool(dark > dark_beyond - most and bright < bright_beyond + most)
 
@@ -172,7 +174,9 @@ def _direction(values: Values, inside: NDArray[np.int_], beyond: NDArray[np.int_
     paper[beyond] = 255
     clear = cv2.erode(paper.reshape(values.shape), np.ones((3, 3), np.uint8)) > 0
     smooth = cv2.GaussianBlur(values, (0, 0), 1.0)
-    across, down = (cv2.Sobel(smooth, cv2.CV_32F, *order)[clear] for order in ((1, 0), (0, 1)))
+    across = cv2.Sobel(smooth, cv2.CV_32F, 1, 0)[clear]
+    down = cv2.Sobel(smooth, cv2.CV_32F, 0, 1)[clear]
+    # the main axis of all slopes, by their structure tensor
     return 0.5 * float(np.arctan2(2 * (across * down).sum(), (across**2 - down**2).sum()))
 
 
@@ -184,7 +188,8 @@ def _across(places_mm: Values, angle: float) -> Values:
 def _gently(places_mm: Values, across_mm: Values, angle: float) -> NDArray[np.float64]:
     """Return (N, 6): by what a light may change along an edge, as in the soft rim of another
     shadow: cubic polynomials."""
-    along, across = _across(places_mm, angle + np.pi / 2) / _HALF_MM, across_mm / _HALF_MM
+    along = _across(places_mm, angle + np.pi / 2) / _HALF_MM
+    across = across_mm / _HALF_MM
     return np.column_stack(
         [along, along * across, along**2, along * across**2, along**2 * across, along**3]
     )
@@ -209,6 +214,7 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         gently = _gently(places_mm, across_mm, angle)[:, : cell.print_.gentle]
         slopes = _slopes(gently, cell, steps)
         even = own - gently @ slopes
+    # The mean of each step, and the tone of the paper beyond the outline, by turns.
     for _ in range(3):
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)
         if cell.is_beyond.any():
@@ -229,16 +235,17 @@ def _slopes(
     The light may be any in each step, and have a tone of its own beyond the outline.
     """
     number = np.maximum(np.bincount(steps), 1)
-    columns = np.column_stack([gently, cell.is_beyond, cell.values[cell.paper]])
-    off = np.column_stack(
-        [column - (np.bincount(steps, column) / number)[steps] for column in columns.T]
-    )
-    found = np.linalg.lstsq(off[:, :-1], off[:, -1], rcond=None)[0]
+    # Without the mean of each step, the light's own value there does not count.
+    off = []
+    for column in (*gently.T, cell.is_beyond, cell.values[cell.paper]):
+        off.append(column - (np.bincount(steps, column) / number)[steps])
+    *changes, beyond, values = off
+    found = np.linalg.lstsq(np.column_stack([*changes, beyond]), values, rcond=None)[0]
     tone, most = float(found[-1]), cell.print_.step
     if abs(tone) > most:
-        found = np.linalg.lstsq(
-            off[:, :-2], off[:, -1] - np.copysign(most, tone) * off[:, -2], rcond=None
-        )[0]
+        # So different no paper is: the rest has to be light.
+        rest = values - np.copysign(most, tone) * beyond
+        found = np.linalg.lstsq(np.column_stack(changes), rest, rcond=None)[0]
     return np.asarray(found[: gently.shape[1]], np.float64)
 
 
@@ -251,7 +258,8 @@ def _has_narrow_stripes(profile: NDArray[np.float64]) -> bool:
     line = cv2.copyMakeBorder(
         profile.astype(np.float32)[None], 0, 0, wide, wide, cv2.BORDER_REPLICATE
     )
-    opened, closed = (
-        cv2.morphologyEx(line, how, np.ones((1, wide))) for how in (cv2.MORPH_OPEN, cv2.MORPH_CLOSE)
-    )
+    # Opened, narrow bright stripes are gone, and closed, narrow dark ones.
+    kernel = np.ones((1, wide))
+    opened = cv2.morphologyEx(line, cv2.MORPH_OPEN, kernel)
+    closed = cv2.morphologyEx(line, cv2.MORPH_CLOSE, kernel)
     return bool(max((line - opened).max(), (closed - line).max()) > _STRIPE)

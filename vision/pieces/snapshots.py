@@ -119,11 +119,13 @@ def take_snapshot(
         sheet = _with_paper(sheet, cells, view, corners, maps)
     white = _paper_over(sheet, maps)
     visible = visible & ~_occlusion(cells, maps, bodies)
+    # brightness by that of paper
     bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
     tones = _cells_in(cells, bright, places)
     glints = _glints(cells, tones)
     seen = _cells_in(cells, visible, places) & ~glints
-    burnt = _cells_in(cells, (view >= _BURNT) & (white < _WHITE), places) & ~glints
+    is_burnt = (view >= _BURNT) & (white < _WHITE)
+    burnt = _cells_in(cells, is_burnt, places) & ~glints
     lines, shades = outlines(cells, tones, seen, cells.walled[numbers])
     if squares is None:
         sheet = _with_lines(sheet, lines, shades)
@@ -196,6 +198,7 @@ def _with_paper(
 ) -> Sheet:
     """Take a view into account. Where a corner marker is hidden, paper is as bright as it was."""
     board, whites = sheet.board, dict(sheet.whites)
+    # a corner marker and the white around it
     half = (board.corner_mm / 2 + 1.5) * cells.scale
     for marker in corners:
         centre = maps.to_view(np.array([board.corner_centres_mm[marker]]))[0]
@@ -206,6 +209,7 @@ def _with_paper(
             whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, 0.92)))
     levels = np.array(list(whites.values()))
     if len(levels) < 3:
+        # too few for a plane: the same everywhere
         level = float(levels.mean()) if levels.size else float(np.quantile(view, 0.9))
         level = max(level, _DARKEST_PAPER)
         return replace(sheet, whites=whites, plane=(level, 0.0, 0.0), levels=(level, level))
@@ -273,10 +277,12 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
     number = seen.sum(axis=3)
     profile = (bands * seen).sum(axis=3) / np.maximum(number, 1)
     is_seen = number > 0
+    # The brightest place on either side of each depth.
     brightest = np.where(is_seen, profile, -np.inf)
     before = np.maximum.accumulate(brightest, axis=2)
     after = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
-    depths = np.where(is_seen, np.minimum(before, after) - profile, -np.inf).max(axis=2)
+    below = np.minimum(before, after) - profile
+    depths = np.where(is_seen, below, -np.inf).max(axis=2)
     is_hidden = walled | (number.sum(axis=2) < _LEAST_SHOWN * places[0].size)
     depths[is_hidden] = np.nan
     shade = _high_values(profile, is_seen)

@@ -112,12 +112,12 @@ class SquareCells:
         start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
         length = (side - 2 * start) // THIRDS
         places = np.arange(side * side).reshape(side, side)
-        sides = np.stack(
-            [np.rot90(places, turn)[:depth, start : start + THIRDS * length] for turn in range(4)]
-        )
-        return (
-            sides.reshape(4, depth, THIRDS, length).transpose(0, 2, 1, 3).reshape(-1, depth, length)
-        )
+        # Turned, each side in its turn is the upper one.
+        sides = []
+        for turn in range(4):
+            sides.append(np.rot90(places, turn)[:depth, start : start + THIRDS * length])
+        parts = np.stack(sides).reshape(4, depth, THIRDS, length)
+        return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
     def _surroundings(self, inside: Places, gentle: int) -> Paper:
         board, axis = self.board, self._axis()
@@ -127,15 +127,11 @@ class SquareCells:
         low, high = (0.8, board.gap_mm - 0.8) if board.gap_mm else (1.2, self.edge / self.scale)
         beyond = []
         for away, aside in ((up, across), (across, up), (-up, across), (-across, up)):
-            beyond.append(
-                np.flatnonzero(
-                    (away > half + low) & (away < half + high) & (np.abs(aside) < half - 1.5)
-                )
-            )
+            is_near = (away > half + low) & (away < half + high)
+            beyond.append(np.flatnonzero(is_near & (np.abs(aside) < half - 1.5)))
         places = np.column_stack([across.ravel(), -up.ravel()]).astype(np.float32)
-        return Paper(
-            inside, tuple(beyond), places, _NEXT_TONE if board.tones > 1 else _SAME_TONE, gentle
-        )
+        step = _NEXT_TONE if board.tones > 1 else _SAME_TONE
+        return Paper(inside, tuple(beyond), places, step, gentle)
 
     def _is_next(self, squares: Collection[Square]) -> Mask:
         """Return (N, 4): is what lies next to each square, above, right, below and left, one of

@@ -39,6 +39,8 @@ _GAIN = 1e-2
 _OF_PERIOD = 0.36
 """A line is taken only where the pose is sure of it within this share of the way to the next one.
 """
+_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
+"""Of a pose's rotation, its translation in mm, and its lens: differences that tell slopes."""
 _KEEN_PX = 1.5
 """What is off by more counts less, in the manner of Huber."""
 
@@ -54,12 +56,11 @@ class Tag:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is seen: corner points (N, 3) mm at (N, 2) px, each right to `corner_px`, and tags."""
+    """What is seen: corner points (N, 3) mm at (N, 2) px, and tags."""
 
     points_mm: Points
     points_px: Points
     tags: Sequence[Tag] = ()
-    corner_px: float = _CORNER_PX
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +109,6 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     return replace(fit, tags=fitting)
 
 
-def fit_seen_lines(
-    evidence: Evidence, start: Pose, lens_spread: Points, points_mm: Points, lines: Lines
-) -> Fit:
-    """Return the best pose near `start` by corner markers and lines (N,) that have been found.
-
-    Their middles are at `points_mm` (N, 3). Tags are left out.
-    """
-    problem = _Problem(replace(evidence, tags=()), start, lens_spread, lines=(points_mm, lines))
-    return replace(_least_squares(problem), lines=lines)
-
-
 def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Belief) -> Fit:
     """Return the fit, carried on over the printed lines as far as they can be told for certain."""
     printed = lines_of(board)
@@ -151,8 +141,8 @@ def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
 
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """Return (T,): root mean square by tag, px."""
-    errors = (_TagScene(tags).at(pose)[0] ** 2).sum(axis=1).reshape(-1, 4)
-    return np.asarray(np.sqrt(errors.mean(axis=1)), np.float64)
+    squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
+    return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
@@ -174,58 +164,22 @@ class _TagScene:
             square_corners_mm(0, 0, 1.0)
         )
 
-    def at(self, pose: Pose) -> tuple[Points, Points]:
-        """Return (4 T, 2): the residuals of the tags, and how they move with the pose and its lens,
-        (8 T, 9).
+    def misfits_px(self, pose: Pose) -> Points:
+        """Return (4 T, 2): how far the tags' corners are from where a pose puts those of squares.
 
         The squares that fit best where the tags' rays meet their planes are projected back.
         """
-        number = len(self._heights)
-        if not number:
-            return np.empty((0, 2)), np.empty((0, 9))
+        if not len(self._heights):
+            return np.empty((0, 2))
         places = np.nan_to_num(pose.to_plane(self._px, self._heights))
         ends = _complex(places).reshape(-1, 4)
         middles = ends.mean(axis=1, keepdims=True)
+        # the best turn of a square is the mean direction of its corners by those of the model.
         turns = (np.conj(self._models) * (ends - middles)).sum(axis=1, keepdims=True)
-        turns /= np.maximum(np.abs(turns), 1e-9)
+        turns = turns / np.maximum(np.abs(turns), 1e-9)
         squares = (middles + self._models * turns).ravel()
-        corners = np.column_stack([squares.real, squares.imag])
-        points = np.column_stack([np.vstack([places, corners]), np.tile(self._heights, 2)])
-        seen, by_place, by_lens = pose.project(points)
-        slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
-        along = slopes[:, :, 3:6] @ pose.axes[:, :2]  # how a pixel moves with a point in its plane
-        moves = self._moves(slopes[:number], along[:number], ends - middles, turns)
-        return seen[number:] - self._px, (slopes[number:] + along[number:] @ moves).reshape(-1, 9)
-
-    def _moves(
-        self,
-        slopes: Points,
-        along: Points,
-        arms: NDArray[np.complex128],
-        turns: NDArray[np.complex128],
-    ) -> Points:
-        """Return (4 T, 2, 9): how the squares' corners move in their planes with the pose, as the
-        ends of the rays do.
-
-        A ray's end moves so that its pixel stays (implicit function theorem); a square follows with
-        the mean of its four ends, and turns with them.
-        """
-        (a, b), (c, d) = along[:, 0].T, along[:, 1].T
-        bounds = a * d - b * c
-        inverse = (
-            np.array([[d, -b], [-c, a]]).transpose(2, 0, 1)
-            / np.where(np.abs(bounds) < 1e-12, np.inf, bounds)[:, None, None]
-        )
-        ends = -inverse @ slopes
-        moved = (ends[:, 0] + 1j * ends[:, 1]).reshape(-1, 4, 9)
-        lengths = (np.conj(self._models) * arms).sum(axis=1) * np.conj(turns[:, 0])
-        angles = ((np.conj(self._models)[:, :, None] * moved).sum(axis=1) * np.conj(turns)).imag
-        angles /= np.maximum(lengths.real, 1e-9)[:, None]
-        both = (
-            moved.mean(axis=1, keepdims=True)
-            + self._models[:, :, None] * (1j * turns * angles)[:, None]
-        )
-        return np.stack([both.real, both.imag], axis=2).reshape(-1, 2, 9)
+        corners = np.column_stack([squares.real, squares.imag, self._heights])
+        return np.asarray(pose.to_px(corners) - self._px, np.float64)
 
 
 def _complex(points: Points) -> NDArray[np.complex128]:
@@ -256,23 +210,19 @@ class _Problem:
                 lens.k2 - believed.k2,
             ]
         )
-        self._lines_mm, self._lines_px, self._normals = (
-            np.empty((0, 3)),
-            np.empty((0, 2)),
-            np.empty((0, 2)),
-        )
+        self._points_mm = evidence.points_mm
+        self._lines_px, self._normals = np.empty((0, 2)), np.empty((0, 2))
         if lines is not None:
-            places, seen = lines
+            middles_mm, seen = lines
             found = seen.is_found
-            self._lines_mm, self._lines_px = places[found], seen.there_px[found]
-            self._normals = seen.normals[found]
+            self._points_mm = np.vstack([evidence.points_mm, middles_mm[found]])
+            self._lines_px, self._normals = seen.there_px[found], seen.normals[found]
 
     @property
     def number(self) -> int:
         """How many coordinates are seen."""
-        return (
-            2 * len(self._evidence.points_px) + 8 * len(self._evidence.tags) + len(self._lines_mm)
-        )
+        corners, tags = len(self._evidence.points_px), len(self._evidence.tags)
+        return 2 * corners + 8 * tags + len(self._lines_px)
 
     def pose(self, change: Points) -> Pose:
         """Return the start, changed."""
@@ -286,27 +236,37 @@ class _Problem:
     def at(self, change: Points) -> tuple[Points, Points]:
         """Return residuals (M,), the last three of what is believed about the lens, and slopes (M,
         9)."""
-        pose = self.pose(change)
-        points = np.vstack([self._evidence.points_mm, self._lines_mm])
-        seen, by_place, by_lens = pose.project(points)
+        pose, evidence = self.pose(change), self._evidence
+        seen_px, by_place, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_place, by_lens])
-        number = len(self._evidence.points_mm)
-        corners = (seen[:number] - self._evidence.points_px).ravel()
-        off = ((seen[number:] - self._lines_px) * self._normals).sum(axis=1)
-        line_slopes = np.einsum("nij,ni->nj", slopes[2 * number :].reshape(-1, 2, 9), self._normals)
-        tag_rest, tag_slopes = self._tags.at(pose)
-        tags = tag_rest.ravel()
+        number = len(evidence.points_px)
+        corners = seen_px[:number] - evidence.points_px
+        # lines count across their direction alone
+        lines = ((seen_px[number:] - self._lines_px) * self._normals).sum(axis=1)
+        line_slopes = slopes[2 * number :].reshape(-1, 2, 9)
+        across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
+        tags = self._tags.misfits_px(pose).ravel()
         prior = self._weights * (self._off + change[6:])
-        loose = self._evidence.corner_px
-        rest = np.concatenate([corners / loose, tags / _CORNER_PX, off / _LINE_PX, prior])
-        lens_slopes = np.hstack([np.zeros((3, 6)), np.diag(self._weights)])
-        every = [
-            slopes[: 2 * number] / loose,
-            tag_slopes / _CORNER_PX,
-            line_slopes / _LINE_PX,
-            lens_slopes,
+        rest = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
+        all_slopes = [
+            slopes[: 2 * number] / _CORNER_PX,
+            self._tag_slopes(change, tags) / _CORNER_PX,
+            across / _LINE_PX,
+            np.hstack([np.zeros((3, 6)), np.diag(self._weights)]),
         ]
-        return rest, np.vstack(every)
+        return np.concatenate(rest), np.vstack(all_slopes)
+
+    def _tag_slopes(self, change: Points, tags: Points) -> Points:
+        """Return (8 T, 9): how the tags' misfits (8 T,) move with the pose and its lens."""
+        slopes = np.empty((len(tags), 9))
+        if not len(tags):
+            return slopes
+        # by differences: what fits the ray's ends best has no plain derivative
+        for number, step in enumerate(_STEPS):
+            moved = change.copy()
+            moved[number] += step
+            slopes[:, number] = (self._tags.misfits_px(self.pose(moved)).ravel() - tags) / step
+        return slopes
 
 
 def _robust(rest: Points) -> tuple[Points, float]:
@@ -350,7 +310,7 @@ def _least_squares(problem: _Problem) -> Fit:
             damping *= 10
     pose = problem.pose(change)
     seen = 2 * len(problem._evidence.points_px)
-    corners = rest[:seen] * problem._evidence.corner_px
+    corners = rest[:seen] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)

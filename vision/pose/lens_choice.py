@@ -15,14 +15,14 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines, fit_seen_lines
+from vision.pose.board_fit import Belief, Evidence, Fit, fit_board, fit_lines
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose, solve_pose
 from vision.pose.printed_lines import confirmed, lines_of
 
 _FOCAL_SPREAD, _BEND_SPREAD = 0.2, 0.06
 _FIXED = 1e-6
-_WIDER = (1.0, 0.72, 0.52, 0.38)
+_WIDER = (0.72, 0.52, 0.38)
 """Focal lengths that are tried where nothing is known of the lens, by the believed one."""
 _LINE_PX, _LOST = 0.8, 2.0
 """A line that fits is off by so much; one that is not found costs as much as one that is off by so
@@ -31,11 +31,8 @@ _MUCH_BETTER = 10.0
 """By so much less must the costs of another model be: odds of 20,000 to 1."""
 _WITHIN_PX = 1.5
 """A line that is off by less (at 1280 px) is where the pose puts it."""
-_EVERY, _CHECK_PX = 5, 6.0
+_CHECK_PX = 6.0
 _LEAST_SEEN, _MOST_OFF_PX = 0.3, 1.2
-_QUARTER_OFF_PX, _LEAST_CHECKED = 0.8, 40
-"""In each quarter of the board three in four lines are off by less (at 1280 px), of so many at
-least that are looked for."""
 _LEAST_LINES = 0.5
 """Round a square that is confirmed so many of the visible lines are where the pose puts them."""
 
@@ -85,37 +82,11 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     the corners decide."""
     scale = pose.size[0] / 1280
     printed = lines_of(board)
-    lines = printed.look(
-        luma, pose, np.full(len(printed.middles_mm[::_EVERY]), _CHECK_PX * scale), _EVERY
-    )
+    lines = printed.look(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
     off = np.abs(lines.off_px[lines.is_found])
     return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
-
-
-def checked_fit(
-    luma: Luma, board: Board, evidence: Evidence, pose: Pose, lens_spread: Points
-) -> Fit | None:
-    """Return the fit of a pose by three corner markers whose lines are where it puts them.
-
-    Some of all lines are looked at in each quarter of the board. None where one quarter is hidden, or
-    its lines are off: they are then to be followed from the corners on.
-    """
-    printed, scale = lines_of(board), pose.size[0] / 1280
-    every = max(1, min(_EVERY, len(printed.middles_mm) // _LEAST_CHECKED))
-    middles = printed.middles_mm[::every]
-    lines = printed.look(luma, pose, np.full(len(middles), _CHECK_PX * scale), every)
-    is_right, is_upper = middles[:, 0] > board.width_mm / 2, middles[:, 1] > board.height_mm / 2
-    quarters = 2 * is_right + is_upper
-    for number in range(4):
-        is_here = quarters == number
-        off = np.abs(lines.off_px[is_here & lines.is_found])
-        if off.size < _LEAST_LINES * is_here.sum():
-            return None
-        if np.quantile(off, 0.75) > _QUARTER_OFF_PX * scale:
-            return None
-    return fit_seen_lines(evidence, pose, lens_spread, middles, lines)
 
 
 def explaining_fit(

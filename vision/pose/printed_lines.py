@@ -97,9 +97,11 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
     # The outermost lines lie inside of the squares.
     outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
+    # Half the way between the middles of two lines that run side by side.
     inner_gap = (board.gap_mm + LINE_MM) / 2 if board.gap_mm else 0.0
     for number, square in enumerate(squares):
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
+            # In half squares along its axis, so that both neighbours make the same key of a side.
             key = (axis, 2 * square[axis] + sign, square[1 - axis])
             way = sign * np.eye(2, dtype=int)[axis]
             beyond = square.shifted(*way.tolist())
@@ -123,21 +125,25 @@ class PrintedLines:
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
         samples = []
+        # Which half sides border which squares.
         self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
         for number, side in enumerate(sides):
             length = np.eye(2)[1 - side.axis] * pitch
             for half, sign in enumerate((-1, 1)):
                 samples.append(flat(side.middle_mm + sign * _ALONG[:, None] * length))
                 self._borders[side.squares, 2 * number + half] = 1
+
         self._samples_mm = np.array(samples)
         self.middles_mm = self._samples_mm.mean(axis=1)
         """(N, 3)."""
         self._across = flat(np.eye(2)[axes])
         self._along = self._across[:, [1, 0, 2]]
+
         self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
         self._period = pitch[axes]
         self.is_between_files = axes == 0
         """(N,): does it run from South to North?"""
+
         files, ranks = np.array(self.squares).T
         self._cells = ranks, files
         self.is_square = np.zeros((board.ranks, board.files), bool)
@@ -153,18 +159,18 @@ class PrintedLines:
             cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
         )
 
-    def geometry(self, pose: Pose, every: int = 1) -> tuple[Points, Points, Points]:
-        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these.
-
-        Of `every` so many lines it is one.
-        """
-        here = self.middles_mm[::every]
-        ends = np.stack([here, here + self._across[::every], here + self._along[::every]])
+    def geometry(self, pose: Pose) -> tuple[Points, Points, Points]:
+        """Return (N, 2) middles in the picture, (N, 2) normals there, (N,) px per mm along these."""
+        here = self.middles_mm
+        ends = np.stack([here, here + self._across, here + self._along])
         middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
-        across, along = across - middles, along - middles
+        # How a mm across the line, and one along it, look in the picture.
+        across = across - middles
+        along = along - middles
         length = np.linalg.norm(along, axis=1, keepdims=True)
         normals = along[:, ::-1] * (1, -1) / np.maximum(length, 1e-9)
         scale = (normals * across).sum(axis=1)
+        # Normals point the way in which the board's coordinates grow.
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
@@ -172,23 +178,24 @@ class PrintedLines:
         """Return (N,): how far away the next line of the same direction is, px."""
         return np.asarray(self._period * scale)
 
-    def look(self, luma: Luma, pose: Pose, reach_px: Points, every: int = 1) -> Lines:
+    def look(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
         """Find all lines, each at most `reach_px` (N,) from where the pose puts it.
 
-        NaN: it is not looked for. Of `every` so many lines one is looked for, and the answer is of these
-        alone, as `reach_px` is.
+        NaN: it is not looked for.
         """
-        middles, normals, scale = self.geometry(pose, every)
-        places = pose.to_px(self._samples_mm[::every]).reshape(-1, _SAMPLES, 2)
+        middles, normals, scale = self.geometry(pose)
+        places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
-        farthest = np.minimum(_OF_PERIOD * self._period[::every] * scale, _WIDEST_PX)
+        # Never so far that the next line of the same direction could be meant.
+        farthest = np.minimum(_OF_PERIOD * self._period * scale, _WIDEST_PX)
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
-        off, found = np.zeros(len(middles)), np.zeros(len(middles), bool)
+        off = np.zeros(len(middles))
+        found = np.zeros(len(middles), bool)
         if len(wanted):
             flank = np.maximum(1.5, 0.5 * _LINE_MM * scale + 1.0)
-            sizes = np.stack([reach, flank, self._half_gap[::every] * scale])
+            sizes = np.stack([reach, flank, self._half_gap * scale])
             off[wanted], found[wanted] = _offsets(
                 luma, places[wanted], normals[wanted], sizes[:, wanted]
             )
@@ -204,23 +211,29 @@ def _offsets(
     and half the distance of two lines that run side by side.
     """
     reach, flank, half_gap = sizes
+    # So far to both sides the brightness is needed, in steps.
     room = float(sizes.max(axis=1).sum()) + 1
     steps = int(np.ceil(room / _STEP_PX))
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
+    # The mean of some profiles along each half side.
     ways = normals.repeat(_SAMPLES, axis=0)
-    seen = profiles(luma, places.reshape(-1, 2), ways, offsets).reshape(len(places), _SAMPLES, -1)
-    profile = np.add.reduce(seen, axis=1, dtype=np.uint16) / _SAMPLES
+    seen = profiles(luma, places.reshape(-1, 2), ways, offsets)
+    by_line = seen.reshape(len(places), _SAMPLES, -1)
+    profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
+    # A line is darker than both of its sides.
     beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
     depth = beside - profile
     if half_gap.any():
+        # Two lines side by side count as one in their middle.
         depth = (_shift(depth, half_gap) + _shift(depth, -half_gap)) / 2
     depth = np.where(np.abs(offsets) <= reach[:, None], depth, -1.0)
     top, finer, is_alone = _peaks(depth)
     rows = np.arange(len(depth))
     peak = depth[rows, top]
-    is_found = is_alone & (peak >= _LEAST_GREY) & (peak >= _LEAST_DEPTH * beside[rows, top])
-    is_found &= np.abs(offsets[top]) < reach - 0.25
-    return (offsets[top] + finer * _STEP_PX), is_found
+    is_deep = (peak >= _LEAST_GREY) & (peak >= _LEAST_DEPTH * beside[rows, top])
+    # What is deepest at the end of the reach goes on beyond it.
+    is_within = np.abs(offsets[top]) < reach - 0.25
+    return offsets[top] + finer * _STEP_PX, is_alone & is_deep & is_within
 
 
 def _shift(values: Points, by_px: Points) -> Points:
@@ -233,17 +246,20 @@ def _shift(values: Points, by_px: Points) -> Points:
 def _peaks(depth: Points) -> tuple[NDArray[np.int_], Points, NDArray[np.bool_]]:
     """Return the deepest place of each row (N, K), how far beyond it the peak is, and whether it
     has no rival."""
-    rows, columns = np.arange(len(depth)), np.arange(depth.shape[1])
+    rows = np.arange(len(depth))
+    columns = np.arange(depth.shape[1])
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
+    # The deepest place that is not part of the same line.
     far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_PX
     rival = np.where(far, depth, -1.0).max(axis=1)
     # sub-pixel peak by a parabola
     inner = top.clip(1, len(columns) - 2)
-    before, after = depth[rows, inner - 1], depth[rows, inner + 1]
-    bend = before - 2 * peak + after
-    finer = np.where(bend < 0, 0.5 * (before - after) / np.where(bend < 0, bend, 1.0), 0.0)
-    return top, finer.clip(-0.5, 0.5), (rival <= _RIVAL * peak)
+    before = depth[rows, inner - 1]
+    after = depth[rows, inner + 1]
+    bend = np.minimum(before - 2 * peak + after, -1e-9)
+    finer = 0.5 * (before - after) / bend
+    return top, finer.clip(-0.5, 0.5), rival <= _RIVAL * peak
 
 
 @lru_cache(maxsize=16)
@@ -267,8 +283,10 @@ def confirmed(
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
     # A pose that is wrong along lines of one direction alone still fits those.
     ways = np.stack([printed.is_between_files, ~printed.is_between_files])
-    whole, there = printed.around(ways & lines.is_in), printed.around(ways & good)
+    whole = printed.around(ways & lines.is_in)
+    there = printed.around(ways & good)
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
+    # What hangs together with a corner, and its neighbours.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     found = np.isin(labels, list(starts)).astype(np.uint8)

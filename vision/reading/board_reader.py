@@ -24,7 +24,7 @@ from vision.detection.stillness import Background
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose, flat
-from vision.reading.detect import detect, shows_board, shows_board_in_place
+from vision.reading.detect import detect, shows_board
 from vision.reading.judge import judge
 from vision.reading.locate import forget_board, locate, with_lens
 from vision.reading.look import Budget, Look, Memory, Vote
@@ -34,12 +34,8 @@ from vision.reading.vote import vote
 
 _ALONE = Budget(closer=48, shaded=60)
 """For a single picture, which no other one follows."""
-_TURN_FRAMES, _TURN_BACK_FRAMES = 6, 24
-"""So often in a row no board is found before the picture's mirror image is tried again.
-
-The more where a board has been seen the way it is: what shows one in the mirror image then is a
-mirror on the table, unless it is where it was.
-"""
+_TURN_FRAMES = 6
+"""Of so many pictures without a board one is tried in its mirror image."""
 
 Colours = Callable[[], NDArray[np.uint8] | None]
 
@@ -149,8 +145,7 @@ class BoardReader:
         with self._lock:
             if self._asked is not None:
                 self._restart()
-            if self.mirror.is_mirrored:
-                frame = self.mirror.as_read(frame)
+            frame = self.mirror.as_read(frame)
             look = self._through(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled
@@ -171,13 +166,12 @@ class BoardReader:
         with self._lock:
             self._restart()
             self.memory = replace(self.memory, background=Background())
+            if self.mirror.is_mirrored:
+                luma = mirrored(luma)
             look = self._through(Look(luma, _ALONE))
-            if (
-                look.vote.game is None
-                and (turned := self.mirror.turned_picture(luma, self.memory)) is not None
-            ):
+            if look.vote.game is None and self.mirror.turns_round(luma, self.memory):
                 self.memory = replace(self.memory, background=Background())
-                look = self._through(Look(turned, _ALONE))
+                look = self._through(Look(mirrored(luma), _ALONE))
             self._look_back(look)
             return self._reading(look.vote, Frame(luma, 0.0, 0))
 
@@ -226,7 +220,6 @@ class BoardReader:
             frame.number,
             told.fans,
             told.markers,
-            self.memory.foreign & told.unknown,
         )
 
     def _look_back(self, look: Look) -> None:
@@ -234,7 +227,7 @@ class BoardReader:
         located, pose, mirror = self.memory.located, look.pose, self.mirror
         advice, notes = list[Advice](), [located.twin]
         if look.told.game is not None:
-            mirror.blind, mirror.is_proven, mirror.is_inverted = 0, True, False
+            mirror.is_proven = True
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -257,17 +250,14 @@ class BoardReader:
             )
             advice.append(Advice(say("Print board and pieces at 100 %"), why, Weakness.SMALL))
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
-        problem = located.problem
         if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
-        if mirror.is_inverted:
-            problem = say("The board is printed white on black: print it again, black on white")
         self.seen = BoardDetails(
             located.tuner.lens,
             self.memory.kit,
             self.memory.pose,
             look.sureness,
-            problem,
+            located.problem,
             tuple(advice),
             joined(". ", notes),
         )
@@ -284,17 +274,14 @@ def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
 
 class Mirror:
     """Remembers which way round one camera's pictures are: webcams mirror them for whoever looks at
-    himself.
-
-    A board that was printed white on black is noticed here as well: it cannot be read.
-    """
+    himself."""
 
     def __init__(self) -> None:
-        self.is_mirrored = self.is_inverted = False
+        self.is_mirrored = False
         self.is_proven = False
         """Has a board been read the way round that pictures are taken now?"""
-        self.blind = 0
-        """Pictures without a board since."""
+        self._blind = 0
+        """Pictures without a board until then."""
         self._turned: tuple[Frame, Frame] | None = None
 
     def as_read(self, frame: Frame) -> Frame:
@@ -311,32 +298,17 @@ class Mirror:
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
         """Tell after a picture without a board whether its mirror image shows one.
 
-        Then all later ones are turned.
-
-        Looked at now and then, as it takes as long as the picture itself.
+        Then all later ones are turned. Looked at now and then, as it takes as long as the picture
+        itself, and never once a board was read: what shows one then is a mirror on the table.
         """
-        self.blind += 1
-        every = _TURN_BACK_FRAMES if self.is_proven else _TURN_FRAMES
-        if self.is_proven and self.blind == 1:
-            is_board = shows_board_in_place
-        elif self.blind % every == (0 if self.is_proven else 1):
-            is_board = shows_board
-        else:
+        if self.is_proven:
             return False
-        if not is_board(mirrored(luma), memory):
-            self.is_inverted = shows_board(255 - luma, memory)
+        self._blind += 1
+        is_due = self._blind % _TURN_FRAMES == 1
+        if not is_due or not shows_board(mirrored(luma), memory):
             return False
-        self.is_mirrored, self.blind = not self.is_mirrored, 0
+        self.is_mirrored = not self.is_mirrored
         return True
-
-    def turned_picture(self, luma: Luma, memory: Memory) -> Luma | None:
-        """Return the mirror image of a single picture without a board, if that shows one."""
-        turned = mirrored(luma)
-        if not shows_board(turned, memory):
-            self.is_inverted = shows_board(255 - luma, memory)
-            return None
-        self.is_mirrored = True
-        return turned
 
 
 def mirrored(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:

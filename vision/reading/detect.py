@@ -20,8 +20,8 @@ from vision.detection.markers import (
 from vision.detection.rectified_search import lost_corners
 from vision.detection.stillness import wider
 from vision.pieces.regions import with_markers
-from vision.pose.pose import Points, corner_points_mm, nearest_pose, rough_pose
-from vision.reading.locate import held, is_in_place
+from vision.pose.pose import Points, corner_points_mm, nearest_pose
+from vision.reading.locate import held
 from vision.reading.look import NO_SQUARES, Look, Memory
 
 _UNMOVED_PX = 0.3
@@ -46,20 +46,9 @@ def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 def shows_board(luma: Luma, memory: Memory) -> bool:
     """Tell whether two corner markers or more of one board are in a picture, at a quick look."""
-    ids = {sighting.marker for sighting in _quick(luma)}
+    sightings = scan_quickly(luma) or MarkerFinder().find(luma).sightings
+    ids = {sighting.marker for sighting in sightings}
     return any(len(ids & set(kit.board.corners)) >= 2 for kit in memory.kits.values())
-
-
-def shows_board_in_place(luma: Luma, memory: Memory) -> bool:
-    """Tell whether they are those of the board that was in view last, where they were then."""
-    if memory.kit is None:
-        return False
-    corners = corners_among(memory.kit, _quick(luma))
-    return is_in_place(memory.located, corners, (luma.shape[1], luma.shape[0]))
-
-
-def _quick(luma: Luma) -> tuple[Sighting, ...]:
-    return scan_quickly(luma) or MarkerFinder().find(luma).sightings
 
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
@@ -127,8 +116,8 @@ def _with_corners(
         return found
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
-    solve = rough_pose if len(corners) > 2 else nearest_pose
-    pose = solve(points_mm, np.vstack(list(corners.values())), memory.located.tuner.lens, size)
+    points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
+    pose = nearest_pose(points_mm, points_px, lens, size)
     more = lost_corners(kit.board, pose, luma, corners) if pose else ()
     # A single corner says little about where the others are: a second one tells better.
     return (

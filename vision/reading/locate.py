@@ -20,7 +20,6 @@ from vision.pose.board_copies import Corners, apart, boards_among, played_on
 from vision.pose.board_fit import Belief, Evidence, Fit, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
     best_start,
-    checked_fit,
     confirmed_squares,
     explaining_fit,
     is_explained,
@@ -34,8 +33,6 @@ _HOLD_PX = 1.0 / 1280
 """Corners that are this close (by picture width) to where they were when the pose was found have
 not moved."""
 _ANCHOR_PX = 2.0 / 1280
-_SAME_PLACE_PX = 6.0 / 1280
-"""Corners that are found roughly and are this close to where they were are where they were."""
 _MISFIT_PX, _BETTER = 1.0 / 1280, 0.3
 """Four corners that fit worse than this (by picture width) are read without one, when the others
 fit so much better."""
@@ -43,9 +40,6 @@ _LEFT_OVER_PX, _OF_DIAGONAL = 2.5, 0.01
 """Corners that leave over more, also by the diagonal between them, do not lie as on the board."""
 _TRIES = 4
 """So often in a row another model of the lens is looked for in vain."""
-_BENT_PX, _FEW = 2.5, 0.4
-"""So far off may corners of bent paper be; asked where the lines confirm no more than this share of
-the squares."""
 _SURE_LINES, _SURE_SHARE = 60, 0.8
 """A view with so many lines, on so large a share of the squares, teaches the lens although corners
 are hidden."""
@@ -161,14 +155,6 @@ def _held(
         ]
         is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
-
-
-def is_in_place(located: Located, corners: Corners, size: tuple[int, int]) -> bool:
-    """Tell whether two corner markers at least are where those of the board were, and none
-    elsewhere."""
-    known = located.corners
-    off = [np.abs(px - known[marker]).max() for marker, px in corners.items() if marker in known]
-    return len(off) >= 2 and max(off) <= _SAME_PLACE_PX * size[0]
 
 
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
@@ -304,24 +290,11 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
             return located
         return _fit_lens(located, luma, board, seen)
     spread = _lens_spread(tuner)
-    if pose.markers == 3:
-        checked = checked_fit(luma, board, seen, pose, spread)
-        if checked is not None:
-            return replace(located, pose=replace(checked.pose, markers=pose.markers))
     by_markers = fit_board(seen, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
         return _fit_lens(located, luma, board, seen)
-    middles = _corner_middles(located, board)
-    believed = Belief(tuner.lens, spread)
-    fit = fit_lines(luma, board, seen, by_markers, believed)
-    number = len(confirmed_squares(board, fit, middles))
-    if number < _FEW * len(board.squares):
-        # Where the lines do not follow from the corner markers, these may be bent.
-        bent = replace(seen, corner_px=_BENT_PX)
-        other = fit_lines(luma, board, bent, fit_board(bent, by_markers.pose, spread), believed)
-        if len(confirmed_squares(board, other, middles)) > number:
-            fit = other
+    fit = fit_lines(luma, board, seen, by_markers, Belief(tuner.lens, spread))
     return _with_fit(located, board, fit)
 
 
@@ -332,11 +305,6 @@ def _lens_spread(tuner: LensTuner) -> Points:
     if tuner.views == 0:
         return np.array([0.2, 0.06, 1e-6])
     return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
-
-
-def _corner_middles(located: Located, board: Board) -> Points:
-    """Return (N, 2): the middles of the corner markers that were seen, mm."""
-    return np.array([board.corner_centres_mm[marker] for marker in located.corners])
 
 
 def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:
@@ -352,7 +320,8 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
     """Go on with the pose of a fit, which may teach the lens."""
     assert located.pose is not None
     markers = located.pose.markers
-    confirmed = confirmed_squares(board, fit, _corner_middles(located, board))
+    middles = np.array([board.corner_centres_mm[marker] for marker in located.corners])
+    confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _SURE_SHARE * len(squares)
     if markers >= 4 and not are_most:

@@ -11,7 +11,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout
 from vision.cards.reader import CardReader, OpenCards
 from vision.detection.markers import Luma, Sighting
-from vision.detection.stillness import Background, Blocks, Small
+from vision.detection.stillness import Background, Blocks
 from vision.pieces.empty_squares import Bare
 from vision.pieces.snapshots import Sheet
 from vision.pose.board_fit import Evidence
@@ -118,9 +118,6 @@ class Look:
     """Motion: (N, 2) places that have moved since the picture before; None: nothing has."""
     due: Blocks | None = None
     """Motion: the blocks to look at; None: all of them."""
-    is_retry: bool = False
-    """Motion: nothing has been looked at for so long that squares that stayed unknown are asked
-    again."""
 
     before: Look | None = None
     """Detect: the look that holds for all that is not due; None: all of the picture has been looked
@@ -238,7 +235,3 @@ class Memory:
     """The look that holds while nothing differs from it; None: the board is not settled."""
     latest: Look | None = None
     """The last look that was read."""
-    foreign: frozenset[Square] = NO_SQUARES
-    """Squares on which something lies that is no piece."""
-    bare: tuple[Pose, Small] | None = None
-    """What the board looked like, in blocks, before anything lay on it that is no piece."""

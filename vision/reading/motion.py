@@ -41,9 +41,6 @@ _LASTING = 5
 _CLUSTER, _CLEAR = 3.0, 6.0
 """A movement: the squares of changes, by what counts, in three by three blocks add up to this; and
 a clear one."""
-_SUDDEN = 4 * _CLEAR
-"""And one that is so clear against a picture that the frame before still looked like needs no
-second comparison."""
 _PART = 0.3
 """So much of them, in a block of a cluster, makes it part of the movement."""
 _BY_LIGHT = 0.15
@@ -98,7 +95,7 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
     due, memory = _due(movement, memory, is_retry_due)
     still = not movement.moving or movement.changed is None
-    look = replace(look, still=still, moving_px=movement.places, due=due, is_retry=is_retry_due)
+    look = replace(look, still=still, moving_px=movement.places, due=due)
     return look, memory
 
 
@@ -142,7 +139,7 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
         return Movement(True, True, None, None), replace(past, now=now, before=now, read=None)
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
-    changed, faint, strongest = _cluster(past.noise, rest, shift, past.faint_read)
+    changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
     light, lights = _light(past, now)
     seen = replace(past, now=now, exposure=exposure, faint_read=faint, lights=lights)
     places, near = None, None
@@ -151,12 +148,7 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
         movement = Movement(False, len(lights) == _LASTING, None, np.zeros(now.shape, bool), light)
         seen = _calm(seen, rest)
     else:
-        moving: Blocks | None = changed
-        if past.was_calm and strongest >= _SUDDEN:
-            # It looked as it was read until a frame ago: what has changed has moved since then.
-            seen = replace(seen, faint_before=None)
-        else:
-            moving, rest, seen = _moving(seen, now)
+        moving, rest, seen = _moving(seen, now)
         if moving is not None:
             near = wider(moving)
             rows, columns = np.nonzero(moving)
@@ -165,7 +157,7 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     # The next frame is compared with this one without noise, but where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
     before = followed if near is None else np.where(near, now, followed)
-    return movement, replace(seen, before=before, was_calm=changed is None)
+    return movement, replace(seen, before=before)
 
 
 def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
@@ -204,16 +196,15 @@ def _moving(seen: Background, now: Small) -> tuple[Blocks | None, Small, Backgro
     assert seen.before is not None
     exposure = exposure_between(seen.before, now)
     rest, shift = unexplained(seen.before, now, exposure)
-    moving, faint, _ = _cluster(seen.noise, rest, shift, seen.faint_before)
+    moving, faint = _cluster(seen.noise, rest, shift, seen.faint_before)
     noise = learn_noise(seen.noise, rest, None if moving is None else wider(moving))
     return moving, rest, replace(seen, noise=noise, faint_before=faint)
 
 
 def _cluster(
     noise: Noise, rest: Small, shift: Small, faint: Blocks | None
-) -> tuple[Blocks | None, Blocks | None, float]:
-    """Return the blocks whose changes hang together and are more than noise, the faint ones, and
-    how strong they are.
+) -> tuple[Blocks | None, Blocks | None]:
+    """Return the blocks whose changes hang together and are more than noise, and the faint ones.
 
     Those that were not `faint` in the frame before have to be clear. None: there are no such
     blocks.
@@ -222,19 +213,18 @@ def _cluster(
     share = rest / bounds
     share *= share
     sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
-    strongest = cv2.minMaxLoc(sums)[1]
-    if strongest < _CLUSTER:
-        return None, None, strongest
     cores = sums >= _CLUSTER
+    if not cores.any():
+        return None, None
     lasting = sums >= _CLEAR
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
     near = wider(cores, 3)
     if not lasting.any():
-        return None, near, strongest
+        return None, near
     around = wider(lasting, 5)
     found = around & near & (share >= _PART)
-    return found, near & ~around, strongest
+    return found, near & ~around
 
 
 def _block_means(luma: Luma) -> Small:

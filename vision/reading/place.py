@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-import cv2
 import numpy as np
 
 from companion.core.grid import Square
@@ -21,7 +20,7 @@ from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import squares_under
 from vision.pieces.snapshots import Sheet
-from vision.pose.pose import Points, Pose, rectangle_corners_mm, square_mm
+from vision.pose.pose import Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, Placed
 
 _ROUND_MM = 5.0
@@ -38,8 +37,8 @@ _OFF_SQUARES = 0.35
 """A piece of several squares that is further off its places lies on no squares for certain."""
 _OFF_DEG = 42.0
 """An oblong piece that is turned further from the files and ranks lies neither along nor across."""
-_OVERLAP = 0.02
-"""Share of a square that a piece has to cover to lie on it."""
+_SHARES = np.linspace(0.04, 0.96, 9)
+"""Of the sides of a piece of several squares: what it covers less of it does not lie on."""
 _ON_TOP_MM = 3.0
 """Of two markers on a square the upper one is higher by so much."""
 _MIN_MISPRINTS, _ALIKE = 3, 0.12
@@ -228,12 +227,13 @@ def _squares_beneath(
     width, depth = kit.tops_mm[face.name]
     foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
     touched = set()
-    for square in board.squares:
-        cell = square_mm(board, square)[:, :2]
-        overlap = cv2.intersectConvexConvex(foot.astype(np.float32), cell.astype(np.float32))[0]
-        if overlap > _OVERLAP * board.square_mm**2:
-            touched.add(square)
-    return frozenset(touched), not touched
+    # places all over the foot, along two of its sides
+    for across in _SHARES:
+        for along in _SHARES:
+            place_mm = foot[0] + across * (foot[1] - foot[0]) + along * (foot[3] - foot[0])
+            touched.add(board.square_at(*place_mm.tolist()))
+    squares = frozenset(filter(None, touched))
+    return squares, not squares
 
 
 def faces_on_squares(

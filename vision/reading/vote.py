@@ -12,15 +12,10 @@ import numpy as np
 
 from companion.core.grid import Square
 from vision.cards.fans import agreed_fans
-from vision.detection.foreign_objects import lying_free
-from vision.detection.rectified_search import marked_squares
 from vision.detection.stillness import wider
-from vision.pieces.empty_squares import covered_among
-from vision.pieces.snapshots import take_snapshot
 from vision.pose.pose import Pose, flat
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
-from vision.reading.place import bodies_mm
 
 _SAME_PX = 2.0
 """Poses that differ by less are one."""
@@ -49,7 +44,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if not look.still and look.before is not None:
         memory = replace(memory, resigned=memory.resigned - look.asked)
     if not is_quiet:
-        return look, replace(memory, foreign=memory.foreign & told.unknown)
+        return look, memory
     resigned = set[Square]()
     if len(votes) == memory.frames:
         # What the last picture tells is settled by the next one.
@@ -58,8 +53,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
             # The budget has left some of them for the next picture.
             waiting = told.unknown - look.vague - look.pieces.doubtful
             resigned -= waiting - memory.times.keys()
-    memory = replace(memory, agreed=told, fresh=None, resigned=frozenset(resigned))
-    return look, _with_foreign(look, memory)
+    return look, replace(memory, agreed=told, fresh=None, resigned=frozenset(resigned))
 
 
 def _agree(pose: Pose | None, before: Pose | None) -> bool:
@@ -69,32 +63,6 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
     middle = before.to_plane(np.array([pose.size]) / 2)[0]
     around = _CORNERS_MM + np.array([*middle, 0.0])
     return bool(np.abs(pose.to_px(around) - before.to_px(around)).max() < _SAME_PX)
-
-
-def _with_foreign(look: Look, memory: Memory) -> Memory:
-    """Remember on which unknown squares of a board that lies still something has lain for long that
-    is no piece."""
-    unknown, last, small, sheet = (
-        look.told.unknown,
-        memory.last,
-        memory.background.now,
-        memory.sheet,
-    )
-    memory = replace(memory, foreign=memory.foreign & unknown)
-    if last is None or last.pieces is None or small is None or sheet is None:
-        return memory
-    kit, pose, covered = last.pieces.kit, last.pieces.pose, set[Square]()
-    if unknown:
-        bodies = bodies_mm(kit, pose, last.pieces.placed)
-        shot, _ = take_snapshot(sheet, last.luma, pose, (), bodies, squares=unknown)
-        hidden = covered_among(memory.bare_looks, shot, unknown)
-        covered = hidden - marked_squares(kit, pose, last.luma, hidden)
-    if not covered:
-        return replace(memory, bare=(pose, small))
-    if look.still and look.is_retry and memory.bare is not None and memory.bare[0] is pose:
-        foreign = lying_free(kit, pose, covered, small, memory.bare[1])
-        memory = replace(memory, foreign=foreign & unknown)
-    return memory
 
 
 # ---- what several pictures say -------------------------------------------------------------------

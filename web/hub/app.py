@@ -18,8 +18,7 @@ from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
 from web.hub.host import HubHost, HubHostPages, JoinDoor
-from web.hub.pages import HubContext, HubGroup
-from web.hub.room import Room
+from web.hub.room import HubContext, HubGroup, Room
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
 from web.hub.tournaments import TournamentPages

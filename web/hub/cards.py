@@ -13,7 +13,7 @@ from companion.games import GAMES
 from companion.league.people import Person
 from companion.league.tournament import Tournament
 from web.error_pages import status_of
-from web.hub.pages import HubContext, HubGroup
+from web.hub.room import HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S

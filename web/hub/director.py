@@ -19,7 +19,7 @@ from companion.league.people import player_name
 from companion.league.standings import half_words
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.error_pages import status_of
-from web.hub.pages import HubContext, HubGroup
+from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.api.body import Body, Long, Text
 from web.routes.route import form, get, host_only, host_page, post

@@ -18,8 +18,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.network import new_code, plain_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.pages import HubContext, HubGroup
-from web.hub.room import MAX_DELAY_S
+from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
 from web.routes.api.body import Body, Text
 from web.routes.route import enter_key, form, get, host_only, host_page, post
 from web.security.join_code import EACH, LENGTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,12 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
+from companion.league.league import League
 from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
+from web.security.auth import Auth
+from web.server.sse import Streams
 
 SILENT_S = 30.0
 """Seconds of silence after which a table counts as lost. It says something every ten."""
@@ -379,3 +382,26 @@ def late_words(delay_s: float) -> str:
     if delay_s % 60 == 0:
         return say_n("{n} minute late.", "{n} minutes late.", round(delay_s / 60))
     return say_n("{n} second late.", "{n} seconds late.", round(delay_s))
+
+
+@dataclass(frozen=True)
+class HubContext:
+    """A hub as its pages see it. `urls` are its addresses, the best one for phones first."""
+
+    room: Room
+    league: League
+    clock: Clock
+    guard: Auth
+    streams: Streams
+    urls: Callable[[], tuple[str, ...]]
+
+
+class HubGroup:
+    """A class with declared routes of a hub's pages, to be derived from and named."""
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+        self._room = hub.room
+        self._league = hub.league
+        self._guard = hub.guard
+        self._streams = hub.streams

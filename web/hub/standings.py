@@ -15,7 +15,7 @@ from companion.games import GAMES
 from companion.league.league_file import KeptResult
 from companion.league.people import shown_name
 from companion.league.ratings import Strength
-from web.hub.pages import HubGroup
+from web.hub.room import HubGroup
 from web.routes.route import form, get, host_only, host_page
 
 MAX_RESULTS = 100

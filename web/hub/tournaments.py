@@ -15,8 +15,7 @@ from companion.league.people import shown_name
 from companion.league.standings import half_words, quarter_words, standings
 from companion.league.tournament import BoardEnd, System, Tournament
 from web.hub.drawing import sentence
-from web.hub.pages import HubContext, HubGroup
-from web.hub.room import Room
+from web.hub.room import HubContext, HubGroup, Room
 from web.routes.route import get
 
 SYSTEM_WORDS = {

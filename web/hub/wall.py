@@ -17,8 +17,7 @@ from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.hub.drawing import ShownSeat, seats_of
 from web.hub.host import JoinDoor
-from web.hub.pages import HubContext, HubGroup
-from web.hub.room import Room, RoomTable, Shown, late_words
+from web.hub.room import HubContext, HubGroup, Room, RoomTable, Shown, late_words
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import is_own_screen

@@ -56,7 +56,6 @@ class Reading:
     settled over several frames. `game`: the game whose corner markers are seen; None: no board in view. `fans`: on a
     board of cards, the open cards of each zone from the bottom to the top, `X` for one that is there and not read.
     `markers`: the id that was read on each square of `seen`, where a piece shows one: it tells equal faces apart.
-    `foreign`: those of `unknown` on which something that is no piece has lain for a while, such as a cup.
     """
 
     seen: Mapping[Square, str]
@@ -69,7 +68,6 @@ class Reading:
     frame: int = field(default=0, compare=False)
     fans: Layout = field(default_factory=dict)
     markers: Mapping[Square, int] = field(default_factory=dict)
-    foreign: frozenset[Square] = frozenset()
 
 
 class CameraState(StrEnum):

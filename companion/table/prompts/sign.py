@@ -403,14 +403,9 @@ def _unseen_text(live: TableState) -> str:
         return ""
     if reading is None or not reading.unknown:
         return ""
-    squares = joined(", ", map(str, sorted(reading.foreign or reading.unknown)[:4]))
-    if reading.foreign:
-        return say(
-            "The camera cannot see a marker on {squares}: straighten the piece, or remove what lies there.",
-            squares=squares,
-        )
+    squares = joined(", ", map(str, sorted(reading.unknown)[:4]))
     return say(
-        "The camera cannot see {squares}: take your hand away, or straighten the pieces there.",
+        "The camera cannot see {squares}: take away your hand or what lies there, or straighten the pieces.",
         squares=squares,
     )
 
