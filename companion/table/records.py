@@ -9,7 +9,7 @@ import msgspec
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance
-from companion.table.remote.messages import KeptMessage, RemoteSeat
+from companion.table.remote.messages import RemoteMessage, RemoteSeat
 
 Score = tuple[int, int, int]
 """A match so far: wins of South, wins of North, ties."""
@@ -221,7 +221,7 @@ class RemoteSaid(Record, frozen=True, tag="remote_said"):
     """The other table of a game has told its message of this number."""
 
     number: int
-    message: KeptMessage
+    message: RemoteMessage
     now_s: float = 0.0
 
 

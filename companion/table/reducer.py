@@ -78,8 +78,6 @@ def fold(session: Session, record: AnyRecord) -> Advance:
 def _new_game(session: Session, record: NewGame) -> Advance:
     game = game_named(record.game)
     options = game.options(record.options)
-    if record.remote is not None and record.remote.commitment:  # by a hub of an earlier version
-        raise wrong_phase(say("A hub dealt the cards of this game, and no hub does that any more"))
     has_begun = session.phase is Phase.SETUP and session.tick > 0  # a turn was taken back
     if session.phase in (Phase.ORDERS, Phase.STAGES) or has_begun:
         raise wrong_phase(say("A game is on: end it before you start another one"))

@@ -12,9 +12,11 @@ from history_tools import SHORT, play
 from test_history import Room, a_room
 
 from companion.archive.played_games import Finale
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.games.binmat.cards import DECK
+
+SOUTH, NORTH = SEATS
 
 _HOUR = 3600.0
 WIN = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
@@ -28,8 +30,8 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def seat_both(room: Room, south: str = "Mara", north: str = "Jonas") -> None:
-    room.table.take_seat(Seat.SOUTH, south)
-    room.table.take_seat(Seat.NORTH, north)
+    room.table.take_seat(SOUTH, south)
+    room.table.take_seat(NORTH, north)
 
 
 def win(room: Room) -> Finale:
@@ -39,8 +41,8 @@ def win(room: Room) -> Finale:
     for buffer in orders:
         confirm_all(room)
         moment = room.table.view().moment
-        room.table.hand_in(Seat.SOUTH, moment, buffer)
-        room.table.hand_in(Seat.NORTH, moment, "III")
+        room.table.hand_in(SOUTH, moment, buffer)
+        room.table.hand_in(NORTH, moment, "III")
     confirm_all(room)
     return finale(room)
 
@@ -59,7 +61,7 @@ def finale(room: Room) -> Finale:
 def test_a_win_by_the_rules_says_how_and_has_no_story_of_its_own(room: Room) -> None:
     seat_both(room)
     told = win(room)
-    assert (told.how, told.turns, told.winners) == ("Home with lime’s flag.", 2, (Seat.SOUTH,))
+    assert (told.how, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
     assert told.turning is None, "the winner led from the beginning"
     assert told.fits
 
@@ -88,7 +90,7 @@ def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
     assert room.past.finale(1) is None
     room.play(end="")
     assert room.past.finale(1) is None
-    room.table.resign(Seat.SOUTH)
+    room.table.resign(SOUTH)
     assert finale(room).how == "Purple resigns."
     room.table.undo()
     assert room.past.finale(1) is None, "it goes on"
@@ -96,22 +98,22 @@ def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
 
 def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     seat_both(room)
-    assert win(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}
+    assert win(room).evening == {SOUTH: 1, NORTH: 0}
     room.table.rematch(swap=True)
     assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
-    room.table.resign(Seat.SOUTH)
-    assert finale(room).evening == {Seat.SOUTH: 0, Seat.NORTH: 2}
+    room.table.resign(SOUTH)
+    assert finale(room).evening == {SOUTH: 0, NORTH: 2}
     room.clock.advance(20 * _HOUR)
     room.table.rematch()
     confirm_all(room)
-    room.table.offer_draw(Seat.SOUTH)
-    room.table.offer_draw(Seat.NORTH)
-    assert finale(room).evening == {Seat.SOUTH: 0.5, Seat.NORTH: 0.5}, "another day"
-    room.table.free_seat(Seat.SOUTH)
-    room.table.take_seat(Seat.SOUTH, "Ada")
+    room.table.offer_draw(SOUTH)
+    room.table.offer_draw(NORTH)
+    assert finale(room).evening == {SOUTH: 0.5, NORTH: 0.5}, "another day"
+    room.table.free_seat(SOUTH)
+    room.table.take_seat(SOUTH, "Ada")
     room.table.new_game("outbuffered")
-    room.table.resign(Seat.NORTH)
-    assert finale(room).evening == {Seat.SOUTH: 1, Seat.NORTH: 0}, "the other games are not Ada’s"
+    room.table.resign(NORTH)
+    assert finale(room).evening == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -149,7 +151,7 @@ def hidden_game(room: Room, deck: tuple[str, ...]) -> Any:
         (seat,) = [seat for seat in SEATS if view.seats[seat].awaited]
         room.table.hand_in(seat, view.moment, action)
         confirm_all(room)
-    room.table.resign(Seat.SOUTH)
+    room.table.resign(SOUTH)
     told = finale(room)
     assert not told.has_replay
     return told.how, told.turning, told.turns, told.fits

@@ -20,9 +20,11 @@ from companion.archive.summary import NAP_S
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.storage.journal import Journal
 from companion.table.table import Table
+
+SOUTH, NORTH = SEATS
 
 
 class Room:
@@ -84,10 +86,10 @@ def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
     )
     assert (line.ending, line.winners, line.reason) == (
         Ending.WON,
-        (Seat.NORTH,),
+        (NORTH,),
         "Purple resigns.",
     )
-    assert line.players[Seat.SOUTH][0].door == "phone"
+    assert line.players[SOUTH][0].door == "phone"
     assert names(room, 1) == ["Ann", "Bob"]
     assert line.length_s == room.clock.monotonic_s() - 0.0
     assert not line.options
@@ -139,12 +141,12 @@ def test_a_turn_taken_back_after_the_end_is_counted_anew(room: Room) -> None:
 
 def test_who_sat_there_is_who_sat_there_then(room: Room) -> None:
     room.play(turns=1)
-    room.table.free_seat(Seat.SOUTH)
-    room.table.take_seat(Seat.SOUTH, "Cleo")
+    room.table.free_seat(SOUTH)
+    room.table.take_seat(SOUTH, "Cleo")
     room.play(turns=1, seed=2, end="on")
-    room.table.free_seat(Seat.NORTH)
-    room.table.take_seat(Seat.NORTH, "Dan", "pad")
-    room.table.resign(Seat.SOUTH)
+    room.table.free_seat(NORTH)
+    room.table.take_seat(NORTH, "Dan", "pad")
+    room.table.resign(SOUTH)
     assert names(room, 1) == ["Ann", "Bob"]
     assert names(room, 2) == ["Cleo", "Bob", "Dan"]
 
@@ -152,7 +154,7 @@ def test_who_sat_there_is_who_sat_there_then(room: Room) -> None:
 def test_time_asleep_does_not_count(room: Room) -> None:
     room.play(turns=1, end="on")
     room.clock.advance(9 * 3600.0)
-    room.table.resign(Seat.SOUTH)
+    room.table.resign(SOUTH)
     assert NAP_S < room.past.lines()[0].length_s < NAP_S + 60
     # where a clock stood still meanwhile, the journal knows exactly how long
     room.table.new_game("binmat", {"way": "referee"}, 1)
@@ -270,7 +272,7 @@ def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, wor
 def test_files_of_no_sense_are_refused(room: Room) -> None:
     game = made_game("outbuffered", 4, 2)
     endless = msgspec.structs.replace(game, turns=game.turns * MOST_TURNS)
-    action = game.turns[0].orders[Seat.SOUTH].action
+    action = game.turns[0].orders[SOUTH].action
     changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
     for content, words in (
         (b"\xff\xd8\xff", "This is not a game file"),
@@ -308,7 +310,7 @@ def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) 
 
 def test_a_player_can_be_forgotten(room: Room) -> None:
     room.play(turns=1)
-    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2, {Seat.NORTH: "ANN"})))
+    room.past.bring_in(msgspec.json.encode(made_game("arena", 1, 2, {NORTH: "ANN"})))
     assert room.past.forget(" ann ") == 2
     room.play(turns=1, seed=2)
     assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
@@ -330,8 +332,8 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
 def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
     room.play(turns=2)
     room.play(turns=2, seed=2, end="abandon")
-    room.table.free_seat(Seat.SOUTH)
-    room.table.take_seat(Seat.SOUTH, "BOB")
+    room.table.free_seat(SOUTH)
+    room.table.take_seat(SOUTH, "BOB")
     room.play(turns=1, seed=3)  # against himself
     ann, bob = room.past.statistics()
     assert (ann.name, ann.total.games, ann.total.wins, ann.total.ties) == ("Ann", 1, 0, 0)
@@ -344,11 +346,11 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
 
 
 def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
-    room.table.free_seat(Seat.NORTH)
-    room.table.machines.seat(Seat.NORTH, "Bo")
+    room.table.free_seat(NORTH)
+    room.table.machines.seat(NORTH, "Bo")
     room.play(turns=1)
-    room.table.machines.unseat(Seat.NORTH)
-    room.table.take_seat(Seat.NORTH, "Bob")
+    room.table.machines.unseat(NORTH)
+    room.table.take_seat(NORTH, "Bob")
     room.play(turns=1, seed=2)
     records = {record.name: record for record in room.past.statistics()}
     assert set(records) == {"Ann", "Bob"}
@@ -360,16 +362,16 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
 
 def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
     played = msgspec.structs.replace(
-        made_game("arena", 1, 2, {Seat.SOUTH: "Ann", Seat.NORTH: "Bo"}),
-        machines=(Seat.NORTH,),
-        coached=(Seat.SOUTH,),
+        made_game("arena", 1, 2, {SOUTH: "Ann", NORTH: "Bo"}),
+        machines=(NORTH,),
+        coached=(SOUTH,),
     )
     number = room.past.bring_in(msgspec.json.encode(played))
     line = room.past.line(number)
     assert line is not None
-    assert (line.players[Seat.NORTH][0].door, line.coached) == ("machine", (Seat.SOUTH,))
+    assert (line.players[NORTH][0].door, line.coached) == ("machine", (SOUTH,))
     assert room.past.statistics() == (), "with the coach it does not count"
-    assert room.past.file(number).machines == (Seat.NORTH,)
+    assert room.past.file(number).machines == (NORTH,)
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------

@@ -58,9 +58,7 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
         table.close()
 
 
-def test_a_table_cannot_have_answers_sent_to_where_it_may_say_nothing(
-    hub: Hub, tables: list[TableAtHub]
-) -> None:
+def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHub]) -> None:
     honest, changed = tables
     honest.play(1)
     until("it is there", lambda: has_all(hub, honest))
@@ -131,7 +129,7 @@ def test_no_table_takes_the_ids_of_anothers_messages(hub: Hub, tables: list[Tabl
     assert honest.line.is_connected
 
 
-def test_a_table_that_opens_lines_without_end_leaves_room_for_the_others(
+def test_lines_without_end_leave_room_for_others(
     hub: Hub, tables: list[TableAtHub], tmp_path: Path
 ) -> None:
     _, changed = tables

@@ -1,24 +1,19 @@
-"""What people, phones and strangers send wrongly over HTTP: a clear word each time, nothing changed, nothing told.
-
-Other doors have their lists where they live: settings in `test_config`, command line, ports, journals and cameras in
-`test_service`, a full disk and a damaged journal in `test_table`, pins in `test_panel`, the engine in `test_engine`.
-"""
+"""What people, phones and strangers send wrongly: a clear word each time, nothing changed, nothing told."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from unicodedata import normalize
 
 import pytest
-from service import Client
+from flask.testing import FlaskClient
 from table_tools import Played
+from web_fixtures import Place, open_place
 
-from companion.core.clock import FakeClock
-from companion.core.config import Settings, WebSettings
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
-from companion.service.app import Companion
 
 SECRET = "RLI"
 SALT = "5a17" * 8
@@ -77,51 +72,33 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
 }
 
 
-class Room:
-    """A game in its first turn: South has sealed an order, North is asked, the camera sees the board."""
-
-    def __init__(self, companion: Companion) -> None:
-        self.companion = companion
-        url = f"http://127.0.0.1:{companion.server.port}"
-        self.south, self.north = Client(url), Client(url)
-        self.south.post("/api/seat/south/take", name="Mara")
-        self.north.post("/api/seat/north/take", name="Jonas")
-        companion.table.new_game("outbuffered", seed=1)
-        companion.table.confirm("host", companion.table.view().moment, 0, force=True)
-        self.south.post("/api/seat/south/hand-in", moment="1.1", action=SECRET, salt=SALT)
-
-    def state(self) -> tuple[object, ...]:
-        """Everything that a wrong input must leave alone."""
-        view, own = self.north.get("/api/view"), self.companion.table.view(Seat.SOUTH)
-        return (
-            {key: value for key, value in view.items() if key != "version"},
-            own.own.sealed,
-            own.sign,
-        )
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A game in its first turn: South has sealed an order."""
+    with open_place(tmp_path_factory.mktemp("place")) as opened:
+        opened.table.take_seat(Seat.SOUTH, "Mara")
+        opened.table.hand_in(Seat.SOUTH, opened.to_orders(), SECRET, SALT)
+        yield opened
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    settings = Settings(
-        state_dir=str(tmp_path_factory.mktemp("room")), web=WebSettings(host="127.0.0.1", port=0)
-    )
-    with Companion(settings, simulate=True, clock=FakeClock(), threads=False) as companion:
-        yield Room(companion)
+def north(place: Place) -> FlaskClient:
+    return place.sit("north", "Jonas")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_refused_clearly(room: Room, name: str) -> None:
+def test_it_is_refused_clearly(place: Place, north: FlaskClient, name: str) -> None:
     path, body, headers, status, words = CASES[name]
-    before = room.state()
-    got, answer, told = room.north.send(path, body, headers)
-    text = answer.decode()
-    assert got == status, text
+    before = replace(place.table.view(Seat.SOUTH), version=0)
+    method = "GET" if body is None else "POST"
+    answer = north.open(path, method=method, data=body, headers=headers)
+    text = answer.get_data(as_text=True)
+    assert answer.status_code == status, text
     assert words in text
     assert text, "a refusal says something"
     for forbidden in ("Traceback", SECRET, SALT):
-        assert forbidden not in text + str(told)
-    assert room.state() == before
-    assert room.north.get("/health")["ok"] is True
+        assert forbidden not in text + str(answer.headers)
+    assert replace(place.table.view(Seat.SOUTH), version=0) == before
 
 
 @pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "one\ntwo", "\u202eAnn"])

@@ -9,16 +9,18 @@ from inside import session_of
 from table_tools import Played, both_seats, playing
 
 from companion.core.errors import Illegal, Malformed
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table.session import Phase
 from companion.table.table import HOME_AFTER_S
+
+SOUTH, NORTH = SEATS
 
 
 def _end(played: Played) -> None:
     """Play a game that South wins."""
     played.begin()
-    played.table.resign(Seat.NORTH)
+    played.table.resign(NORTH)
 
 
 def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
@@ -33,7 +35,7 @@ def test_ten_quiet_minutes_after_an_end_lead_home(played: Played) -> None:
 
 def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> None:
     _end(played)
-    played.table.free_seat(Seat.NORTH)
+    played.table.free_seat(NORTH)
     assert played.view.phase is Phase.LOBBY
 
 
@@ -50,13 +52,13 @@ def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
         both_seats(played)
         _end(played)
         played.table.go_home()
-        played.table.free_seat(Seat.NORTH)
-        played.table.take_seat(Seat.NORTH, "Cleo")
+        played.table.free_seat(NORTH)
+        played.table.take_seat(NORTH, "Cleo")
         played.table.choose("outbuffered")
         played.table.begin_chosen()
     with playing(tmp_path) as again:
         view = again.view
-        assert (view.phase, view.game, view.seats[Seat.NORTH].name) == (
+        assert (view.phase, view.game, view.seats[NORTH].name) == (
             Phase.SETUP,
             "outbuffered",
             "Cleo",
@@ -71,7 +73,7 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
     played.table.choose("kahmate")
     view = played.view
     assert (view.phase, view.chosen, view.sign.text) == (Phase.LOBBY, "kahmate", "Start Kahmate")
-    assert view.seats[Seat.NORTH].side is not None
+    assert view.seats[NORTH].side is not None
     played.table.begin_chosen()
     assert (played.view.game, played.view.chosen) == ("kahmate", None)
     for during_a_game in (played.table.go_home, lambda: played.table.choose("scouts")):
@@ -81,9 +83,9 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
 
 def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ann")
+        played.table.take_seat(SOUTH, "Ann")
         played.table.choose("scouts")
-        played.table.take_seat(Seat.NORTH, "Ben")
+        played.table.take_seat(NORTH, "Ben")
         assert played.view.chosen == "scouts"
         for seat in SEATS:
             played.table.free_seat(seat)
@@ -92,13 +94,13 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
 
 def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ann")
-        played.table.machines.seat(Seat.NORTH, "Pip")
+        played.table.take_seat(SOUTH, "Ann")
+        played.table.machines.seat(NORTH, "Pip")
         played.begin()
-        played.table.free_seat(Seat.SOUTH)
-        assert played.view.seats[Seat.NORTH].name == "Pip"
+        played.table.free_seat(SOUTH)
+        assert played.view.seats[NORTH].name == "Pip"
         played.table.abandon()
-        assert played.view.seats[Seat.NORTH].name is None
+        assert played.view.seats[NORTH].name is None
 
 
 def _looks(played: Played, game: str | None) -> None:
@@ -138,8 +140,8 @@ def test_the_sign_at_home_says_what_is_left_to_do(
 
 def test_a_machine_is_given_a_way_that_it_can_play(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ann")
-        played.table.machines.seat(Seat.NORTH, "Pip")
+        played.table.take_seat(SOUTH, "Ann")
+        played.table.machines.seat(NORTH, "Pip")
         played.table.choose("binmat")
         played.table.begin_chosen()
-        assert session_of(played.table).is_machines(Seat.NORTH)
+        assert session_of(played.table).is_machines(NORTH)

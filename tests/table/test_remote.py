@@ -20,9 +20,11 @@ from remote_tools import (
 )
 
 from companion.core.errors import Illegal, Malformed, Stale
-from companion.core.kit import Seat
+from companion.core.kit import SEATS
 from companion.table.remote.remote_table import RemoteBeginning
 from companion.table.session import Phase, receipt
+
+SOUTH, NORTH = SEATS
 
 GAMES = (
     ("outbuffered", {}),
@@ -69,23 +71,20 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
     while South has sealed this order; and afterwards, once North has sealed its own."""
     with paired(folder, "outbuffered") as line:
         _open_moment(line)
-        line.south.table.hand_in(Seat.SOUTH, line.south.session.moment, order, "ab" * 8)
+        line.south.table.hand_in(SOUTH, line.south.session.moment, order, "ab" * 8)
         line.flush()
         north = line.north
-        assert (
-            north.table.view().seats[Seat.SOUTH].receipt
-            == line.south.session.sealed[Seat.SOUTH].receipt
-        )
-        assert north.table.view(Seat.NORTH).sign.text == "Three orders to go"
+        assert north.table.view().seats[SOUTH].receipt == line.south.session.sealed[SOUTH].receipt
+        assert north.table.view(NORTH).sign.text == "Three orders to go"
         before = [
-            *map(bytes.decode, line.kept[Seat.SOUTH]),
+            *map(bytes.decode, line.kept[SOUTH]),
             *looks(north),
             *_looks_of_anybody(line.south),
         ]
-        north.table.hand_in(Seat.NORTH, north.session.moment, "UUU", "cd" * 8)
+        north.table.hand_in(NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
-        after = [*map(bytes.decode, line.kept[Seat.SOUTH]), *looks(north)]
+        after = [*map(bytes.decode, line.kept[SOUTH]), *looks(north)]
     return [_masked(text) for text in before], [_masked(text) for text in after]
 
 
@@ -125,7 +124,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         north, number = line.north, line.north.progress.heard + 1
         tick, moment = north.session.tick, north.session.moment
         opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
-        sealed = {"is": "sealed", "tick": tick, "receipt": receipt(moment, Seat.SOUTH, "UUU", "aa")}
+        sealed = {"is": "sealed", "tick": tick, "receipt": receipt(moment, SOUTH, "UUU", "aa")}
         shown = {"is": "shown", "tick": tick, "stage": 0}
 
         def refused(*messages: dict[str, object]) -> None:
@@ -146,7 +145,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         north.table.remote.hear(GAME, number, _bytes(number, **sealed))
         number += 1
         refused(sealed, opened)  # North has sealed nothing
-        north.table.hand_in(Seat.NORTH, moment, "DDD", "bb")
+        north.table.hand_in(NORTH, moment, "DDD", "bb")
         refused(opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"})
         north.table.remote.hear(GAME, number, _bytes(number, **opened))
         assert north.session.phase is Phase.STAGES
@@ -164,21 +163,21 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         _open_moment(line)
         table, moment = line.south.table, line.south.session.moment
         for of_the_other in (
-            lambda: table.hand_in(Seat.NORTH, moment, "UUU"),
-            lambda: table.resign(Seat.NORTH),
-            lambda: table.free_seat(Seat.NORTH),
+            lambda: table.hand_in(NORTH, moment, "UUU"),
+            lambda: table.resign(NORTH),
+            lambda: table.free_seat(NORTH),
         ):
             with pytest.raises(Illegal, match="North is played at the other table"):
                 of_the_other()
-        line.south.played.press(Seat.NORTH, "U", "U", "U", "ready")
+        line.south.played.press(NORTH, "U", "U", "U", "ready")
         assert line.south.played.cues[-1] == "key_refused"
-        table.hand_in(Seat.SOUTH, moment, "UUU")
-        assert table.view(Seat.SOUTH).own.back is None
-        assert table.view(Seat.SOUTH).sign.text == "Waiting for the other table"
+        table.hand_in(SOUTH, moment, "UUU")
+        assert table.view(SOUTH).own.back is None
+        assert table.view(SOUTH).sign.text == "Waiting for the other table"
         with pytest.raises(Illegal, match="cannot be taken back"):
-            table.take_back(Seat.SOUTH, moment)
+            table.take_back(SOUTH, moment)
         line.flush()
-        line.north.table.hand_in(Seat.NORTH, moment, "DDD")
+        line.north.table.hand_in(NORTH, moment, "DDD")
         line.flush()
         table.confirm("south", table.view().moment, 0)
         assert table.view().sign.text == "Waiting for the other table"
@@ -187,7 +186,7 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         with pytest.raises(Illegal, match="no turn is taken back"):
             table.undo()
         assert not table.view().match.can_undo
-        assert table.coaching.about(Seat.SOUTH) == ()
+        assert table.coaching.about(SOUTH) == ()
 
 
 @pytest.mark.parametrize("way", ["full", "referee"])
@@ -206,7 +205,7 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
         table = line.south.table
         table.abandon()
         table.abandon()
-        later = RemoteBeginning("11" * 8, 7, "outbuffered", {}, Seat.NORTH)
+        later = RemoteBeginning("11" * 8, 7, "outbuffered", {}, NORTH)
         with pytest.raises(Illegal, match="pair the tables again"):
             table.remote.begin(later, line.south.journal.next_number())
 
@@ -270,9 +269,9 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         assert "end it again" in table.view().sign.small
         asked = table.remote.progress
         for again in (
-            lambda: table.hand_in(Seat.SOUTH, moment, "UUU"),
-            lambda: table.resign(Seat.SOUTH),
-            lambda: table.offer_draw(Seat.SOUTH),
+            lambda: table.hand_in(SOUTH, moment, "UUU"),
+            lambda: table.resign(SOUTH),
+            lambda: table.offer_draw(SOUTH),
         ):
             with pytest.raises(Illegal, match="wait for its answer"):
                 again()
@@ -285,17 +284,17 @@ def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
         assert not line.north.session.outcome.winners
         with pytest.raises(Illegal, match="pair the tables again"):
             line.north.table.rematch()
-        line.north.table.free_seat(Seat.SOUTH)
-        line.north.played.press(Seat.SOUTH, "U")
-        assert line.north.session.seats[Seat.SOUTH].door == "pad", "somebody sits down here"
+        line.north.table.free_seat(SOUTH)
+        line.north.played.press(SOUTH, "U")
+        assert line.north.session.seats[SOUTH].door == "pad", "somebody sits down here"
         line.south.table.new_game("outbuffered")
-        assert set(line.south.session.seats) == {Seat.SOUTH}, "nobody plays elsewhere any more"
+        assert set(line.south.session.seats) == {SOUTH}, "nobody plays elsewhere any more"
 
 
 def test_a_message_twice_or_of_another_game_is_passed_over(tmp_path: Path) -> None:
     with paired(tmp_path, "outbuffered") as line:
         _open_moment(line)
-        north, first = line.north, line.kept[Seat.SOUTH][0]
+        north, first = line.north, line.kept[SOUTH][0]
         before = north.session
         north.table.remote.hear(GAME, 1, first)
         north.table.remote.hear("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))

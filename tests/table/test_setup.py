@@ -14,7 +14,6 @@ from setup_tools import Kept, kept
 from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
-from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.storage.last_choices import Choices
 from companion.table.listeners import TableListener
@@ -26,27 +25,9 @@ def chosen(page: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="radio" name="(\w+)" value="(\w+)"[^>]* checked', page))
 
 
-def host_page(place: Kept, game: str = "") -> str:
-    return unescape(
-        place.host.get(f"/host?game={game}" if game else "/host").get_data(as_text=True)
-    )
-
-
 def start(place: Kept, game: str, **options: object) -> None:
     assert place.post("/api/host/new-game", game=game, options=options)[0] == 200
     place.table.abandon()
-
-
-def test_the_last_choice_of_each_game_is_remembered_over_a_restart(tmp_path: Path) -> None:
-    with kept(tmp_path) as place:
-        assert chosen(host_page(place, "outbuffered"))["turn_limit"] == "0"
-        start(place, "outbuffered", turn_limit=20)
-        start(place, "scouts")
-    with kept(tmp_path) as place:
-        rows = {row.name: row for row in GAMES["outbuffered"].option_rows}
-        place_of = [value for _, value in rows["turn_limit"].choices].index(20)
-        assert chosen(host_page(place, "outbuffered"))["turn_limit"] == str(place_of)
-        assert place.table.remembered_game == "scouts"
 
 
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])

@@ -28,7 +28,7 @@ from companion.core.errors import (
     Stale,
 )
 from companion.core.grid import Square
-from companion.core.kit import SEATS, Layout, Seat
+from companion.core.kit import SEATS, Layout
 from companion.core.ports import CameraState, CameraStatus
 from companion.games import GAMES
 from companion.storage.journal import Journal
@@ -38,6 +38,8 @@ from companion.table.records import HandIn, TakeSeat
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.turns import ANSWER_S
+
+SOUTH, NORTH = SEATS
 
 
 def watched(played: Played) -> Layout:
@@ -63,12 +65,12 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
     assert (played.view.phase, played.view.sign.text) == (Phase.SETUP, "Purple: flag to b1")
     played.confirm("south")
     assert played.view.sign.text == "Both: hand in your orders"
-    assert played.table.view(Seat.SOUTH).sign.text == "Three orders to go"
+    assert played.table.view(SOUTH).sign.text == "Three orders to go"
     played.turn("UUS", "UUS")
     turn = played.view.turn
     assert (turn.title, played.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
     assert (len(turn.orders), turn.steps, turn.opened) == (1, 3, ())
-    text = repr(replace(played.view, own=None)) + repr(played.table.view(Seat.NORTH).turn)
+    text = repr(replace(played.view, own=None)) + repr(played.table.view(NORTH).turn)
     assert "order-shoot" not in text, "no step is told before its turn"
     assert "UUS" not in text
     played.confirm("south")
@@ -115,7 +117,7 @@ def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
     played.show(moved(board, "a1", "b2"))
     (problem,) = played.view.board.problems
     assert problem.text == "Purple robot expected on a2, seen on b2: move it to a2."
-    sign = played.table.view(Seat.SOUTH).sign
+    sign = played.table.view(SOUTH).sign
     assert sign.text == "Move the purple robot b2 to a2"
     assert sign.small == "Purple robot expected on a2, seen on b2."
     assert played.cues[-1] == "board_wrong"
@@ -181,9 +183,9 @@ def test_sides_are_changed_between_games_by_people_with_phones(played: Played) -
     can_swap = [played.view.match.can_swap]
     played.begin()
     can_swap.append(played.view.match.can_swap)
-    played.table.resign(Seat.SOUTH)
+    played.table.resign(SOUTH)
     can_swap.append(played.view.match.can_swap)
-    played.table.play_by(Seat.NORTH, "pad")
+    played.table.play_by(NORTH, "pad")
     can_swap.append(played.view.match.can_swap)
     assert can_swap == [True, False, True, False]
 
@@ -206,13 +208,13 @@ def test_camera_trouble_is_said_and_taps_go_on(played: Played) -> None:
 def test_stale_and_double_inputs(played: Played) -> None:
     played.begin()
     moment = played.view.moment
-    south = Seat.SOUTH
+    south = SOUTH
     first = played.hand_in(south, "UUS", "abc123")
     assert played.hand_in(south, "UUS", "abc123") == first, "sent twice, taken once"
     with pytest.raises(Illegal) as again:
         played.hand_in(south, "DDD", "other")
     assert again.value.reason is Refusal.ALREADY_SEALED
-    played.hand_in(Seat.NORTH, "III")
+    played.hand_in(NORTH, "III")
     assert played.hand_in(south, "UUS", "abc123") == first, "even after the reveal"
     for late in (
         lambda: played.table.hand_in(south, moment, "DDD", "later"),
@@ -226,12 +228,12 @@ def test_stale_and_double_inputs(played: Played) -> None:
 
 def test_seats_are_taken_once_and_freed(played: Played) -> None:
     with pytest.raises(Illegal) as taken:
-        played.table.take_seat(Seat.SOUTH, "Eve")
+        played.table.take_seat(SOUTH, "Eve")
     assert taken.value.reason is Refusal.SEAT_TAKEN
-    nonce = played.table.seat_nonce(Seat.SOUTH)
-    played.table.free_seat(Seat.SOUTH)
-    assert played.table.seat_nonce(Seat.SOUTH) is None
-    assert played.table.take_seat(Seat.SOUTH, "Eve") != nonce
+    nonce = played.table.seat_nonce(SOUTH)
+    played.table.free_seat(SOUTH)
+    assert played.table.seat_nonce(SOUTH) is None
+    assert played.table.take_seat(SOUTH, "Eve") != nonce
 
 
 def test_what_needs_a_game_says_so(played: Played) -> None:
@@ -239,7 +241,7 @@ def test_what_needs_a_game_says_so(played: Played) -> None:
         played.table.undo,
         played.table.abandon,
         played.table.rematch,
-        lambda: played.table.resign(Seat.SOUTH),
+        lambda: played.table.resign(SOUTH),
     ):
         with pytest.raises(CompanionError):
             act()
@@ -280,14 +282,14 @@ def test_a_tie_is_played_again_by_itself(played: Played) -> None:
 
 def test_resign_draw_abandon(played: Played) -> None:
     played.begin()
-    played.table.resign(Seat.SOUTH)
+    played.table.resign(SOUTH)
     assert played.view.sign.text == "Lime wins"
     played.table.rematch()
     played.confirm()
-    for seat in (Seat.NORTH, Seat.NORTH):
+    for seat in (NORTH, NORTH):
         played.table.offer_draw(seat)
-        assert played.table.view(Seat.SOUTH).sign.small == "Lime offers a draw."
-    played.table.offer_draw(Seat.SOUTH)
+        assert played.table.view(SOUTH).sign.small == "Lime offers a draw."
+    played.table.offer_draw(SOUTH)
     played.wait(60)
     assert played.view.phase is Phase.OVER, "an agreed draw is not played again by itself"
     assert played.view.match.score == (0, 1, 1)
@@ -307,7 +309,7 @@ def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
     assert (view.phase, view.turn.number) == (Phase.SETUP, 1)
     assert view.board.layout[Square.parse("a1")] == ("purple robot",)
     with pytest.raises(Stale):
-        played.table.hand_in(Seat.SOUTH, stale, "UUS")
+        played.table.hand_in(SOUTH, stale, "UUS")
     played.confirm("south")
     played.turn("III", "III")
     assert played.view.phase is Phase.STAGES
@@ -318,9 +320,9 @@ def test_undo_goes_back_and_asks_for_the_board(played: Played) -> None:
 
 def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
-        south = Seat.SOUTH
+        south = SOUTH
         played.press(south, "U")
-        played.press(Seat.NORTH, "ready")
+        played.press(NORTH, "ready")
         assert played.view.seats[south].door == "pad"
         played.begin()
         for keys, entered, cue in (
@@ -334,21 +336,21 @@ def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
             assert (played.view.seats[south].entered, played.cues[-1]) == (entered, cue)
         played.press(south, "back", held=True)
         played.press(south, "R", "S", "S", "ready")
-        played.press(Seat.NORTH, "I", "I", "U", "ready")
+        played.press(NORTH, "I", "I", "U", "ready")
         assert played.view.turn.orders[0][south].letter == "R"
-        played.press(Seat.NORTH, "ready")
+        played.press(NORTH, "ready")
         assert played.view.turn.stage == 1
 
 
 def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
     watched(played)
     played.turn("UUI", "III")
-    played.press(Seat.SOUTH, "ready")
+    played.press(SOUTH, "ready")
     assert played.cues[-1] == "key_refused"
     played.wait(5.1)
-    played.press(Seat.SOUTH, "ready", held=True)
+    played.press(SOUTH, "ready", held=True)
     assert played.view.turn.stage == 1
-    played.press(Seat.SOUTH, "ready", held=True)
+    played.press(SOUTH, "ready", held=True)
     assert played.view.turn.stage == 1, "one hold, one stage"
 
 
@@ -360,11 +362,11 @@ def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
     with monkeypatch.context() as patch:
         failing = Mock(side_effect=RuntimeError(words))
         patch.setattr("companion.table.seats.pads.press_order", failing)
-        played.press(Seat.SOUTH, "U")
+        played.press(SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert words not in caplog.text
-    played.press(Seat.SOUTH, "U")
-    assert played.view.seats[Seat.SOUTH].entered == 1
+    played.press(SOUTH, "U")
+    assert played.view.seats[SOUTH].entered == 1
 
 
 def test_the_reveal_is_heard_before_the_first_step(played: Played) -> None:
@@ -386,9 +388,9 @@ def test_the_camera_recognises_a_play(played: Played, monkeypatch: pytest.Monkey
     played.show(moved(board, "a1", "a5"), game="toy")
     assert "expected on a1, seen on a5: move it back" in played.view.board.problems[0].text
     played.show(moved(board, "a1", "a3"), game="toy")
-    assert played.view.sign.seats == {Seat.NORTH}
+    assert played.view.sign.seats == {NORTH}
     assert played.view.board.problems == ()
-    played.hand_in(Seat.NORTH, "2")
+    played.hand_in(NORTH, "2")
     assert played.view.board.layout[Square.parse("b3")] == ("black counter",)
 
 
@@ -402,14 +404,14 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
         played.turn("III", "III")
         played.finish_stages()
         played.wait(4)
-        played.hand_in(Seat.SOUTH, "RII", "salt1")
+        played.hand_in(SOUTH, "RII", "salt1")
         views = [replace(played.table.view(viewer), version=0) for viewer in (None, *SEATS)]
-        nonce = played.table.seat_nonce(Seat.SOUTH)
+        nonce = played.table.seat_nonce(SOUTH)
     with playing(tmp_path) as again:
         for viewer, view in zip((None, *SEATS), views, strict=True):
             assert replace(again.table.view(viewer), version=0) == view
-        assert again.table.seat_nonce(Seat.SOUTH) == nonce
-        again.table.hand_in(Seat.NORTH, views[0].moment, "LII")
+        assert again.table.seat_nonce(SOUTH) == nonce
+        again.table.hand_in(NORTH, views[0].moment, "LII")
         assert again.view.phase is Phase.STAGES
 
 
@@ -448,13 +450,13 @@ def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_pat
         both_seats(played)
         played.begin()
     with Journal(tmp_path / "journal.sqlite") as journal:
-        journal.append(1, HandIn(Seat.SOUTH, "1.1", "XYZ"), 0.0)
+        journal.append(1, HandIn(SOUTH, "1.1", "XYZ"), 0.0)
     with playing(tmp_path) as again:
         view = again.view
         assert view.phase is Phase.LOBBY
         assert view.devices.notices[0].startswith("Game 1 cannot be continued (malformed entry")
         assert "XYZ" not in view.devices.notices[0]
-        assert view.seats[Seat.SOUTH].name == "South"
+        assert view.seats[SOUTH].name == "South"
         again.table.new_game("outbuffered")
 
 
@@ -491,16 +493,16 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         table = played.table
-        table.take_seat(Seat.SOUTH, "Ann")
-        table.machines.seat(Seat.NORTH, "Pip")
+        table.take_seat(SOUTH, "Ann")
+        table.machines.seat(NORTH, "Pip")
         played.begin()
         moment = played.view.moment
-        assert table.coaching.possible(Seat.SOUTH, moment, "")
-        assert table.coaching.possible(Seat.SOUTH, "1.0", "") == ()
+        assert table.coaching.possible(SOUTH, moment, "")
+        assert table.coaching.possible(SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
-            table.machines.act_by_chance(Seat.NORTH, "1.0")
-        table.machines.act_by_chance(Seat.NORTH, moment)
-        assert played.view.seats[Seat.NORTH].receipt
+            table.machines.act_by_chance(NORTH, "1.0")
+        table.machines.act_by_chance(NORTH, moment)
+        assert played.view.seats[NORTH].receipt
 
 
 def test_a_board_that_can_mean_two_plays_is_asked_about(
@@ -531,7 +533,7 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     for seat in SEATS:
         played.table.play_by(seat, "pad")
     played.table.new_game("kahmate", seed=1)
-    played.press(Seat.SOUTH, "a")
+    played.press(SOUTH, "a")
     assert played.cues[-1] == "key_refused", "a pad has no keys for a placing"
     session = session_of(played.table)
     game, state = session.playing, session.state
@@ -539,12 +541,12 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
     played.show(pieces, game="kahmate")
-    own = played.table.view(Seat.SOUTH)
-    assert (own.own.laid, played.view.own.laid) == (game.format(actions[Seat.SOUTH]), None)
+    own = played.table.view(SOUTH)
+    assert (own.own.laid, played.view.own.laid) == (game.format(actions[SOUTH]), None)
     assert own.sign.text == "Read right? Then press ready"
-    played.press(Seat.SOUTH, "ready", held=True)
-    assert not played.view.seats[Seat.SOUTH].receipt
-    played.press(Seat.SOUTH, "ready")
+    played.press(SOUTH, "ready", held=True)
+    assert not played.view.seats[SOUTH].receipt
+    played.press(SOUTH, "ready")
     assert [bool(played.view.seats[seat].receipt) for seat in SEATS] == [True, False]
 
 

@@ -51,21 +51,23 @@ def camera_pose(kit: Kit, view: View) -> Pose:
         seen = pose.to_px(corners)
         box = np.array([seen.min(axis=0), seen.max(axis=0)])
         # What is in the middle of the board's box is to be in the middle of the picture.
-        target[:2] += pose.to_plane(box.mean(axis=0)[None])[0] - pose.to_plane(middle_px)[0]
+        wanted = pose.to_plane(box.mean(axis=0)[None])[0]
+        target[:2] += wanted - pose.to_plane(middle_px)[0]
     return _push_board(pose, view, board)
 
 
 def _nearest(target: Points, corners: Points, view: View) -> Pose:
     """Return the pose nearest to a target (3,) mm from which all these corners are in sight."""
     lens = Lens(view.focal_ratio, view.k1)
-    size = np.array([view.width, view.height])
+    half = np.array([view.width, view.height]) / 2
     near, far = _DISTANCES_MM
     for _ in range(_HALVINGS):
         distance = (near + far) / 2
         pose = _look_at(target, distance, view, lens)
-        offsets = np.abs(pose.to_px(corners) - size / 2)
-        is_before = corners @ pose.axes[2] + pose.translation[2] > 0
-        if (offsets <= view.fill * size / 2).all() and is_before.all():
+        offsets = np.abs(pose.to_px(corners) - half)
+        is_inside = (offsets <= view.fill * half).all()
+        is_before = (corners @ pose.axes[2] + pose.translation[2] > 0).all()
+        if is_inside and is_before:
             far = distance
         else:
             near = distance
@@ -74,10 +76,11 @@ def _nearest(target: Points, corners: Points, view: View) -> Pose:
 
 def _shown_mm(kit: Kit) -> Points:
     """Return (4, 3): the corners of the board with the room beside it."""
-    board, top = kit.board, kit.tag_mm * TOP_TO_TAG
+    board = kit.board
     if kit.deck:
         room = kit.deck.width_mm + BESIDE_CARDS_MM
     else:
+        top = kit.tag_mm * TOP_TO_TAG
         widest = max(kit.tops_mm[face.name][0] for face in kit.faces)
         room = max(top * BESIDE_TOPS, widest + top / 2)
     beyond = board.strip_mm + _MARGIN_MM
@@ -91,12 +94,16 @@ def _shown_mm(kit: Kit) -> Points:
 def _look_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
     """Return the pose of a camera so many mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
+    sine, cosine = math.sin(turn), math.cos(turn)
     across = math.sin(tilt)
-    away = np.array([math.sin(turn) * across, -math.cos(turn) * across, math.cos(tilt)])
-    right = np.array([math.cos(turn), math.sin(turn), 0.0])
-    axes = np.array([right, np.cross(-away, right), -away])
-    translation = -axes @ (target + distance * away)
-    return _pose(axes, translation, lens, (view.width, view.height))
+    # From the target to the camera.
+    away = np.array([sine * across, -cosine * across, math.cos(tilt)])
+    # Axes of the camera: to the right in the picture, down in it, and into it.
+    right = np.array([cosine, sine, 0.0])
+    down = np.cross(-away, right)
+    axes = np.array([right, down, -away])
+    place = target + distance * away
+    return _pose(axes, -axes @ place, lens, (view.width, view.height))
 
 
 def _push_board(pose: Pose, view: View, board: Board) -> Pose:
@@ -105,7 +112,8 @@ def _push_board(pose: Pose, view: View, board: Board) -> Pose:
     sine, cosine = math.sin(angle), math.cos(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
     middle = np.array([board.width_mm / 2, board.height_mm / 2, 0.0])
-    offset = middle - turn @ middle + np.array([*view.shift_mm, 0.0])
+    push = np.array([*view.shift_mm, 0.0])
+    offset = middle - turn @ middle + push
     translation = pose.axes @ offset + pose.translation.ravel()
     return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
 
@@ -131,8 +139,12 @@ def from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, Points
     if pose.lens.k1:
         return _bent_from_above(pose, window, factor)
     left, top, width, height = window
-    share, off = 1 / factor, 0.5 / factor - 0.5
+    # Pixels of the larger picture to those of the whole one; both have their middles at whole
+    # numbers.
+    share = 1 / factor
+    off = share / 2 - 0.5
     to_pixels = np.array([[share, 0, off + left], [0, share, off + top], [0, 0, 1]])
+    # The board's plane is seen by a homography.
     axes = np.column_stack([pose.axes[:, :2], pose.translation.ravel()])
     to_board = np.linalg.inv(pose.matrix @ axes)
 
@@ -153,17 +165,19 @@ def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, 
     """Return the same through a lens that bends straight lines."""
     left, top, width, height = window
     step = _BEND_PX * factor
-    rows = (np.arange(math.ceil(height * factor / step) + 2) - 0.5) * step - 0.5
-    columns = (np.arange(math.ceil(width * factor / step) + 2) - 0.5) * step - 0.5
+    # A grid in the larger picture, wider than it by one step on each side.
+    count_down = math.ceil(height * factor / step) + 2
+    count_across = math.ceil(width * factor / step) + 2
+    rows = (np.arange(count_down) - 0.5) * step - 0.5
+    columns = (np.arange(count_across) - 0.5) * step - 0.5
     grid = np.stack(np.meshgrid(columns, rows), axis=-1)
     pixels = (grid.reshape(-1, 2) + 0.5) / factor - 0.5 + (left, top)
     places = np.nan_to_num(pose.to_plane(pixels), nan=1e5)
 
     def picture_of(texture: Bgr, to_texture: Points, border: int) -> Bgr:
-        sparse = (places @ to_texture[:2, :2].T + to_texture[:2, 2]).astype(np.float32)
-        whole = cv2.resize(
-            sparse.reshape(grid.shape), None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR
-        )
+        on_texture = places @ to_texture[:2, :2].T + to_texture[:2, 2]
+        sparse = on_texture.astype(np.float32).reshape(grid.shape)
+        whole = cv2.resize(sparse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
         part = whole[step : step + height * factor, step : step + width * factor]
         x, y = part[..., 0], part[..., 1]
         picture = cv2.remap(texture, x, y, cv2.INTER_LINEAR, borderMode=border)
@@ -175,15 +189,18 @@ def _bent_from_above(pose: Pose, window: Window, factor: int) -> Callable[[Bgr, 
 def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
     """Return the part of the picture in which the board's sheet lies."""
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
+    # Many points of all four edges: a lens may bend them.
     share = np.linspace(0, 1, 20)
-    across, along = left + (right - left) * share, low + (high - low) * share
+    across = left + (right - left) * share
+    along = low + (high - low) * share
     edges = [np.column_stack([across, np.full(20, y)]) for y in (low, high)]
     edges += [np.column_stack([np.full(20, x), along]) for x in (left, right)]
     seen = pose.to_px(flat(np.vstack(edges)))
     size = np.array(pose.size)
     first = np.floor(seen.min(axis=0)).astype(int).clip(0, size - 8) - 4
     last = np.ceil(seen.max(axis=0)).astype(int).clip(8, size) + 4
-    (x, y), (end_x, end_y) = first.clip(0).tolist(), np.minimum(last, size).tolist()
+    x, y = first.clip(0).tolist()
+    end_x, end_y = np.minimum(last, size).tolist()
     return x, y, end_x - x, end_y - y
 
 
@@ -204,17 +221,20 @@ class LitTable:
 
 def build_stage(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     """Draw the empty table with its printed board once."""
-    pose, size = camera_pose(kit, view), (view.width, view.height)
+    pose = camera_pose(kit, view)
+    size = view.width, view.height
     table = from_above(pose, (0, 0, *size), _FACTOR)(*view.scenery.table(view.seed))
+    # The board has a fourth channel, which says where there is paper.
     window = _window_of(pose, sheet)
     paper = np.asarray(cv2.cvtColor(unpacked(sheet.packed), cv2.COLOR_BGR2BGRA), np.uint8)
     board = from_above(pose, window, _FACTOR)(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
+    is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_FACTOR * number for number in window)
     under = table[top : top + height, left : left + width]
-    is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, under)
     whole = np.asarray(cv2.resize(table, size, interpolation=cv2.INTER_AREA), np.uint8)
-    light, veil = _light(pose, view), _veil(pose, view)
+    light = _light(pose, view)
+    veil = _veil(pose, view)
     return LitTable(kit, view, pose, lit(whole, light, veil), light, veil)
 
 
@@ -233,8 +253,7 @@ def _light(pose: Pose, view: View) -> Shade:
     shade = across[None] * view.light
     if view.shadow is not None:
         x, y, radius, strength = view.shadow
-        mask = _blob(pose, view, x, y, radius, soft=0.08)
-        shade = shade * (1 - strength * mask)
+        shade = shade * (1 - strength * _blob(pose, view, x, y, radius, soft=0.08))
     colours = shade[..., None] * np.array(view.cast_bgr, np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
     light = view.scenery.light(pose)
@@ -246,7 +265,8 @@ def _veil(pose: Pose, view: View) -> Shade | None:
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
         return veil
-    glare = _FULL_GLARE * _blob(pose, view, *view.glare, soft=0.35)[..., None]
+    x, y, radius = view.glare
+    glare = _FULL_GLARE * _blob(pose, view, x, y, radius, soft=0.35)[..., None]
     return glare if veil is None else (glare + veil)
 
 
@@ -257,7 +277,8 @@ def _blob(pose: Pose, view: View, x: float, y: float, radius: float, *, soft: fl
     pixels = pose.to_px(flat(ring))
     mask = np.zeros((view.height, view.width), np.float32)
     cv2.fillPoly(mask, [pixels.round().astype(np.int32)], 1.0)
-    sigma = max(1.0, soft * float(np.ptp(pixels[:, 0])) / 2)
+    half_width_px = float(np.ptp(pixels[:, 0])) / 2
+    sigma = max(1.0, soft * half_width_px)
     return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), np.float32)
 
 
@@ -279,10 +300,9 @@ def _smear(length_px: float, angle: float) -> Shade:
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2
     reach = np.array([math.cos(angle), math.sin(angle)]) * length_px / 2
-    ends = []
-    for sign in (-1, 1):
-        # OpenCV counts sixteenths of a pixel.
-        ends.append(((middle + sign * reach) * 16).round().astype(int).tolist())
+    # OpenCV counts sixteenths of a pixel.
+    first = ((middle - reach) * 16).round().astype(int).tolist()
+    last = ((middle + reach) * 16).round().astype(int).tolist()
     kernel = np.zeros((size, size), np.float32)
-    cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_AA, 4)
+    cv2.line(kernel, first, last, (1.0,), 1, cv2.LINE_AA, 4)
     return np.asarray(kernel / kernel.sum(), np.float32)

@@ -252,8 +252,6 @@ def _hear(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
             return replace(
                 left, outcome=Outcome(frozenset(), say("The other table has left the game."))
             ), signals
-        case _:  # of a hub that dealt cards, which none does any more
-            raise unfitting()
 
 
 def _hear_order(session: Session, remote: RemoteGame, order: OrderOpened, now_s: float) -> Advance:

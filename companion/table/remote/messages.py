@@ -113,46 +113,13 @@ RemoteMessage = (
 )
 
 
-class _Dealt(msgspec.Struct, frozen=True, tag_field="is"):
-    """Base of what was said about cards that a hub dealt.
-
-    No hub deals any more. Journals of earlier versions hold these messages, so they still decode, without what was in
-    them; the game itself is refused when it is folded.
-    """
-
-
-class ChanceGiven(_Dealt, frozen=True, tag="chance"):
-    """A table gave its part of the chance."""
-
-
-class CardsDealt(_Dealt, frozen=True, tag="cards"):
-    """The hub dealt."""
-
-
-class OrderDealt(_Dealt, frozen=True, tag="order_dealt"):
-    """The hub carried out an order."""
-
-
-class CardsOpened(_Dealt, frozen=True, tag="cards_opened"):
-    """The hub opened all cards at the end."""
-
-
-KeptMessage = RemoteMessage | ChanceGiven | CardsDealt | OrderDealt | CardsOpened
-"""What a journal may hold of the other table."""
-
-
 class RemoteSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The seat of a game that is played at another table; `id` is the same there, and no other game has it.
-
-    `commitment` and `gives` are set in journals of earlier versions, where a hub dealt the cards of a game.
-    """
+    """The seat of a game that is played at another table; `id` is the same there, and no other game has it."""
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
     seat: Seat
     name: _Name = ""
     nonce: str = ""
-    commitment: str = ""
-    gives: str = ""
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
