@@ -14,9 +14,6 @@ from companion.games import GAMES
 from companion.table.session import Phase
 from web.rendering import cards
 
-PUBLIC = ("/", "/?screen", "/watch", "/api/view")
-
-
 # ---- what pages show ---------------------------------------------------------------------------------------------------
 
 

@@ -47,12 +47,7 @@ def test_paper_and_language_are_those_of_the_browsers_country(
     [
         ("outbuffered.pdf?paper=letter&language=es", "outbuffered-kit-letter-es"),
         ("outbuffered.pdf?paper=a4&ink=low", "outbuffered-kit-a4-en-low-ink"),
-        ("arena.pdf?paper=a4&board=1", "arena-kit-a4-en"),
-        (
-            "outbuffered.pdf?paper=a4&board=n.N%0A...%0As.S&tiles=1",
-            "outbuffered-kit-a4-en",
-        ),
-        ("arena-board.pdf?language=en&board=1", "arena-board-en"),
+        ("outbuffered-board.pdf?language=en&board=n.N%0A...%0As.S", "outbuffered-board-en"),
         ("join.pdf?language=en", "table-card-a4-en"),
     ],
 )

@@ -11,9 +11,6 @@ from web_fixtures import HOST_KEY, SALT, Place, error_of, page_of, view_of
 
 from companion.core.kit import Seat
 
-PUBLIC = ("/", "/watch", "/join", "/rules/", "/rules/outbuffered", "/host", "/s", "/nowhere")
-
-
 # ---- a turn through the doors ----------------------------------------------------------------------------------------
 
 
