@@ -6,7 +6,6 @@ damage stay whole.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -56,8 +55,6 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
     """
     rescued = _read(path)
-    if not rescued.inputs:
-        rescued = _read_with_new_header(path) or rescued
     fresh = _fresh(path)
     _remove(fresh)
     fresh.touch(mode=0o600)
@@ -202,40 +199,6 @@ def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
     for game, inputs in written.items():
         if inputs > counts.get(game, 0):
             rescued.lost[game] = inputs - counts.get(game, 0)
-
-
-def _read_with_new_header(path: Path) -> Rescued | None:
-    """Read a copy of the file with a header that SQLite takes. None: there is nothing to read."""
-    if not path.is_file() or path.stat().st_size < _PAGE_BYTES:
-        return None
-    copy = path.with_name(f"{path.stem}.mended{path.suffix}")
-    try:
-        _remove(copy)
-        copy.touch(mode=0o600)
-        for suffix in ("", "-wal"):
-            if Path(f"{path}{suffix}").exists():
-                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-        with copy.open("rb+") as file:
-            file.write(_new_header(path.stat().st_size // _PAGE_BYTES))
-        return _read(copy)
-    finally:
-        _remove(copy)
-
-
-def _new_header(pages: int) -> bytes:
-    """Return the first 100 bytes of a file of this program with a number of pages (sqlite.org/fileformat.html, 1.3)."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        make(db)
-        header = bytearray(db.serialize()[:100])
-    counter = (1).to_bytes(4, "big")
-    header[16:18] = _PAGE_BYTES.to_bytes(2, "big")
-    header[18:20] = b"\2\2"  # a write-ahead log may lie beside it
-    header[24:28] = header[92:96] = counter
-    # size of the file in pages
-    header[28:32] = pages.to_bytes(4, "big")
-    header[32:40] = bytes(8)  # no free pages: they are not read
-    header[52:56] = counter  # the file gives free pages back
-    return bytes(header)
 
 
 # ---- the write-ahead log ---------------------------------------------------------------------------------------------
