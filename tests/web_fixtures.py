@@ -210,10 +210,6 @@ class FakeWorld:
         self._known(piece)
         self.piece = replace(self.piece, square=square)
 
-    def take_off(self, piece: int) -> None:
-        self._known(piece)
-        self.piece = replace(self.piece, square=None)
-
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
         self.layout = layout
 

@@ -275,6 +275,7 @@ def test_an_undone_turn_begins_the_program_anew(against: Set) -> None:
     against.played.table.confirm("host", against.played.table.view().moment, 0)
     against.round()
     assert against.verbs.count("new") == 2
+    assert against.programs.open == 1, "the former one has ended"
 
 
 def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:

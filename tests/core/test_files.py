@@ -116,16 +116,6 @@ def test_no_door_reads_such_a_thing(
         assert capsys.readouterr().err.startswith("companion: "), "one line, no trace"
 
 
-def test_a_film_is_one_and_not_a_list_of_other_files(tmp_path: Path) -> None:
-    for name, text in (
-        ("list.mp4", "#EXTM3U\n/dev/zero\n"),
-        ("list.mkv", "ffconcat version 1.0\nfile /dev/zero\n"),
-    ):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(CameraError, match="is not a video that can be read"):
-            open_camera(CameraSettings(source=str(tmp_path / name)), FakeClock())
-
-
 def test_a_folder_of_too_many_files_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

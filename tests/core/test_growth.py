@@ -9,12 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import pytest
-from history_tools import made_game
 from hub_room import played_records
 
-from companion.archive.game_files import check_game, read_game
 from companion.core.errors import CompanionError
 from companion.core.i18n import LANGUAGES, catalogue_of, translate
 from companion.hub.commands import HubCommand, HubWish, PairedGame, encoded_command, read_command
@@ -145,23 +142,3 @@ def test_no_message_grows(place: str, filling: str) -> None:
         with_value(message, path, {"x": value, "south": value}),
     ):
         assert_small(read, content)
-
-
-# ---- games and backups --------------------------------------------------------------------------------------------------
-
-GAME = json.loads(msgspec.json.encode(made_game("scouts", 1, 2)))
-
-
-def bring_in(content: bytes) -> None:
-    check_game(read_game(content))
-
-
-@pytest.mark.parametrize("filling", FILLINGS)
-@pytest.mark.parametrize("place", ["options", "turns", "players"])
-def test_no_game_that_is_brought_in_grows(place: str, filling: str) -> None:
-    value = fillings(300_000)[filling]
-    for content in (with_value(GAME, (place,), value), with_value(GAME, (place,), {"x": value})):
-        assert_small(bring_in, content)
-
-
-# ---- texts --------------------------------------------------------------------------------------------------------------

@@ -3,52 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from inside import journal_of
+from table_tools import playing
 
-from companion.core.clock import FakeClock
-from companion.core.config import CameraSettings
+from companion.archive.history import History
+from companion.archive.photographs import PhotographFolder
+from companion.core.config import CameraSettings, HistorySettings
 from companion.core.resources import is_small_machine
 from companion.maintenance import housekeeping
-from companion.table.session import Phase
 
 # ---- quiet moments -----------------------------------------------------------------------------------------------------
 
 
-class Progress:
-    """What housekeeping asks of the table."""
-
-    number, moment, phase = 0, "", Phase.LOBBY
-
-
 def test_memory_is_given_back_between_two_games_and_now_and_then(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[int] = []
-    monkeypatch.setattr(housekeeping, "give_back", lambda: given.append(progress.number))
-    progress, clock = Progress(), FakeClock()
-    house = housekeeping.Housekeeping.__new__(housekeeping.Housekeeping)
-    table = SimpleNamespace(progress=lambda: progress)
-    vars(house).update(
-        _table=table, _clock=clock, _given_back=None, _give_back_s=clock.monotonic_s() + 30
-    )
-    for number, phase in (
-        (0, Phase.LOBBY),
-        (1, Phase.SETUP),
-        (1, Phase.ORDERS),
-        (1, Phase.STAGES),
-        (1, Phase.OVER),
-    ):
-        progress.number, progress.phase = number, phase
-        house.give_back()
-        house.give_back()
-    assert given == [0, 1, 1], "in the lobby, at the set-up and at the end"
-    progress.number, progress.phase = 2, Phase.ORDERS
-    for _ in range(7):
-        clock.advance(10)
-        house.give_back()
-    assert given[3:] == [2, 2]
+    given: list[str] = []
+    with playing(tmp_path) as played:
+        table = played.table
+        monkeypatch.setattr(housekeeping, "give_back", lambda: given.append(table.progress().phase))
+        album = PhotographFolder(tmp_path / "photographs")
+        history = History(journal_of(table), None, played.clock, on_table=lambda: 0)
+        with housekeeping.Housekeeping(
+            table,
+            journal_of(table),
+            history,
+            album,
+            clock=played.clock,
+            settings=HistorySettings(),
+        ) as house:
+            for begin in (lambda: None, played.begin, table.abandon):
+                begin()
+                house.give_back()
+                house.give_back()
+            assert given == ["lobby", "lobby"], "at the start, and at the end"
+            played.begin()
+            for _ in range(7):
+                played.clock.advance(10)
+                house.give_back()
+            assert given[2:] == ["orders", "orders"]
 
 
 # ---- boards with little memory ----------------------------------------------------------------------------------

@@ -24,8 +24,6 @@ from companion.games.events import CommonEvent, EventKind, Look
 ALL = [*GAMES.values(), Toy()]
 EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
 
-TESTS = Path(__file__).parents[1]
-
 
 def random_game(
     game: Game[Any, Any], seed: int, cap: int = 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -115,57 +116,44 @@ def test_directions_of_the_board_are_the_same_for_both() -> None:
 # ---- flags, shots and ends ----------------------------------------------------------------------------------------------
 
 
-def test_carrier_enters_its_base_although_its_own_flag_lies_there() -> None:
-    step = play(at(start(), "b2", "c4", lime_flag=None), "DII", "III")
-    assert step.state.outcome is not None
-    assert step.state.outcome.winners == {Seat.SOUTH}
-    assert len(step.stages) == 1, "the rest of the buffers is not carried out"
+SHUT_OUT = at(start(board=OPEN_MAP), "c3", "c5", purple_flag="a2", lime_flag="e4")
+ENDS: list[tuple[State, str, str, set[Seat], str]] = [
+    (at(start(), "b2", "c4", lime_flag=None), "DII", "III", {Seat.SOUTH}, "Home with lime’s flag."),
+    (
+        at(start(turn_limit=1), "b2", "c4", lime_flag=None),
+        "DII",
+        "III",
+        {Seat.SOUTH},
+        "Home with lime’s flag.",
+    ),
+    (
+        at(start(), "b2", "b3", purple_flag=None, lime_flag=None),
+        "DII",
+        "DII",
+        set(),
+        "Both flags came home.",
+    ),
+    (at(start(), "a3", "a1"), "III", "SII", {Seat.NORTH}, "Purple is shut out."),
+    (SHUT_OUT, "SII", "SII", set(), "Neither can start again."),
+    (start(turn_limit=1), "III", "III", set(), "Turn 1 was the last."),
+    (replace(start(quiet_limit=2), turn=2), "III", "UUS", set(), "2 quiet turns."),
+]
 
 
-def test_both_home_in_one_step_is_a_draw() -> None:
-    state = at(start(), "b2", "b3", purple_flag=None, lime_flag=None)
-    step = play(state, "DII", "DII")
-    assert step.state.outcome is not None
-    assert step.state.outcome.winners == frozenset()
-    assert GAME.how_it_ended(step.state) == "Both flags came home."
+@pytest.mark.parametrize(("state", "south", "north", "winners", "how"), ENDS, ids=range(len(ENDS)))
+def test_a_game_ends(state: State, south: str, north: str, winners: set[Seat], how: str) -> None:
+    end = play(state, south, north).state
+    assert end.outcome is not None
+    assert (end.outcome.winners, GAME.how_it_ended(end)) == (winners, how)
+    assert (GAME.expected(end) is None) is ("out" in how or "again" in how)
 
 
-def test_start_held_by_opponent_loses_and_the_board_is_not_checked() -> None:
-    step = play(at(start(), "a3", "a1"), "III", "SII")
-    assert step.state.outcome is not None
-    assert step.state.outcome.winners == {Seat.NORTH}
-    assert step.stages[-1].expected is None
-    assert GAME.expected(step.state) is None
-
-
-def test_neither_can_return_is_a_draw() -> None:
-    state = at(start(board=OPEN_MAP), "e4", "a4", purple_flag="a2", lime_flag="e4")
-    state = at(state, "c3", "c5", purple_flag="a2", lime_flag="e4")
-    step = play(state, "SII", "SII")
-    assert step.state.outcome is not None
-    assert step.state.outcome.winners == frozenset()
-    assert GAME.how_it_ended(step.state) == "Neither can start again."
-
-
-def test_turn_limit_is_a_draw_and_a_win_in_the_last_turn_is_a_win() -> None:
-    last = play(start(turn_limit=1), "III", "III").state
-    assert last.outcome is not None
-    assert GAME.how_it_ended(last) == "Turn 1 was the last."
+def test_a_game_goes_on_before_its_limits() -> None:
     assert play(start(turn_limit=2), "III", "III").state.outcome is None
-    won = play(at(start(turn_limit=1), "b2", "c4", lime_flag=None), "DII", "III").state.outcome
-    assert won is not None
-    assert won.winners == {Seat.SOUTH}
-
-
-def test_turns_in_a_row_in_which_nothing_happens_are_a_tie_where_agreed() -> None:
-    step = play(play(start(quiet_limit=2), "III", "UUS").state, "III", "III")
-    assert step.state.outcome is not None
-    assert step.state.outcome.reason == "2 turns without a flag taken or a robot hit: a draw."
-    assert GAME.how_it_ended(step.state) == "2 quiet turns."
-    taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
-    assert (taken.stirred, taken.quiet) == (1, 0)
     hit = play(at(start(quiet_limit=1), "c3", "c4"), "SII", "III")
-    assert hit.state.outcome is None, "lime was hit"
+    assert hit.state.outcome is None
+    taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
+    assert (taken.outcome, taken.stirred, taken.quiet) == (None, 1, 0)
 
 
 # ---- boards and notation --------------------------------------------------------------------------------------------------

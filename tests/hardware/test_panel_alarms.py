@@ -70,6 +70,16 @@ def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
     ]
 
 
+def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
+    rig.alarms(*A_TURN)
+    rig.after(3000)
+    rig.after(300)
+    rig.alarms(*A_TURN)
+    assert (rig.tone_hz(), rig.lit()) == (None, set())
+    rig.after(100)
+    assert rig.lit() == {"south_turn"}, "it keeps its beat"
+
+
 def test_a_replaced_alarm_never_sounds_and_the_new_one_does(rig: Rig) -> None:
     rig.alarms(*A_TURN)
     rig.after(2500)

@@ -51,7 +51,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
         process.stdout.close()
 
 
-def test_one_command_runs_a_hub_and_one_line_lets_a_table_join(
+def test_one_command_runs_a_hub_that_tables_join(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with hub_process(tmp_path / "hub") as (process, address, code):

@@ -25,6 +25,11 @@ from companion.service.app import Companion
 from companion.table.public.messages import words
 
 
+@pytest.fixture(autouse=True)
+def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.hub_server.desired_state.AGAIN_S", 0.1)
+
+
 def show_cards(hub: Hub, table: TableAtHub) -> None:
     """Two people sit down and show their cards, which the hub's pages are asked about."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
@@ -99,7 +104,7 @@ def host_page(hub: Hub) -> str:
     return browser.get("/host", headers={"X-Host-Key": hub.host_key}).text
 
 
-def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub(
+def test_settings_wait_for_a_table_over_a_restart(
     tmp_path: Path,
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
@@ -126,9 +131,7 @@ def test_settings_for_a_table_that_is_away_wait_for_it_over_a_restart_of_the_hub
         assert not hub.room.table(1).asked  # type: ignore[union-attr]
 
 
-def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_too_many_waiting_settings_are_refused(hub: Hub, tmp_path: Path) -> None:
     table = joined(hub, tmp_path / "table")
     number = table.member.number
     table.close()
@@ -137,9 +140,7 @@ def test_more_settings_than_a_table_can_be_asked_at_once_are_refused(
     assert not hub.room.table(number).asked  # type: ignore[union-attr]
 
 
-def test_settings_are_taken_as_on_the_tables_own_page_or_refused_with_a_reason(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
     settings = Settings(state_dir=str(tmp_path), web=WebSettings(host="127.0.0.1", port=0))
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.door.code, False)

@@ -85,7 +85,7 @@ def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None
             table.close()
 
 
-def test_a_hub_that_was_gone_gets_everything_and_a_table_that_was_gone_sends_it(
+def test_what_was_played_without_hub_comes_later(
     tmp_path: Path,
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
@@ -167,7 +167,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["full", "and-killed"])
-def test_a_full_disk_at_the_hub_is_said_and_everything_comes_once_there_is_room(
+def test_a_full_disk_is_said_and_loses_nothing(
     small_disk: Path, tmp_path: Path, is_killed: bool
 ) -> None:
     with running(small_disk / "hub") as hub:
@@ -264,9 +264,7 @@ def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Pat
     table.close()
 
 
-def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
-    hub: Hub, table: TableAtHub
-) -> None:
+def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) -> None:
     table.play()
     whole(hub, table)
 
@@ -285,7 +283,7 @@ def test_what_cannot_be_read_is_said_and_the_table_goes_on_behind_it(
 
 
 @pytest.mark.parametrize(("agreed", "names"), [(True, {"Mara", "Jonas"}), (False, set())])
-def test_a_clock_that_is_wrong_is_said_and_names_are_told_where_that_was_agreed(
+def test_names_are_told_only_where_agreed(
     hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
     table = joined(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023

@@ -41,9 +41,7 @@ def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
     return found
 
 
-def test_the_score_of_the_evening_goes_by_names_whatever_the_side_and_the_game(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
@@ -122,9 +120,7 @@ def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path:
         assert hub.league.results.of("pair." + "f" * 16) is None
 
 
-def test_tables_that_report_different_results_are_told_until_the_host_has_decided(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_contesting_tables_are_told_until_the_host_decides(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path / "tables") as tables:
         agree(tables)
         pair = session_of(tables[0].table).remote.at.id  # type: ignore[union-attr]

@@ -211,9 +211,7 @@ def test_other_versions_and_other_rules_refuse_each_other(
 # ---- rights -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables, two(hub, tmp_path / "others") as (stranger, _):
         agree(tables, turn_limit=4)
         south, north = tables
@@ -234,7 +232,7 @@ def test_a_table_writes_its_own_side_of_its_own_game_and_nobody_else_reads_it(
         assert asked(hub, stranger, wish_subject(own), PairLook("x"), 0.5) == b""
 
 
-def test_a_table_that_floods_the_store_with_its_game_is_shut_out(hub: Hub, tmp_path: Path) -> None:
+def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
         agree(tables)
         south, north = tables
@@ -256,9 +254,7 @@ def test_a_table_that_floods_the_store_with_its_game_is_shut_out(hub: Hub, tmp_p
         until("it is let in again", lambda: south.line.is_connected)
 
 
-def test_a_message_that_does_not_fit_ends_in_a_sentence_and_not_in_a_crash(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
     with two(hub, tmp_path) as tables:
         agree(tables)
         south, north = tables

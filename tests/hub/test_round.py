@@ -17,7 +17,7 @@ from companion.service.app import Companion
 KEY = "/api/seat/south/begin-round"
 
 
-def test_a_phone_starts_the_rounds_game_and_the_result_is_at_the_hub(tmp_path: Path) -> None:
+def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
     settings = Settings(
         state_dir=str(tmp_path / "table"),
         web=WebSettings(host="127.0.0.1", port=0),

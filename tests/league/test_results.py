@@ -74,9 +74,7 @@ def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
     table.close()
 
 
-def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(
-    league: League, told: Told
-) -> None:
+def test_a_game_is_one_result_however_often_told(league: League, told: Told) -> None:
     mara, jonas = league.cards.make("Mara"), league.cards.make("Jonas")
     told.sit(league, mara, jonas)
     told.play(Seat.NORTH)
@@ -93,9 +91,7 @@ def test_a_game_of_two_with_cards_is_a_result_however_often_it_is_told(
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
-def test_a_turn_that_is_taken_back_after_the_end_takes_the_result_back(
-    league: League, told: Told
-) -> None:
+def test_taking_the_last_turn_back_takes_the_result(league: League, told: Told) -> None:
     told.sit(league, league.cards.make("Mara"), league.cards.make("Jonas"))
     told.table.new_game("scouts", {}, seed=1)
     told.table.confirm("host", told.table.view().moment, 0)
@@ -153,9 +149,7 @@ def test_games_against_the_machine_count_only_where_that_was_said(
     assert [row.person for row in league.ladders.of("scouts", 0)] == [1]  # the machine is no person
 
 
-def test_a_name_that_is_forgotten_is_nowhere_any_more_and_its_results_stay(
-    tmp_path: Path, clock: FakeClock, told: Told
-) -> None:
+def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
     folder = tmp_path / "hub"
     folder.mkdir()
     with league_of(folder, clock) as league:
@@ -234,7 +228,7 @@ def test_ratings_find_the_stronger() -> None:
     assert rows == ladder(reversed(games))
 
 
-def test_a_game_at_two_tables_counts_once_both_have_told_the_same(
+def test_a_linked_game_counts_once_both_tables_agree(
     league: League, told: Told, tmp_path: Path, clock: FakeClock
 ) -> None:
     other = Told(tmp_path / "other", clock, "b" * 16)

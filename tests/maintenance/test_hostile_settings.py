@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from service import Client, running
 from setup_tools import kept
 from test_backup import fill
 
@@ -183,30 +179,3 @@ def test_without_settings_that_worked_nothing_is_put_back(tmp_path: Path) -> Non
 
 
 # ---- real services ---------------------------------------------------------------------------------------------------
-
-
-def test_a_service_that_did_not_start_three_times_comes_up_with_the_settings_of_before(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "mine.toml"
-    good = f'state_dir = "{tmp_path}"\n[web]\nhost = "127.0.0.1"\nport = 0\n[voice]\nby = "off"\n'
-    LastGoodSettings(file).succeeded(good.encode())
-    file.write_text(f"{good}[panel]\nenabled = 'yes'\n")
-    command = [
-        sys.executable,
-        "-m",
-        "companion",
-        "play",
-        "--settings",
-        str(file),
-        "--camera",
-        "none",
-    ]
-    for _ in range(3):
-        failed = subprocess.run(command, capture_output=True, check=False, timeout=60)
-        assert failed.returncode == 1
-    with running(tmp_path, "--settings", str(file), "--simulate") as service:
-        assert file.read_text() == good
-        assert "did not start three times" in service.log
-        assert "enabled = 'yes'" in (tmp_path / "mine.refused.toml").read_text()
-        assert "did not start three times" in json.dumps(Client(service.url).get("/api/view"))

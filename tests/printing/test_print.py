@@ -188,7 +188,7 @@ def codes_on(page: Image) -> set[str]:
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-def test_the_codes_of_a_table_card_can_be_scanned_from_both_sides(paper: Paper) -> None:
+def test_a_table_cards_codes_scan_from_both_sides(paper: Paper) -> None:
     wifi = Wifi("Table; one", 'a:b"c\\d')
     page = rastered(join_card_pdf(ADDRESSES, wifi, paper), 120)[0]
     assert not list(markers_mm(page)), "a camera takes nothing on it for a piece"
@@ -221,6 +221,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     first = press.kit("outbuffered", {}, "a4", "en")
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
+    assert press.kit("outbuffered", {}, "a4", "en") is first, "both have room"
     press.kept["large"] = b"x" * KEPT_BYTES
     press.kit("outbuffered", {}, "letter", "en")
     assert sum(map(len, press.kept.values())) <= KEPT_BYTES

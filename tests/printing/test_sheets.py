@@ -303,7 +303,7 @@ def whole(
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
-def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> None:
+def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
     sheets = kit_sheets(kit, KitStyle(), extras_of(game))[1]
     shown = Counter(name for names in sheets.names for name in names)
@@ -318,7 +318,7 @@ def test_each_player_has_an_aid_and_what_the_game_holds_in_hand(game: str) -> No
 
 
 @needs_poppler
-def test_order_tiles_that_the_camera_reads_come_with_how_they_are_used() -> None:
+def test_read_order_tiles_come_with_how_to_use() -> None:
     kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
     pdf, sheets = kit_sheets(kit, KitStyle(), extras_of("outbuffered"))
     page = texts(pdf)[next(n for n, names in enumerate(sheets.names) if "walls" in names)]

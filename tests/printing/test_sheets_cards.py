@@ -163,7 +163,7 @@ def test_card_markers_have_their_white_round_them() -> None:
 
 @needs_poppler
 @pytest.mark.parametrize("paper", ["letter"])
-def test_cutting_marks_are_three_cards_apart_and_nothing_else_is_on_the_cuts(paper: Paper) -> None:
+def test_cutting_marks_alone_are_on_the_cuts(paper: Paper) -> None:
     kit, sheets, pages = finely_printed(paper)
     deck = deck_of(kit)
     ((_, front, _),) = card_pages(kit, sheets, pages)
@@ -247,7 +247,7 @@ def test_joined_lanes_keep_the_corners_in_place(paper: Paper) -> None:
 
 
 @needs_poppler
-def test_places_for_piles_have_the_size_of_cards_and_the_pitch_of_lanes() -> None:
+def test_places_for_piles_fit_cards_and_lanes() -> None:
     deck = deck_of(KIT)
     for paper in PAPERS:
         sheets, pages = printed(paper)
@@ -284,9 +284,7 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
 
 
 @given(width=st.integers(40, 90), height=st.integers(60, 130), paper=st.sampled_from(PAPERS))
-def test_any_cards_stand_in_the_middle_of_a_page_within_its_margins(
-    width: int, height: int, paper: Paper
-) -> None:
+def test_cards_of_any_size_stand_centred(width: int, height: int, paper: Paper) -> None:
     deck = Deck(deck_of(KIT).cards, deck_of(KIT).zones, width_mm=width, height_mm=height)
     grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, 6.4)
     page = SIZES_MM[paper][:: -1 if grid.landscape else 1]
@@ -316,7 +314,7 @@ def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
         pile_parts(KIT, replace(deck, lane_piles=("deck", "discard", "out")), (283, 186))
 
 
-def test_notes_that_do_not_fit_the_instructions_are_a_defect_of_the_kit() -> None:
+def test_notes_too_long_for_the_instructions_raise() -> None:
     notes = ("Three lanes begin with an open deck, the other three with a hidden one.",) * 20
     with pytest.raises(
         ValueError, match="the notes in the kit of binmat do not fit the page of instructions"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from ports import free_port
 from service import Client, running, until
 
-from companion.core.config import find_settings
+from companion.core.config import find_settings, load_settings
+from companion.core.errors import SystemTrouble
 from companion.maintenance.backup import READY
+from companion.maintenance.settings.last_good import LastGoodSettings
+from companion.service import lifecycle
 
 
 def told(service: Client) -> str:
@@ -43,6 +47,26 @@ def test_it_begins_anew_and_falls_back_when_the_new_settings_are_no_good(tmp_pat
         until("all games gone", lambda: seen() == "" and _phase(client) == "lobby")
         assert not (tmp_path / READY).exists()
         assert service.stop() == 0
+
+
+def test_three_failed_starts_bring_the_last_settings_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
+    LastGoodSettings(path).succeeded(good)
+    path.write_bytes(b"[web]\nviewers = 30\n")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise SystemTrouble("It does not start")
+
+    monkeypatch.setattr("companion.service.app.Companion", refuse)
+    monkeypatch.setattr(lifecycle, "save_memory", lambda: True)
+    monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
+    for number in range(4):
+        assert (path.read_bytes() == good) is False, number
+        with pytest.raises(SystemTrouble):
+            lifecycle.run(lambda: load_settings(path), path, None, lambda *_: None)
+    assert path.read_bytes() == good
 
 
 def _phase(client: Client) -> str:

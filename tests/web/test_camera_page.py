@@ -33,7 +33,6 @@ from web.features import CameraRoom
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
-SCOUTS = GAMES["scouts"].kit(GAMES["scouts"].options({}))
 
 
 def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:

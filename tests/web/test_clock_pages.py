@@ -51,13 +51,6 @@ def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
 # ---- time --------------------------------------------------------------------------------------------------------------
 
 
-def test_pages_ask_the_services_clock(place: Place) -> None:
-    place.clock.advance(12.5)
-    answer = place.browser().get("/clock")
-    assert answer.json == {"now_s": 12.5}
-    assert answer.headers["Cache-Control"] == "no-store"
-
-
 def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
     """Also when the clock ran out before the table heard of it."""
     south, moment = place.sit("south"), place.to_clock()

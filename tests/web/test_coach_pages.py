@@ -101,8 +101,6 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
     assert error_of(refused)["message"] == "There is nothing to ask the coach now"
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""})
     assert "data-coach" not in help_.json["html"]
-    for body in ({}, {"moment": moment}, {"moment": moment, "about": "all"}):
-        assert ada.post("/api/seat/south/coach", json=body).status_code == 400
 
 
 def test_the_machine_says_why_to_who_asks(place: Place) -> None:

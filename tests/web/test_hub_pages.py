@@ -212,7 +212,7 @@ def test_what_comes_twice_or_from_before_changes_nothing() -> None:
         PublicView(Phase.STAGES, game="scouts", moves=({"faces": ("x",), "origin": "a1"},)),  # type: ignore[arg-type]
     ],
 )
-def test_what_this_hub_does_not_know_is_not_drawn_and_breaks_nothing(view: PublicView) -> None:
+def test_an_unknown_view_breaks_no_page(view: PublicView) -> None:
     clock = FakeClock()
     room = Room("", clock)
     room.put(RoomTable("a", 1, ""))

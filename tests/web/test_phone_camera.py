@@ -57,16 +57,15 @@ class Room:
         browser.post("/host", data={"key": self.companion.host_key})
         return browser
 
-    def send(self, phone: FlaskClient, picture: bytes, age_s: float = 0.02) -> Any:
-        taken_ms = 1000 * (self.clock.monotonic_s() - age_s)
+    def send(self, phone: FlaskClient, picture: bytes) -> Any:
+        taken_ms = 1000 * (self.clock.monotonic_s() - 0.02)
         return phone.post(
             f"/api/eye/picture?taken_ms={taken_ms}", data=picture, content_type="image/jpeg"
         )
 
-    def play(self, phone: FlaskClient, picture: bytes, frames: int = 6) -> Any:
+    def play(self, phone: FlaskClient, picture: bytes) -> Any:
         """Send a picture again and again, with another noise each time, and read it."""
-        answer = None
-        for number in range(frames):
+        for number in range(6):
             answer = self.send(phone, noisy(picture, number))
             self.companion.step()
             self.clock.advance(0.1)

@@ -27,6 +27,7 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
         assert f'href="/kit/{name}.pdf{chosen}"' in page
     assert f'href="/kit/outbuffered.pdf{chosen}&amp;board=1"' in page
     assert 'href="/kit?paper=a4&amp;language=fr&amp;ink=low"' in page
+    assert page.count('class="mini board"') == 1, "lanes, where a game is of cards"
     assert page.count("<textarea") == 2, "boards of one's own, where a game has such"
     assert page.count("The board in one piece, A2") == 3
 
@@ -47,12 +48,7 @@ def test_paper_and_language_are_those_of_the_browsers_country(
     [
         ("outbuffered.pdf?paper=letter&language=es", "outbuffered-kit-letter-es"),
         ("outbuffered.pdf?paper=a4&ink=low", "outbuffered-kit-a4-en-low-ink"),
-        ("arena.pdf?paper=a4&board=1", "arena-kit-a4-en"),
-        (
-            "outbuffered.pdf?paper=a4&board=n.N%0A...%0As.S&tiles=1",
-            "outbuffered-kit-a4-en",
-        ),
-        ("arena-board.pdf?language=en&board=1", "arena-board-en"),
+        ("outbuffered-board.pdf?language=en&board=n.N%0A...%0As.S", "outbuffered-board-en"),
         ("join.pdf?language=en", "table-card-a4-en"),
     ],
 )

@@ -26,15 +26,6 @@ def page(place: Place, path: str, seat: str = "") -> str:
     return browser.get(path).text
 
 
-def test_a_seat_has_its_switches_and_languages_in_the_menu(place: Place) -> None:
-    place.to_orders()
-    html = page(place, "/seat/south", "south")
-    assert re.findall(r'data-switch="(\w+)"', html) == ["cover", "signal"]
-    assert '<button class="link" name="code" value="fr" lang="fr">' in html
-    assert 'name="back" value="/seat/south"' in html
-    assert 'class="elsewhere"' not in html
-
-
 def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
     """Scripts of an older service, or in another language, notice it by this and load the page anew."""
     browser = place.browser()

@@ -31,6 +31,7 @@ from companion.games.kahmate.board import (
     behind,
     squares_between,
 )
+from companion.games.kahmate.courses import spilled_square
 
 EMPTY = -1
 FORWARD = (1, -1)
@@ -368,14 +369,7 @@ def tackles(position: Position) -> Iterator[Play]:
 
 def _tackle(position: Position, movers: tuple[int, ...], paths: tuple[Path, ...]) -> Play:
     carrier = position.ball
-    defender = 1 - position.seat
-    if RANK[carrier] != OWN_LINE[defender]:
-        spilled = behind(carrier, defender)
-    else:
-        # on its own goal line the ball goes beside the carrier, away from the tackler
-        file = FILE[carrier]
-        away = file - FILE[paths[0][-1]] or (1 if file < FILES // 2 else -1)
-        spilled = carrier + (away if 0 <= file + away < FILES else -away)
+    spilled = spilled_square(carrier, 1 - position.seat, paths[0][-1])
     meeting = Meeting(position.board[carrier], paths[0][0], carrier)
     return Play(TACKLE, movers, paths, carrier, spilled, (meeting,))
 

@@ -85,19 +85,18 @@ def _tackle(state: State, action: Tackle) -> Course:
     """Return the end of a tackle. Tacklers go back, and the first one decides on which side the ball goes."""
     movers = tuple(state.board[path[0]] for path in action.paths)
     first = action.paths[0]
-    spilled = _beside_or_behind(state, action.target, first[-1])
+    spilled = spilled_square(action.target, 1 - state.seat, first[-1])
     face_off = FaceOff(state.board[action.target], first[0], state.ball)
     return Course(Kind.TACKLE, movers, first[0], spilled, (face_off,))
 
 
-def _beside_or_behind(state: State, carrier: int, came_from: int) -> int:
+def spilled_square(carrier: int, defender: int, came_from: int) -> int:
     """Return where the ball goes from a carrier tackled out of a neighbouring square, when the
     tackler does not take it.
 
     On the carrier's own goal line: beside him, away from the tackler. From straight ahead: towards the middle. Off the
     board: the other side. Elsewhere: one square behind him.
     """
-    defender = 1 - state.seat
     if rank_of(carrier) != OWN_LINE[defender]:
         return behind(carrier, defender)
     file = file_of(carrier)

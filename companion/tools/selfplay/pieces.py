@@ -60,13 +60,14 @@ class PieceMatch(Match):
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
             right.append(after.board.target)
         truth = self.truth()
-        self.count.misread += all(tops(after.kit.anchored(layout)) != truth for layout in right)
+        kit = after.kit
+        is_right = any(tops(kit.anchored(layout)) == truth for layout in right)
+        self.count.misread += not is_right
 
     def truth(self) -> dict[Square, str]:
         """Return the face on top of each square of the rendered table."""
-        return {
-            piece.square: piece.face for piece in self.simulation.world.pieces() if piece.square
-        }
+        pieces = self.simulation.world.pieces()
+        return {piece.square: piece.face for piece in pieces if piece.square}
 
     # ---- hands -------------------------------------------------------------------------------------------------------
 
@@ -255,13 +256,13 @@ class PieceMatch(Match):
             world.take_off(piece.id)
             return
         askew_mm, askew_deg = self._carelessness(piece.face, square)
+        uniform = self.rng.uniform
+        # be seen over the square, put the piece down, and go
         world.hold_hand(square)
         self.round(1)
-        world.turn(piece.id, turn_deg + self.rng.uniform(-askew_deg, askew_deg))
+        world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
         world.move_to(piece.id, square)
-        world.nudge(
-            piece.id, self.rng.uniform(-askew_mm, askew_mm), self.rng.uniform(-askew_mm, askew_mm)
-        )
+        world.nudge(piece.id, uniform(-askew_mm, askew_mm), uniform(-askew_mm, askew_mm))
         self.round(1)
         world.hold_hand(None)
 
@@ -269,12 +270,14 @@ class PieceMatch(Match):
         """Return how far from the middle (mm) and how askew (degrees) a piece is put down: with
         care beside other pieces."""
         kit = self.look().kit
-        layout = self.truth()
-        around = [square.shifted(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1)]
         if kit is None or self._is_big(face):
             return 2.0, 5.0
-        if any(near in layout for near in around if near != square):
-            return kit.board.square_mm * NEAT, 10.0
+        layout = self.truth()
+        for files in (-1, 0, 1):
+            for ranks in (-1, 0, 1):
+                near = square.shifted(files, ranks)
+                if near != square and near in layout:
+                    return kit.board.square_mm * NEAT, 10.0
         return kit.board.square_mm * ASKEW, 40.0
 
     def wait_for_problem(self, square: Square) -> Problem | None:
@@ -332,13 +335,16 @@ class PieceMatch(Match):
         """Hand an action in. Now and then (that often) somebody changes their mind first."""
         is_unsure = player.rng.random() < wavers
         if player.phone:
-            body = {"moment": moment, "action": text, "salt": f"{player.rng.getrandbits(128):032x}"}
-            if is_unsure and self.look().seats[player.seat.other].sealed_at is None:
+            salt = f"{player.rng.getrandbits(128):032x}"
+            body = {"moment": moment, "action": text, "salt": salt}
+            is_first = self.look().seats[player.seat.other].sealed_at is None
+            if is_unsure and is_first:
                 player.phone.post("hand-in", body | {"salt": secrets.token_hex(16)})
                 player.phone.post("take-back", {"moment": moment})
             player.phone.post("hand-in", body)
             return
-        if not keys:  # what a pad cannot say is said at the table's own page
+        # what a pad cannot say is said at the table's own page
+        if not keys:
             self.companion.table.hand_in(player.seat, moment, text)
             return
         if is_unsure:
@@ -352,12 +358,15 @@ def _best(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> Any:
     """Return an action of somebody who sees a win that is near and plays at random otherwise."""
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
-    replies = [{other: game.random_action(state, other, rng) for other in others} for _ in range(2)]
+    replies = []
+    for _ in range(2):
+        replies.append({other: game.random_action(state, other, rng) for other in others})
 
     def gain(action: Any) -> float:
         total = rng.random()
         for reply in replies:
-            outcome = game.outcome(game.apply(state, {seat: action, **reply}, Random(0)).state)
+            step = game.apply(state, {seat: action, **reply}, Random(0))
+            outcome = game.outcome(step.state)
             if outcome and outcome.winners:
                 total += 10 if seat in outcome.winners else -10
         return total

@@ -43,15 +43,16 @@ class PlayMatch(PieceMatch):
         action = self.game.parse(play.text)
         step = self.game.apply(self.state, {seat: action}, self.chance())
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
-        layout = layouts[0] if play.is_by_hand and layouts else None
         before = self._place()
-        is_seen = layout is not None and dict(layout) != dict(self.look().board.layout)
-        if layout is None or not is_seen or self.players[seat].rng.random() > BY_HAND:
-            self._tap(seat, play)
-        else:
+        rng = self.players[seat].rng
+        # a play that changes nothing on the board cannot be made there
+        is_seen = bool(layouts) and dict(layouts[0]) != dict(self.look().board.layout)
+        if play.is_by_hand and is_seen and rng.random() <= BY_HAND:
             if self.rng.random() < WRONG_PLAY:
                 self._play_wrongly(seat)
-            self._make(seat, play, layout)
+            self._make(seat, play, layouts[0])
+        else:
+            self._tap(seat, play)
         self.until(f"{play.text} is made", *before)
         self.state = step.state
 
@@ -62,14 +63,14 @@ class PlayMatch(PieceMatch):
     def _choose_play(self, seat: Seat) -> Play:
         """Return a play that the phone would offer: what the game's random player does, or what
         comes to the same."""
+        rng = self.players[seat].rng
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
         for _ in range(20):
-            text = self.game.format(
-                self.game.random_action(self.state, seat, self.players[seat].rng)
-            )
-            if text in plays:
-                return plays[text]
-        return self.players[seat].rng.choice(list(plays.values()))
+            action = self.game.random_action(self.state, seat, rng)
+            play = plays.get(self.game.format(action))
+            if play is not None:
+                return play
+        return rng.choice(list(plays.values()))
 
     def _tap(self, seat: Seat, play: Play) -> None:
         """Tap on the phone.
@@ -80,10 +81,9 @@ class PlayMatch(PieceMatch):
         moment = self.look().moment
         grammar = self.game.pad(self.state, seat)
         if player.phone:
-            player.phone.post(
-                "hand-in",
-                {"moment": moment, "action": play.text, "salt": f"{player.rng.getrandbits(64):x}"},
-            )
+            salt = f"{player.rng.getrandbits(64):x}"
+            body = {"moment": moment, "action": play.text, "salt": salt}
+            player.phone.post("hand-in", body)
         elif grammar is not None and grammar.text(()) == play.text:
             self.press(seat, "ready")
         else:
@@ -131,9 +131,9 @@ class PlayMatch(PieceMatch):
         if problem is None:
             return
         reason = self.look().board.why_not
-        self.count.noticed += (
-            problem.home == origin and reason is not None and reason.rule is not None
-        )
+        # the way back, and the rule
+        names_rule = reason is not None and reason.rule is not None
+        self.count.noticed += problem.home == origin and names_rule
         self.put(piece, origin)
         for _ in range(people.PATIENCE_FRAMES):
             if not self.look().board.problems:
@@ -144,26 +144,25 @@ class PlayMatch(PieceMatch):
     def _no_play(self, seat: Seat, view: TableView) -> tuple[Square, Square, str] | None:
         """Return an own piece that lies alone, an empty square, and its face, where the result is
         no play."""
-        if view.kit is None:
+        kit = view.kit
+        if kit is None:
             return None
         board = view.board.layout
         legal = self._legal_pictures(seat)
-        own = [
-            (square, faces[0])
-            for square, faces in board.items()
-            if len(faces) == 1
-            and view.kit.face(faces[0]).seat is seat
-            and view.kit.face(faces[0]).size == (1, 1)
-        ]
-        free = [square for square in view.kit.board.squares if square not in board]
+        own = []
+        for square, faces in board.items():
+            face = kit.face(faces[0])
+            if len(faces) == 1 and face.seat is seat and face.size == (1, 1):
+                own.append((square, face.name))
+        free = [square for square in kit.board.squares if square not in board]
         self.rng.shuffle(own)
         self.rng.shuffle(free)
-        for origin, face in own:
+        for origin, name in own:
             for target in free[:4]:
-                after = {**tops(board), target: face}
+                after = {**tops(board), target: name}
                 del after[origin]
                 if after not in legal:
-                    return origin, target, face
+                    return origin, target, name
         return None
 
     def _legal_pictures(self, seat: Seat) -> list[dict[Square, str]]:

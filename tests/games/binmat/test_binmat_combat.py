@@ -97,24 +97,6 @@ def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
 # ---- Combat: BOUNCE -------------------------------------------------------------------------------------------
 
 
-def test_combat_bounce_of_the_attacker_goes_to_the_lane_discard_the_rest_to_the_attacker_discard() -> (
-    None
-):
-    combat = fought("2& ?& 6&", "4^")
-    assert combat.bounced
-    assert (combat.attack, combat.defence, combat.damage, combat.due) == (None, None, 0, 0)
-    assert (combat.to_lane_discard, combat.to_attacker_discard) == (("?&",), ("2&", "6&"))
-    assert combat.defender == ("4^",)
-
-
-def test_combat_bounce_of_the_defender_goes_to_the_attacker_discard_his_other_cards_stay() -> None:
-    combat = fought("2& 6&", "4^ ?^ 5^ ?!")
-    assert combat.bounced
-    assert (combat.to_lane_discard, combat.to_attacker_discard) == ((), ("2&", "6&", "?^", "?!"))
-    assert combat.defender == ("4^", "5^")
-    assert said(combat, "Bounce")[-1] == "Defender keeps 4^ 5^, face up."
-
-
 # ---- Combat: powers -------------------------------------------------------------------------------------------
 
 
@@ -146,50 +128,6 @@ def test_why_a_stack_counts_so_much() -> None:
         ("4&", None),
     ):
         assert events_of(fought(stack, ""), "Powers")[0].why == why
-
-
-def test_combat_a_lower_attack_power_sends_the_attacker_stack_to_the_lane_discard() -> None:
-    combat = fought("2& >&", "4^")
-    assert powers(combat) == (1, 2)
-    assert (combat.damage, combat.due) == (0, 0)
-    assert (combat.to_lane_discard, combat.to_attacker_discard) == (("2&", ">&"), ())
-    assert combat.defender == ("4^",)
-    assert said(combat, "Outcome")[-1] == "Defender keeps 4^, face up."
-
-
-def test_combat_damage_is_the_difference_of_the_powers_and_one() -> None:
-    assert fought("8&", "2^ 3^ 5^ 6^ 7^").damage == 4
-    assert fought("8&", "4^").damage == 2
-    assert fought("8&", "8^").damage == 1, "equal powers are enough"
-
-
-def test_combat_damage_with_a_break_in_the_attacker_stack_is_its_power() -> None:
-    assert fought("8& >&", "4^").damage == 3
-    assert fought("8& >&", "8^").damage == 3
-    assert fought("3& >&", "5^").damage == 0, "power 0"
-
-
-def test_combat_damage_ignores_a_break_in_the_defender_stack_by_the_rulebook() -> None:
-    assert fought("8&", "4^ >^").damage == 2
-
-
-def test_combat_zero_against_zero_does_one_damage_by_the_rulebook() -> None:
-    combat = fought("3&", "5^")
-    assert powers(combat) == (0, 0)
-    assert (combat.damage, combat.to_attacker_discard) == (1, ("5^", "3&"))
-
-
-def test_combat_each_damage_sends_the_most_recently_played_card_to_the_attacker_discard() -> None:
-    combat = fought("8& >&", "3^ 5^ 6^ 7^ 9^")
-    assert combat.damage == 3
-    assert combat.to_attacker_discard[:3] == ("9^", "7^", "6^")
-    assert combat.defender == ("3^", "5^")
-
-
-def test_combat_damage_beyond_the_stack_is_owed_by_the_lane_deck() -> None:
-    combat = fought("a& 6&", "3^")
-    assert (combat.damage, combat.due, combat.defender) == (5, 4, ())
-    assert said(combat, "Damage")[2] == "The lane deck owes 4 cards."
 
 
 def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:

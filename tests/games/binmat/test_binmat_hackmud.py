@@ -154,8 +154,28 @@ RECORDED = (
 powers, damage, and where the other cards went (`xa` attacker discard, `x` lane discard, `ha` drawn)."""
 
 
-@pytest.mark.parametrize("lines", RECORDED)
-def test_recorded_combats_end_as_their_logs_say(lines: tuple[str, ...]) -> None:
+RULEBOOK = (
+    ("2& ?& 6& / 4^", "a? / ?& x", "0 0 0 / 2& 6& xa"),
+    ("2& 6& / 4^ ?^ 5^ ?!", "d? / ?^ ?! xa", "0 0 0 / 2& 6& xa"),
+    ("2& >& / 4^", "1 2 - / 2& >& x"),
+    ("8& / 4^", "3 2 2 / 8& xa / 4^ xa / X ha"),
+    ("8& / 8^", "3 3 1 / 8& xa / 8^ xa"),
+    ("8& >& / 8^", "3 3 3 / 8& >& xa / 8^ xa / X X ha"),
+    ("3& >& / 5^", "0 0 0 / 3& >& xa"),
+    ("8& / 4^ >^", "3 2 2 / 8& xa / >^ 4^ xa"),
+    ("3& / 5^", "0 0 1 / 3& xa / 5^ xa"),
+    ("8& >& / 3^ 5^ 6^ 7^ 9^", "3 0 3 / 8& >& xa / 9^ 7^ 6^ xa"),
+    ("a& 6& / 3^", "4 0 5 / a& 6& xa / 3^ xa / X X X X ha"),
+)
+"""Combats by the sentences of the rulebook, told in the same way."""
+
+
+@pytest.mark.parametrize(
+    ("edition", "lines"),
+    [(Edition.HACKMUD, lines) for lines in RECORDED]
+    + [(Edition.RULEBOOK, lines) for lines in RULEBOOK],
+)
+def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str, ...]) -> None:
     attacker, defender = (side.split() for side in lines[0].split("/"))
     fight = Fight(
         parse_cards(" ".join(attacker).replace("u", "")),
@@ -164,7 +184,7 @@ def test_recorded_combats_end_as_their_logs_say(lines: tuple[str, ...]) -> None:
         any(card.endswith("u") for card in defender),
         frozenset(card[:-1] for card in attacker if card.endswith("u")),
     )
-    combat = resolve(fight, Edition.HACKMUD)
+    combat = resolve(fight, edition)
     gone: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
     *sprung, result = lines[1:]
     for part in [line.split(" / ")[1] for line in sprung] + result.split(" / ")[1:]:

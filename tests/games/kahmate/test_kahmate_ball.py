@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, is_legal, on, shown, told
+from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, on, shown, told
 
+from companion.core.kit import Seat
 from companion.games.kahmate.board import NAMES, NUMBERS, squares_between
-from companion.games.kahmate.events import KahmateEvent
+from companion.games.kahmate.state import State
 
 # ---- passing ------------------------------------------------------------------------------------------------------------
 
@@ -32,12 +33,6 @@ def test_standing_opponents_on_the_line_intercept_the_nearest_first() -> None:
     assert down(step.state) == {}, "the loser of an interception is not turned over"
 
 
-def test_turned_over_opponents_and_team_mates_do_not_intercept() -> None:
-    state = at("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1")
-    step = do(state, "d6*e4")
-    assert ball(step.state) == ("e4", SOUTH)
-
-
 def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None:
     step = do(at("B@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/2")
     assert [tally.parts for tally in step.stages[0].tallies] == [
@@ -47,40 +42,10 @@ def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None
     assert told(step) == ["3 against 3: both choose a card again."]
 
 
-def test_a_lost_pass_gives_the_interceptor_the_ball_and_the_round_goes_on() -> None:
-    step = do(at("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6")
-    assert ball(step.state) == ("d5", NORTH)
-    assert down(step.state) == {}
-    assert GAME.to_act(step.state) == {SOUTH}
-    assert is_legal(step.state, "d4xd5"), "it can be tackled at once"
-    assert is_legal(step.state, "d6xd5"), "a pass is no run"
-
-
 # ---- kicking ------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_intercepts_a_kick_and_it_may_go_to_an_opponent() -> None:
-    state = at("R@d6", "S@d7 B@d8", "d6")
-    assert ball(do(state, "d6!d9").state) == ("d9", None)
-    assert ball(do(state, "d6!d8").state) == ("d8", NORTH)
-    assert GAME.to_act(do(state, "d6!d8").state) == {SOUTH}
-
-
-def test_a_kick_onto_a_turned_over_piece_lies() -> None:
-    step = do(at("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7")
-    assert ball(step.state) == ("d7", None)
-    assert on(step.state, "d7") == ("pink smart turned over", "ball")
-
-
 # ---- tackling -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_way_of_a_tackler_may_end_on_an_occupied_square_and_he_goes_back() -> None:
-    step = do(at("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1")
-    assert on(step.state, "d4") == ("blue regular", "ball")
-    assert on(step.state, "d5") == ("blue tough",)
-    step = do(at("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1")
-    assert ball(step.state) == ("d4", SOUTH)
 
 
 def test_two_tacklers_add_their_attack_strengths() -> None:
@@ -98,94 +63,63 @@ def test_two_tacklers_are_both_turned_over_if_they_lose() -> None:
     assert shown(step) == ["Face-off", "Turn over"]
 
 
-@pytest.mark.parametrize(("text", "holder"), [("d5&e6xd6", "d5"), ("e6&d5xd6", "e6")])
-def test_the_first_named_takes_the_ball(text: str, holder: str) -> None:
-    step = do(at("B@d5 T@e6", "S@d6", "d6"), text, "6/1")
-    assert ball(step.state) == (holder, SOUTH)
-
-
-def test_carrier_wins_he_keeps_the_ball_and_the_tackler_is_turned_over() -> None:
-    step = do(at("R@d5", "S@d6", "d6"), "d5xd6", "1/2")
-    assert ball(step.state) == ("d6", NORTH)
-    assert on(step.state, "d5") == ("blue regular turned over",)
-
-
-@pytest.mark.parametrize(
-    ("cards", "taken"),
-    [
-        ("3/1", False),
-        ("4/1", True),
-    ],
-)
-def test_more_than_2_ahead_takes_the_ball(cards: str, taken: bool) -> None:
-    """Tough attacks with 1, smart defends with 1: the cards alone make the difference."""
-    step = do(at("T@d5", "S@d6", "d6"), "d5xd6", cards)
-    assert ball(step.state) == (("d5", SOUTH) if taken else ("d7", None))
-    assert down(step.state) == {"d6": 1}
-
-
-def test_2_ahead_puts_the_ball_one_square_behind_the_carrier() -> None:
-    step = do(at("R@d5", "R@d6", "d6"), "d5xd6", "3/1")
-    assert ball(step.state) == ("d7", None)
-    assert [event.seat for event in step.events if event.kind is KahmateEvent.BALL] == [None]
-    assert on(step.state, "d6") == ("pink regular turned over",)
-    step = do(at("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3")
-    assert ball(step.state) == ("d5", None), "behind blue is towards rank 1"
-
-
-@pytest.mark.parametrize(
-    ("carrier", "tackler", "goes"),
-    [
-        ("c1", "b1", "d1"),
-        ("c1", "c2", "d1"),
-        ("f1", "f2", "e1"),
-        ("a1", "a2", "b1"),
-        ("h1", "g1", "g1"),
-    ],
-)
-def test_on_his_own_goal_line_the_ball_goes_beside_him(
-    carrier: str, tackler: str, goes: str
-) -> None:
-    """Away from the tackler; from straight ahead towards the middle; off the board: the other side."""
-    state = at(f"R@{carrier} B@a6 T@b6 F@c6 S@e6 R@f6", f"R@{tackler}", carrier, NORTH)
-    after = do(state, f"{tackler}x{carrier}", "1/3").state
-    assert ball(after) == (goes, NORTH if goes == tackler else None)
-
-
-def test_the_first_named_decides_the_side() -> None:
-    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@b1 T@d1", "c1", NORTH)
-    assert ball(do(state, "b1&d1xc1", "1/2").state) == ("d1", NORTH), (
-        "away from b1: on the second tackler"
-    )
-    assert ball(do(state, "d1&b1xc1", "1/2").state) == ("b1", NORTH)
-
-
-def test_the_side_is_where_the_tacklers_way_ends_not_where_it_began() -> None:
-    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@c3", "c1", NORTH)
-    assert ball(do(state, "c3-c2xc1", "1/3").state) == ("d1", None)
-    state = at("R@c1 R@a6 B@b6 T@e6 F@f6 S@g6", "R@d2", "c1", NORTH)
-    assert ball(do(state, "d2-d1xc1", "1/3").state) == ("b1", None)
-    assert ball(do(state, "d2-c2xc1", "1/3").state) == ("d1", None)
-
-
-def test_the_goal_line_of_the_other_side_is_no_own_goal_line() -> None:
-    state = at("R@c11 R@a6 B@b6 T@e6 F@f6 S@g6", "R@c10", "c11", NORTH)
-    assert ball(do(state, "c10xc11", "1/3").state) == ("c10", NORTH), (
-        "behind blue, where the tackler stands"
-    )
-
-
-def test_a_ball_put_on_a_standing_piece_is_that_pieces_whoever_it_is() -> None:
-    assert ball(do(at("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1").state) == ("d7", NORTH)
-    assert ball(do(at("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1").state) == ("d7", SOUTH)
-    assert ball(do(at("R@d7", "R@d6", "d6"), "d7xd6", "3/1").state) == ("d7", SOUTH), (
-        "the tackler included"
-    )
-
-
 def test_a_ball_put_on_a_turned_over_piece_lies_until_it_stands_up() -> None:
     state = do(at("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert on(state, "d7") == ("pink tough turned over", "ball")
     state = do(state, ".").state
     assert ball(state) == ("d7", NORTH), "stood up with the ball"
+
+
+def on_its_line(carrier: str, tacklers: str) -> State:
+    """Blue has the ball on its own goal line, nobody else of it is near."""
+    return at(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
+
+
+PAIR = at("B@d5 T@e6", "S@d6", "d6")
+KICKER = at("R@d6", "S@d7 B@d8", "d6")
+AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
+    # nothing intercepts a kick, and it may go to an opponent
+    (KICKER, "d6!d9", "", "d9", None),
+    (KICKER, "d6!d8", "", "d8", NORTH),
+    (at("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7", "", "d7", None),
+    # who is turned over does not intercept, who intercepts has the ball
+    (at("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1"), "d6*e4", "", "e4", SOUTH),
+    (at("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6", "d5", NORTH),
+    # a lead of more than 2 takes the ball, back to where the tackler came from
+    (at("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1", "d4", SOUTH),
+    (at("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1", "d4", SOUTH),
+    (PAIR, "d5&e6xd6", "6/1", "d5", SOUTH),
+    (PAIR, "e6&d5xd6", "6/1", "e6", SOUTH),
+    (at("T@d5", "S@d6", "d6"), "d5xd6", "4/1", "d5", SOUTH),
+    (at("R@d5", "S@d6", "d6"), "d5xd6", "1/2", "d6", NORTH),
+    # a smaller one puts it behind the carrier: whoever stands there has it
+    (at("T@d5", "S@d6", "d6"), "d5xd6", "3/1", "d7", None),
+    (at("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3", "d5", None),
+    (at("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
+    (at("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
+    (at("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
+    # on his own goal line beside him: away from the tackler, from ahead to the middle, or else the other side
+    (on_its_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
+    (on_its_line("c1", "R@c2"), "c2xc1", "1/3", "d1", None),
+    (on_its_line("f1", "R@f2"), "f2xf1", "1/3", "e1", None),
+    (on_its_line("a1", "R@a2"), "a2xa1", "1/3", "b1", None),
+    (on_its_line("h1", "R@g1"), "g1xh1", "1/3", "g1", NORTH),
+    (on_its_line("c1", "R@b1 T@d1"), "b1&d1xc1", "1/2", "d1", NORTH),
+    (on_its_line("c1", "R@b1 T@d1"), "d1&b1xc1", "1/2", "b1", NORTH),
+    (on_its_line("c1", "R@d2"), "d2-d1xc1", "1/3", "b1", None),
+    (on_its_line("c1", "R@d2"), "d2-c2xc1", "1/3", "d1", None),
+    (on_its_line("c11", "R@c10"), "c10xc11", "1/3", "c10", NORTH),
+    # behind a runner who loses
+    (at("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6", "d3", SOUTH),
+    (at("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6", "d3", NORTH),
+]
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "cards", "square", "seat"), AFTERWARDS, ids=range(len(AFTERWARDS))
+)
+def test_where_the_ball_is_afterwards(
+    state: State, text: str, cards: str, square: str, seat: Seat | None
+) -> None:
+    assert ball(do(state, text, *cards.split()).state) == (square, seat)

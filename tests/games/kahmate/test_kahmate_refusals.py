@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from random import Random
 
@@ -11,7 +10,6 @@ from kahmate_tools import GAME, NORTH, SOUTH, at, do, placed
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.kit import Seat
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 
@@ -27,54 +25,226 @@ CARRIED = at("B@e5 R@c5 T@f4", "S@e6 R@d6 T@e8", "e6", down="f4=1")
 PLACES = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
 BY_HAND = "what hands did"
 
-EXAMPLES: dict[Reason, list[tuple[State, str, str | None]]] = {
-    Reason.GAME_OVER: [(WON, ".", None)],
-    Reason.PLACING_DUE: [(NEW, "b2-b3", None)],
-    Reason.ALREADY_PLACED: [(placed(), PLACES, None)],
-    Reason.OUTSIDE_OWN_RANKS: [(NEW, PLACES.replace("d1", "d3"), "d3")],
-    Reason.PLACED_TWICE: [(NEW, PLACES.replace("d1", "c2"), "c2")],
-    Reason.FACE_OFF_DUE: [(WAITING, "e1-e2", None)],
-    Reason.NO_FACE_OFF: [(placed(), "3", None)],
-    Reason.CARD_SPENT: [(SPENT, "2", None)],
-    Reason.NOT_YOUR_ROUND: [(placed(starter="north"), "e2-e3", None)],
+EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
+    Reason.GAME_OVER: [(WON, ".", None, "The game is over: start a new one.")],
+    Reason.PLACING_DUE: [
+        (NEW, "b2-b3", None, "The pieces are not placed yet: give each of your six a square.")
+    ],
+    Reason.ALREADY_PLACED: [
+        (
+            placed(),
+            PLACES,
+            None,
+            "The pieces are placed already: run, pass, kick, tackle or end the turn.",
+        )
+    ],
+    Reason.OUTSIDE_OWN_RANKS: [
+        (
+            NEW,
+            PLACES.replace("d1", "d3"),
+            "d3",
+            "d3 is not on ranks 1 and 2: blue places its pieces there.",
+        )
+    ],
+    Reason.PLACED_TWICE: [
+        (
+            NEW,
+            PLACES.replace("d1", "c2"),
+            "c2",
+            "Two pieces are placed on c2: give each a square of its own.",
+        )
+    ],
+    Reason.FACE_OFF_DUE: [
+        (WAITING, "e1-e2", None, "A face-off waits for cards: choose one of 1 2 3 4 5 6.")
+    ],
+    Reason.NO_FACE_OFF: [
+        (
+            placed(),
+            "3",
+            None,
+            "No face-off waits for a card: run, pass, kick, tackle or end the turn.",
+        )
+    ],
+    Reason.CARD_SPENT: [(SPENT, "2", None, "Card 2 has been used: choose one of 1 4 5.")],
+    Reason.NOT_YOUR_ROUND: [
+        (placed(starter="north"), "e2-e3", None, "It is pink’s turn: wait until pink ends it.")
+    ],
     Reason.NOBODY_THERE: [
-        (placed(), "d5-d6", "d5"),
-        (BALL, "g5*g4", "g5"),
-        (BALL, "g5!g6", "g5"),
-        (CARRIED, "g5xe6", "g5"),
+        (placed(), "d5-d6", "d5", "Nobody stands on d5: run with a piece of blue."),
+        (BALL, "g5*g4", "g5", "Nobody stands on g5: pass with a piece of blue."),
+        (BALL, "g5!g6", "g5", "Nobody stands on g5: kick with a piece of blue."),
+        (CARRIED, "g5xe6", "g5", "Nobody stands on g5: tackle with a piece of blue."),
     ],
     Reason.OTHER_SIDE: [
-        (placed(), "d10-d9", "d10"),
-        (BALL, "e6*e4", "e6"),
-        (BALL, "e6!e8", "e6"),
-        (CARRIED, "d6xe6", "d6"),
+        (placed(), "d10-d9", "d10", "Pink tough stands on d10: run with a piece of blue."),
+        (BALL, "e6*e4", "e6", "Pink smart stands on e6: pass with a piece of blue."),
+        (BALL, "e6!e8", "e6", "Pink smart stands on e6: kick with a piece of blue."),
+        (CARRIED, "d6xe6", "d6", "Pink regular stands on d6: tackle with a piece of blue."),
     ],
-    Reason.TURNED_OVER: [(CARRIED, "f4-f5", "f4"), (CARRIED, "f4-f5xe6", "f4")],
-    Reason.RAN_ALREADY: [(RAN_OUT, "e4-e5", "e4")],
-    Reason.NO_RUN_LEFT: [(RAN_OUT, "d3-c3", None)],
+    Reason.TURNED_OVER: [
+        (
+            CARRIED,
+            "f4-f5",
+            "f4",
+            "Blue tough on f4 is turned over: it stands up at the end of this turn.",
+        ),
+        (
+            CARRIED,
+            "f4-f5xe6",
+            "f4",
+            "Blue tough on f4 is turned over: it stands up at the end of this turn.",
+        ),
+    ],
+    Reason.RAN_ALREADY: [
+        (
+            RAN_OUT,
+            "e4-e5",
+            "e4",
+            "Blue tough on e4 has run already: each piece runs once in a turn.",
+        )
+    ],
+    Reason.NO_RUN_LEFT: [
+        (RAN_OUT, "d3-c3", None, "Two pieces have run in this turn: pass, kick or end the turn.")
+    ],
     Reason.NOT_A_STEP: [
-        (placed(), "e2-f3", "f3"),
-        (placed(), "e2-e4", "e4"),
-        (CARRIED, "c5-e5xe6", "e5"),
+        (
+            placed(),
+            "e2-f3",
+            "f3",
+            "e2 to f3 is not a step: a step goes to an adjacent square, not diagonally.",
+        ),
+        (
+            placed(),
+            "e2-e4",
+            "e4",
+            "e2 to e4 is not a step: a step goes to an adjacent square, not diagonally.",
+        ),
+        (
+            CARRIED,
+            "c5-e5xe6",
+            "e5",
+            "c5 to e5 is not a step: a step goes to an adjacent square, not diagonally.",
+        ),
     ],
-    Reason.TOO_FAR: [(placed(), "d2-d3-d4-d5", "d5"), (CARRIED, "e5-f5-f6xe6", "e6")],
-    Reason.INTO_CARRIER: [(CARRIED, "e5-e6-e7", "e6")],
-    Reason.STOPS_ON_TEAM_MATE: [(placed(), "d2-e2", "e2")],
-    Reason.STOPS_ON_TURNED_OVER: [(CARRIED, "e5-e4-f4", "f4")],
-    Reason.STOPS_ON_OPPONENT: [(CARRIED, "c5-d5-d6", "d6"), (CARRIED, "e5-d5-d6", "d6")],
-    Reason.GOAL_TOO_EARLY: [(BALL, "d5-d6-goal", "d6")],
-    Reason.GOAL_WITHOUT_BALL: [(at("B@h10", "", "d6"), "h10-h11-goal", "h11")],
-    Reason.NO_BALL: [(BALL, "d4*d3", "d4"), (BALL, "e4!e6", "e4")],
-    Reason.PASS_NOT_BEHIND: [(BALL, "d5*c6", "c6"), (BALL, "d5*c5", "c5")],
-    Reason.PASS_TOO_FAR: [(BALL, "d5*d2", "d2"), (BALL, "d5*a4", "a4")],
-    Reason.NO_RECEIVER: [(BALL, "d5*c4", "c4"), (BALL, "d5*e4", "e4")],
-    Reason.KICK_NOT_AHEAD: [(LAST, "d5!d4", "d4"), (LAST, "d5!e5", "e5")],
-    Reason.KICK_TOO_FAR: [(LAST, "d5!d9", "d9"), (LAST, "d5!h6", "h6")],
-    Reason.TEAM_MATE_AHEAD: [(BALL, "d5!d6", "c6")],
-    Reason.NO_CARRIER: [(CARRIED, "c5xd6", "d6"), (CARRIED, "c5xc6", "c6"), (LAST, "d4xd5", "d5")],
-    Reason.WAY_BLOCKED: [(CARRIED, "c5-d5-d6xe6", "d6")],
-    Reason.SAME_TACKLER: [(CARRIED, "e5&e5xe6", "e5")],
-    Reason.FLIPPED_BY_HAND: [(CARRIED, BY_HAND, "e5")],
+    Reason.TOO_FAR: [
+        (placed(), "d2-d3-d4-d5", "d5", "Too far: Big runs 2."),
+        (CARRIED, "e5-f5-f6xe6", "e6", "Too far: Big runs 2."),
+    ],
+    Reason.INTO_CARRIER: [
+        (
+            CARRIED,
+            "e5-e6-e7",
+            "e6",
+            "Pink smart on e6 has the ball: it is tackled, nobody runs onto it.",
+        )
+    ],
+    Reason.STOPS_ON_TEAM_MATE: [
+        (
+            placed(),
+            "d2-e2",
+            "e2",
+            "Blue tough stands on e2: a run goes through team-mates and stops beyond.",
+        )
+    ],
+    Reason.STOPS_ON_TURNED_OVER: [
+        (CARRIED, "e5-e4-f4", "f4", "Blue tough lies on f4: a run goes over it and stops beyond.")
+    ],
+    Reason.STOPS_ON_OPPONENT: [
+        (
+            CARRIED,
+            "c5-d5-d6",
+            "d6",
+            "Pink regular stands on d6: a run that meets it needs a step beyond.",
+        ),
+        (
+            CARRIED,
+            "e5-d5-d6",
+            "d6",
+            "Pink regular stands on d6: blue big has no step left to go beyond it.",
+        ),
+    ],
+    Reason.GOAL_TOO_EARLY: [
+        (BALL, "d5-d6-goal", "d6", "d6 is not on rank 11: blue runs into goal from there.")
+    ],
+    Reason.GOAL_WITHOUT_BALL: [
+        (
+            at("B@h10", "", "d6"),
+            "h10-h11-goal",
+            "h11",
+            "Blue big does not have the ball on this path: only a carrier runs into goal.",
+        )
+    ],
+    Reason.NO_BALL: [
+        (BALL, "d4*d3", "d4", "Blue tough on d4 does not have the ball: pass with the carrier."),
+        (BALL, "e4!e6", "e4", "Blue smart on e4 does not have the ball: kick with the carrier."),
+    ],
+    Reason.PASS_NOT_BEHIND: [
+        (BALL, "d5*c6", "c6", "c6 is not behind d5: a pass goes 1 or 2 ranks back."),
+        (BALL, "d5*c5", "c5", "c5 is not behind d5: a pass goes 1 or 2 ranks back."),
+    ],
+    Reason.PASS_TOO_FAR: [
+        (
+            BALL,
+            "d5*d2",
+            "d2",
+            "d5 to d2 is too far: a pass goes at most 2 ranks back and 2 files sideways.",
+        ),
+        (
+            BALL,
+            "d5*a4",
+            "a4",
+            "d5 to a4 is too far: a pass goes at most 2 ranks back and 2 files sideways.",
+        ),
+    ],
+    Reason.NO_RECEIVER: [
+        (BALL, "d5*c4", "c4", "Nobody stands on c4: a pass goes to a team-mate."),
+        (BALL, "d5*e4", "e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
+    ],
+    Reason.KICK_NOT_AHEAD: [
+        (LAST, "d5!d4", "d4", "d4 is not ahead of d5: a kick goes 1 to 3 ranks ahead."),
+        (LAST, "d5!e5", "e5", "e5 is not ahead of d5: a kick goes 1 to 3 ranks ahead."),
+    ],
+    Reason.KICK_TOO_FAR: [
+        (
+            LAST,
+            "d5!d9",
+            "d9",
+            "d5 to d9 is too far: a kick goes at most 3 ranks ahead and 3 files sideways.",
+        ),
+        (
+            LAST,
+            "d5!h6",
+            "h6",
+            "d5 to h6 is too far: a kick goes at most 3 ranks ahead and 3 files sideways.",
+        ),
+    ],
+    Reason.TEAM_MATE_AHEAD: [
+        (BALL, "d5!d6", "c6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be.")
+    ],
+    Reason.NO_CARRIER: [
+        (CARRIED, "c5xd6", "d6", "Nobody on d6 has the ball: only the carrier is tackled."),
+        (CARRIED, "c5xc6", "c6", "Nobody on c6 has the ball: only the carrier is tackled."),
+        (
+            LAST,
+            "d4xd5",
+            "d5",
+            "Blue big on d5 is a team-mate: only a carrier of the other side is tackled.",
+        ),
+    ],
+    Reason.WAY_BLOCKED: [
+        (
+            CARRIED,
+            "c5-d5-d6xe6",
+            "d6",
+            "Pink regular stands on d6: the path to a tackle may not cross a standing opponent.",
+        )
+    ],
+    Reason.SAME_TACKLER: [
+        (CARRIED, "e5&e5xe6", "e5", "Blue big on e5 is named twice: two tacklers are two pieces.")
+    ],
+    Reason.FLIPPED_BY_HAND: [
+        (CARRIED, BY_HAND, "e5", "Blue big on e5 should not have been turned over: turn it back.")
+    ],
 }
 HANDS: Mapping[Reason, tuple[State, dict[str, str | None]]] = {
     Reason.FLIPPED_BY_HAND: (CARRIED, {"e5": "blue big turned over"}),
@@ -89,7 +259,7 @@ def refusals(reason: Reason) -> list[Illegal]:
         assert found is not None
         return [found]
     found_all = []
-    for state, text, _ in EXAMPLES[reason]:
+    for state, text, *_ in EXAMPLES[reason]:
         with pytest.raises(Illegal) as refused:
             GAME.check(state, SOUTH, GAME.parse(text))
         found_all.append(refused.value)
@@ -110,82 +280,22 @@ def laid(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None:
-    examples = EXAMPLES[reason]
     told = refusals(reason)
-    assert [each.reason for each in told] == [reason] * len(told)
-    for refused, (_, _, square) in zip(told, examples, strict=True):
-        assert refused.square == square
+    for refused, (_, _, square, sentence) in zip(told, EXAMPLES[reason], strict=True):
+        assert (refused.reason, refused.square) == (reason, square)
+        assert refused.message == sentence
         assert refused.rule in {rule.id for rule in GAME.rules}
-        sentence = refused.message
-        assert 15 < len(sentence) <= 120
-        assert not re.search(r"South|North|seat|None|_|Square\(|\bpiece [0-9]", sentence)
 
 
-@pytest.mark.parametrize(
-    ("state", "seat", "text", "sentence"),
-    [
-        (NEW, SOUTH, "3", "The pieces are not placed yet: give each of your six a square."),
-        (NEW, NORTH, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
-        (
-            NEW,
-            SOUTH,
-            PLACES.replace("d1", "c2"),
-            "Two pieces are placed on c2: give each a square of its own.",
-        ),
-        (SPENT, SOUTH, "2", "Card 2 has been used: choose one of 1 4 5."),
-        (SPENT, NORTH, ".", "A face-off waits for cards: choose one of 2 3 6."),
-        (placed(), NORTH, ".", "It is blue’s turn: wait until blue ends it."),
-        (placed(), SOUTH, "d2-d3-d4-d5", "Too far: Big runs 2."),
-        (
-            placed(),
-            SOUTH,
-            "d2-e2",
-            "Blue tough stands on e2: a run goes through team-mates and stops beyond.",
-        ),
-        (placed(), SOUTH, "d5-d6", "Nobody stands on d5: run with a piece of blue."),
-        (RAN_OUT, SOUTH, "d3-c3", "Two pieces have run in this turn: pass, kick or end the turn."),
-        (
-            CARRIED,
-            SOUTH,
-            "e5-e6-e7",
-            "Pink smart on e6 has the ball: it is tackled, nobody runs onto it.",
-        ),
-        (
-            CARRIED,
-            SOUTH,
-            "c5-d5-d6",
-            "Pink regular stands on d6: a run that meets it needs a step beyond.",
-        ),
-        (
-            CARRIED,
-            SOUTH,
-            "e5-d5-d6",
-            "Pink regular stands on d6: blue big has no step left to go beyond it.",
-        ),
-        (
-            CARRIED,
-            SOUTH,
-            "f4-f5",
-            "Blue tough on f4 is turned over: it stands up at the end of this turn.",
-        ),
-        (BALL, SOUTH, "d5*c6", "c6 is not behind d5: a pass goes 1 or 2 ranks back."),
-        (BALL, SOUTH, "d5!d6", "Blue regular on c6 is ahead of the kicker: nobody of blue may be."),
-        (BALL, SOUTH, "d5*e4", "Blue smart on e4 is turned over: it cannot receive a pass."),
-        (
-            LAST,
-            SOUTH,
-            "d4xd5",
-            "Blue big on d5 is a team-mate: only a carrier of the other side is tackled.",
-        ),
-        (BALL, SOUTH, "d4*d3", "Blue tough on d4 does not have the ball: pass with the carrier."),
-        (BALL, SOUTH, "e4!e6", "Blue smart on e4 does not have the ball: kick with the carrier."),
-        (BALL, SOUTH, "d5-d6-goal", "d6 is not on rank 11: blue runs into goal from there."),
-    ],
-)
-def test_the_words_of_refusals(state: State, seat: Seat, text: str, sentence: str) -> None:
-    with pytest.raises(Illegal) as refused:
-        GAME.check(state, seat, GAME.parse(text))
-    assert refused.value.message == sentence
+def test_refusals_speak_to_the_seat_that_they_are_for() -> None:
+    for state, text, sentence in (
+        (NEW, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
+        (SPENT, ".", "A face-off waits for cards: choose one of 2 3 6."),
+        (placed(), ".", "It is blue’s turn: wait until blue ends it."),
+    ):
+        with pytest.raises(Illegal) as refused:
+            GAME.check(state, NORTH, GAME.parse(text))
+        assert refused.value.message == sentence
 
 
 def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
@@ -211,8 +321,88 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
 
 @pytest.mark.parametrize(
     ("state", "changed", "message", "square"),
-    [(placed(), {"d2": None, "d5": "blue big"}, "d2 to d5 is not a run. Too far: Big runs 2.", "d5"), (placed(), {"d2": None, "e2": "blue big"}, "d2 to e2 is not a run. Blue tough stands on e2: a run goes through team-mates and stops beyond.", "e2"), (placed(), {"d10": None, "d9": "pink tough"}, "Pink tough is not blue’s to move: put it back on d10.", "d10"), (placed(), {"d6": None, "d5": "ball"}, "The ball on d6 is loose: a piece has to fetch it by a run.", "d6"), (RUNNING, {"e4": None, "e5": "blue tough"}, "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a turn.", "e4"), (CARRIED, {"f4": None, "e6": "blue tough"}, "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this turn.", "f4"), (at("R@d2", "S@d6", "d6"), {"d2": None, "d6": "blue regular"}, "d2 to d6 is not a tackle. Too far: Regular runs 3.", "d6"), (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None), (BALL, {"d5": "blue big", "c6": "ball"}, "d5 to c6 is not a pass. c6 is not behind d5: a pass goes 1 or 2 ranks back.", "c6"), (BALL, {"d5": "blue big", "d7": "ball"}, "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.", "c6"), (CARRIED, {"e6": "pink smart", "e4": "ball"}, "e6 to e4 is not a pass. Pink smart stands on e6: pass with a piece of blue.", "e6"), (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"), (CARRIED, {"e8": "pink tough turned over"}, "Pink tough on e8 should not have been turned over: turn it back.", "e8"), (CARRIED, {"f4": "blue tough"}, "Blue tough on f4 should not stand up yet: turn it back.", "f4"), (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None), (placed(), {"d2": None, "e2": None, "f2": None}, None, None), (WAITING, {"d3": None}, None, None), (NEW, {}, None, None),],
-)  # fmt: skip
+    [
+        (
+            placed(),
+            {"d2": None, "d5": "blue big"},
+            "d2 to d5 is not a run. Too far: Big runs 2.",
+            "d5",
+        ),
+        (
+            placed(),
+            {"d2": None, "e2": "blue big"},
+            "d2 to e2 is not a run. Blue tough stands on e2: a run goes through team-mates and stops beyond.",
+            "e2",
+        ),
+        (
+            placed(),
+            {"d10": None, "d9": "pink tough"},
+            "Pink tough is not blue’s to move: put it back on d10.",
+            "d10",
+        ),
+        (
+            placed(),
+            {"d6": None, "d5": "ball"},
+            "The ball on d6 is loose: a piece has to fetch it by a run.",
+            "d6",
+        ),
+        (
+            RUNNING,
+            {"e4": None, "e5": "blue tough"},
+            "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a turn.",
+            "e4",
+        ),
+        (
+            CARRIED,
+            {"f4": None, "e6": "blue tough"},
+            "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this turn.",
+            "f4",
+        ),
+        (
+            at("R@d2", "S@d6", "d6"),
+            {"d2": None, "d6": "blue regular"},
+            "d2 to d6 is not a tackle. Too far: Regular runs 3.",
+            "d6",
+        ),
+        (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None),
+        (
+            BALL,
+            {"d5": "blue big", "c6": "ball"},
+            "d5 to c6 is not a pass. c6 is not behind d5: a pass goes 1 or 2 ranks back.",
+            "c6",
+        ),
+        (
+            BALL,
+            {"d5": "blue big", "d7": "ball"},
+            "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.",
+            "c6",
+        ),
+        (
+            CARRIED,
+            {"e6": "pink smart", "e4": "ball"},
+            "e6 to e4 is not a pass. Pink smart stands on e6: pass with a piece of blue.",
+            "e6",
+        ),
+        (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"),
+        (
+            CARRIED,
+            {"e8": "pink tough turned over"},
+            "Pink tough on e8 should not have been turned over: turn it back.",
+            "e8",
+        ),
+        (
+            CARRIED,
+            {"f4": "blue tough"},
+            "Blue tough on f4 should not stand up yet: turn it back.",
+            "f4",
+        ),
+        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
+        (at("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
+        (placed(), {"d2": None, "e2": None, "f2": None}, None, None),
+        (WAITING, {"d3": None}, None, None),
+        (NEW, {}, None, None),
+    ],
+)
 def test_what_hands_did_is_told_with_the_rule_it_breaks(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:

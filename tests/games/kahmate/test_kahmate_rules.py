@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from kahmate_tools import (
     GAME,
     NORTH,
@@ -20,7 +18,6 @@ from kahmate_tools import (
 )
 
 from companion.core.kit import SEATS
-from companion.games.kahmate.board import FILES, RANKS
 from companion.games.kahmate.legal import Reason
 
 # ---- the worked example ---------------------------------------------------------------------------------------------
@@ -47,15 +44,6 @@ def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None
 # ---- the board, the pieces, set-up ------------------------------------------------------------------------------------
 
 
-def test_board_and_directions() -> None:
-    assert (FILES, RANKS) == (8, 11)
-    assert GAME.sides[SOUTH].name == "blue"
-    assert GAME.sides[NORTH].name == "pink"
-    assert is_legal(at("B@h10", "", "h10"), "h10-h11-goal"), "blue attacks towards rank 11"
-    assert is_legal(at("", "B@h2", "h2", NORTH), "h2-h1-goal"), "pink attacks towards rank 1"
-    assert not is_legal(at("B@h2", "", "h2"), "h2-h1-goal")
-
-
 def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
     """As South plays: 5 and a half ranks lie between the middle and either goal."""
     for before, text, leads in (
@@ -63,12 +51,6 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
         (at("", "B@h2", "h2", NORTH), "h2-h1-goal", (-4.0, -6.0)),
     ):
         assert (GAME.lead(before), GAME.lead(do(before, text).state)) == leads
-
-
-def test_the_two_regulars_may_be_named_in_either_order() -> None:
-    state = GAME.setup(GAME.options({}), Random(0))
-    GAME.check(state, SOUTH, GAME.parse("R@d1 R@b1 B@c2 T@e2 F@g1 S@d2"))
-    GAME.check(state, SOUTH, GAME.parse("R@b1 R@d1 B@c2 T@e2 F@g1 S@d2"))
 
 
 # ---- a round ------------------------------------------------------------------------------------------------------------
@@ -89,14 +71,6 @@ def test_a_tackle_ends_the_round() -> None:
 
 
 # ---- running ------------------------------------------------------------------------------------------------------------
-
-
-def test_stepping_onto_a_standing_opponent_is_a_face_off_there_and_then() -> None:
-    state = do(at("T@d3", "S@d4", "h6"), "d3-d4-d5").state
-    assert GAME.to_act(state) == set(SEATS)
-    assert GAME.dump(state)["face_off"] == {
-        "kind": "run", "attackers": ["d3"], "defender": "d4", "won": 0, "of": 1,
-    }  # fmt: skip
 
 
 def test_won_the_opponent_is_turned_over_and_the_run_goes_on() -> None:
@@ -131,13 +105,6 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
     step = do(step.state, "5/2")
     assert on(step.state, "d6") == ("blue regular",)
     assert down(step.state) == {"d4": 1, "d5": 1}
-
-
-def test_the_ball_behind_a_loser_is_his_who_stands_there() -> None:
-    step = do(at("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6")
-    assert ball(step.state) == ("d3", SOUTH)
-    step = do(at("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6")
-    assert ball(step.state) == ("d3", NORTH)
 
 
 # ---- tries --------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,6 @@ from companion.games.base import plain_layout
 from companion.games.scouts.board import NAMES
 from companion.games.scouts.state import State
 
-SQUARE = st.sampled_from(NAMES)
-
 
 def rock_text(name: str, step: tuple[int, int]) -> str:
     """A rock from this square across or along, turned back where it would leave the board."""
