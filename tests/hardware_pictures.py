@@ -53,14 +53,6 @@ SHOTS = (
     Shot("pad-shell", "pad_case", "shell", "", (40, 205)),
     Shot("pad-floor", "pad_case", "floor", "", (40, 25)),
 )
-PARTS = tuple(
-    dict.fromkeys(
-        (shot.source, shot.part, shot.settings)
-        for shot in SHOTS
-        if shot.part not in ("all", "head")
-    )
-)
-"""What is printed."""
 
 
 def wiring_svg() -> str:

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
-from test_layers import FILES, GAME_PACKAGES
 
 from companion.core.catalogue_file import read_catalogue
 from companion.core.i18n import LOCALE
 
 ROOT = Path(__file__).parent.parent
-
-
-@cache
-def _defined(path: Path) -> tuple[tuple[type[ast.AST], str], ...]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return tuple(
-        (type(n), n.name)
-        for n in nodes
-        if isinstance(n, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-    )
-
-
-def definitions(path: Path, kinds: tuple[type[ast.AST], ...]) -> set[str]:
-    """The names that a file gives to classes or functions."""
-    return {name for kind, name in _defined(path) if issubclass(kind, kinds)}
 
 
 @pytest.mark.parametrize("text", [(ROOT / "docs/glossary.md").read_text(encoding="utf-8")])
@@ -80,25 +62,3 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
             ):
                 found.append(f"{hit[1]}: {sentence}")
     assert not found, "\n".join(found)
-
-
-def test_no_two_classes_of_different_packages_have_one_name() -> None:
-    """Each game and each opponent has the same names for the same things; a request is called as what it leads to."""
-    homes: dict[str, set[str]] = {}
-    for module, path in FILES.items():
-        top, _, rest = module.partition(".")
-        package = f"{top}.{rest.partition('.')[0]}"
-        same = re.match(OWN, f"{module}.") and module not in SHARED
-        if top in ("companion", "web", "vision", "hardware") and not same:
-            for name in definitions(path, (ast.ClassDef,)):
-                homes.setdefault(name, set()).add(package if top != "tests" else "")
-    twice = {name for name, where in homes.items() if len(where) > 1 and not name.startswith("_")}
-    assert twice == ALLOWED
-
-
-ALLOWED = {"FreeSeat", "HandIn", "Look", "NewGame", "Tag"}
-"""Records of the table and the bodies that ask for them; the printed tag of a piece and the one found in a picture;
-how an event looks and what the camera looked at."""
-OWN = rf"companion\.(games\.\w+\.|bots\.({'|'.join(sorted(GAME_PACKAGES))})|tools\.)"
-"""The modules of one game or of its opponent, and of benches."""
-SHARED = frozenset(f"companion.games.{name}" for name in ("base", "events", "pads", "screen"))

@@ -14,19 +14,9 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "systemd/image"
 MIB = 1024**2
-RASPBERRY = "label: dos\nstart=2048,size=2048,type=c\nstart=4096,type=83\n"
-"""A partition to start from and a root, as sfdisk takes them."""
 PATHS = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 pytestmark = pytest.mark.skipif(not shutil.which("sfdisk", path=PATHS), reason="needs fdisk")
-
-
-def image(folder: Path, partitions: str) -> bytes:
-    """Return an image of 4 MB with these partitions and nothing in them."""
-    path = folder / "made.img"
-    path.write_bytes(bytes(4 * MIB))
-    subprocess.run(["sfdisk", "-q", path], input=partitions.encode(), check=True)
-    return path.read_bytes()
 
 
 def said(base: Path, country: str = "", path: str = PATHS) -> str:
@@ -54,19 +44,6 @@ def said(base: Path, country: str = "", path: str = PATHS) -> str:
 def test_what_is_no_image_is_refused(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert words in said(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("partitions", "kept", "words"),
-    [
-        ("label: dos\nstart=2048,type=83\n", 4 * MIB, "it has not its two partitions"),
-        (RASPBERRY, 3 * MIB, "is cut short: download it again."),
-    ],
-)
-def test_another_disk_is_refused(tmp_path: Path, partitions: str, kept: int, words: str) -> None:
-    base = tmp_path / "os.img.xz"
-    base.write_bytes(lzma.compress(image(tmp_path, partitions)[:kept]))
-    assert words in said(base)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

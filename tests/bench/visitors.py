@@ -62,7 +62,7 @@ class Viewers:
     """
 
     def __init__(self, port: int, pages: Sequence[str]) -> None:
-        self._sockets = [_follow(port, page) for page in pages]
+        self._sockets = [follow(port, page) for page in pages]
         self._stop = threading.Event()
         self._last: list[tuple[float, bytes]] = [(0.0, b"")] * len(pages)
         self._thread = threading.Thread(target=self._read, name="viewers", daemon=True)
@@ -112,7 +112,8 @@ class Viewers:
             viewer.close()
 
 
-def _follow(port: int, page: str) -> socket.socket:
+def follow(port: int, page: str) -> socket.socket:
+    """Ask for the stream of a live page; its first event comes at once."""
     viewer = socket.create_connection(("127.0.0.1", port))
     viewer.sendall(f"GET {page} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer

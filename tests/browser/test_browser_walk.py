@@ -40,12 +40,14 @@ axe.run(document, { resultTypes: ['violations'], preload: false, ...more }).then
   error => done([`axe itself: ${error}`]));
 """
 _KINDS = """
-const kind = each => each ? `${each.tagName}.${each.className.baseVal ?? each.className}` : '';
+const name = each => each.tagName === 'MAIN' ? '' : each.className.baseVal ?? each.className; // a state of its own
+const kind = each => `${each.tagName}.${name(each)}`;
 const attributes = each => each.getAttributeNames().filter(name => /^(aria-|role|tabindex|hidden|disabled|alt)/.test(name));
-return [...new Set([...document.querySelectorAll('body *')].map(each =>
-  [kind(each.parentElement), kind(each), each.getAttribute('role'), ...attributes(each)].join(' ')))];
+const all = [...document.querySelectorAll('body *')];
+return [all.map(each => [kind(each.parentElement), kind(each), ...attributes(each)].join(' ')), all.map(kind)]
+  .map(kinds => [...new Set(kinds)]);
 """
-"""What kinds of parts a page is made of."""
+"""What kinds of parts a page is made of, and what they are by themselves, on which alone their colours depend."""
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 """All of axe's rules that a theme can break."""
 _AFAR = """
@@ -342,12 +344,13 @@ def violations(window: WebDriver, stop: Stop, size: tuple[int, int], known: set[
     """Yield what axe finds on the open page, where it has parts that no page before had."""
     if stop.path == "/here":  # lets no script in, and both pages that it shows are stops themselves
         return
-    parts = set(window.execute_script(_KINDS))
-    if parts <= known:
-        return
-    known |= parts
-    window.execute_async_script(_LOAD_AXE)
-    for theme, rules in (("light", {}), ("dark", CONTRAST)):
+    parts, colours = map(set, window.execute_script(_KINDS))
+    themes = [("light", {})] if not parts <= known else []
+    themes += [("dark", CONTRAST)] if not colours <= known else []
+    known |= parts | colours
+    if themes:
+        window.execute_async_script(_LOAD_AXE)
+    for theme, rules in themes:
         dress(window, size, theme)
         yield from ((what, theme) for what in window.execute_async_script(_AXE, rules))
         if stop.name.endswith("-screen"):

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -158,7 +158,19 @@ class Match(ABC):
             self.play_to_the_end()
         except Stuck as stuck:
             trouble = stuck.message
-        return report_of([self], trouble, time.perf_counter() - began_s)
+        outcome = self.look().match.outcome
+        return Report(
+            self.game.name,
+            self.seed,
+            sorted(outcome.winners) if outcome and not trouble else None,
+            trouble or (outcome.reason if outcome else "It was broken off."),
+            self.turns,
+            self.count.frames,
+            self.count.wrong,
+            self.count.noticed,
+            self.count.misread,
+            round(time.perf_counter() - began_s, 2),
+        )
 
     @abstractmethod
     def play_to_the_end(self) -> None:
@@ -244,27 +256,3 @@ class Match(ABC):
             for _ in range(3):
                 self.clock.advance(0.02)
                 self.companion.step_keys()
-
-
-def report_of(tables: Sequence[Match], trouble: str, seconds: float, misread: int = 0) -> Report:
-    """Return what happened in a game at one table or two, after so many seconds.
-
-    With `trouble` it counts as not ended.
-
-    `misread` layouts are counted beside those that the tables have counted themselves.
-    """
-    first = tables[0]
-    counts = [table.count for table in tables]
-    outcome = first.look().match.outcome
-    return Report(
-        first.game.name,
-        first.seed,
-        sorted(outcome.winners) if outcome and not trouble else None,
-        trouble or (outcome.reason if outcome else "It was broken off."),
-        max(table.turns for table in tables),
-        sum(count.frames for count in counts),
-        sum(count.wrong for count in counts),
-        sum(count.noticed for count in counts),
-        misread + sum(count.misread for count in counts),
-        round(seconds, 2),
-    )

@@ -10,7 +10,6 @@ import asyncio
 import multiprocessing
 import re
 import selectors
-import socket
 import tempfile
 import time
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from nats.js import JetStreamContext
 from bench.bars import HUB_MB, HUB_TO_WATCHER_MS
 from bench.hub import HubProcess
 from bench.processes import memory_mb
+from bench.visitors import follow
 from companion.hub.membership import Membership
 from companion.hub.subjects import inbox_prefix, record_subject
 from companion.table.public.messages import PublicRecord, encode_public
@@ -40,6 +40,8 @@ Sent = dict[tuple[int, int], float]
 """When an event left: by table and number, monotonic seconds."""
 Seen = list[list[tuple[int, float]]]
 """What each spectator saw, and when."""
+HubPages = tuple[int, Sequence[int]]
+"""The hub's port, and the numbers of the tables that are followed."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
         try:
             members = [hub.join(f"T{n + 1}") for n in range(house.tables)]
             numbers = tuple(member.number for member in members[: house.followed])
-            sent, seen = _run(members, records, house, HubFollower(hub.port, numbers))
+            sent, seen = _run(members, records, house, (hub.port, numbers))
             used_mb = memory_mb(hub.pid)
         finally:
             hub.kill()
@@ -88,13 +90,13 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
 
 
 def _run(
-    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, by: HubFollower
+    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, at: HubPages
 ) -> tuple[Sent, Seen]:
     """Spectators come, tables play, and everybody is asked what was seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
     tables_end, tables_line = context.Pipe()
-    crowd = context.Process(target=_watch, args=(crowd_line, by, house))
+    crowd = context.Process(target=_watch, args=(crowd_line, at, house))
     tables = context.Process(target=_play, args=(tables_line, members, records, house))
     try:
         crowd.start()
@@ -168,15 +170,16 @@ async def _tell(
 # ---- the spectators' process -----------------------------------------------------------------------------------------
 
 
-def _watch(line: Connection, by: HubFollower, house: RoomSize) -> None:
+def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:
     """Everybody follows a table, in turn; answers what each saw and when."""
     seen: Seen = [[] for _ in range(house.spectators)]
     rests = [b""] * house.spectators
     with selectors.DefaultSelector() as waiting:
         for spectator in range(house.spectators):
-            each = by.follow(spectator)
-            each.setblocking(False)
-            waiting.register(each, selectors.EVENT_READ, spectator)
+            port, numbers = at
+            viewer = follow(port, f"/live/watch/{numbers[spectator % len(numbers)]}")
+            viewer.setblocking(False)
+            waiting.register(viewer, selectors.EVENT_READ, spectator)
         line.send(None)
         last, until_s, is_ready = 0, float("inf"), False
         while time.monotonic() < until_s:
@@ -201,20 +204,3 @@ def _watch(line: Connection, by: HubFollower, house: RoomSize) -> None:
             if last and all(each and each[-1][0] >= last for each in seen):
                 break
     line.send(seen)
-
-
-@dataclass(frozen=True)
-class HubFollower:
-    """By a page's stream at the hub."""
-
-    port: int
-    numbers: tuple[int, ...]
-
-    def follow(self, spectator: int) -> socket.socket:
-        """Ask for the stream of a table; its page comes at once."""
-        number = self.numbers[spectator % len(self.numbers)]
-        opened = socket.create_connection(("127.0.0.1", self.port))
-        opened.sendall(
-            f"GET /live/watch/{number} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode()
-        )
-        return opened

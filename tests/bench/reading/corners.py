@@ -7,7 +7,7 @@ reader knows no more of the lens than what a webcam is like.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 import cv2
@@ -28,7 +28,6 @@ from vision.detection.markers import Luma
 from vision.pose.pose import Pose, flat, square_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
 
 VIEWS, QUICK_VIEWS = 60, 10
 _TRIES = 200
@@ -39,16 +38,8 @@ _COVER = 1.5
 """What lies over a corner marker is so many times as large."""
 
 
-@dataclass(frozen=True, eq=False)
-class CornerView:
-    """One picture with two corner markers, its truth, and the corner markers that are hidden in it."""
-
-    number: int
-    kit: Kit
-    view: View
-    luma: Luma
-    prints: tuple[Print, ...]
-    pose: Pose
+CornerView = tuple[Kit, Luma, tuple[Print, ...]]
+"""A picture with two corner markers, and its truth."""
 
 
 def corner_view(number: int) -> CornerView:
@@ -108,7 +99,7 @@ def _tried(number: int, rng: Random) -> CornerView | None:
     if rng.random() < _CURLED:
         for marker in inside:
             _curl(luma, pose, kit, marker, rng)
-    return CornerView(number, kit, view, luma, prints, pose)
+    return kit, luma, prints
 
 
 def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
@@ -146,8 +137,9 @@ def _curl(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
 
 def judge_view(shown: CornerView, tally: Tally) -> None:
     """The reader reads one view."""
-    reader = board_reader({**default_kits(), shown.kit.game: shown.kit})
-    tally.add(reader.read_picture(shown.luma), shown.prints, shown.kit)
+    kit, luma, prints = shown
+    reader = board_reader({**default_kits(), kit.game: kit})
+    tally.add(reader.read_picture(luma), prints, kit)
 
 
 def bench_corners(quick: bool) -> bool:

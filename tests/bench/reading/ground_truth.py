@@ -48,13 +48,6 @@ class Print:
         sides = np.linalg.norm(self.corners_px - np.roll(self.corners_px, -1, axis=0), axis=1)
         return float(sides.min()) / _MODULES
 
-    @property
-    def centre_px(self) -> Points:
-        """(2,): where its diagonals cross."""
-        a, b, c, d = self.corners_px
-        across, along = np.linalg.solve(np.column_stack([c - a, b - d]), b - a)
-        return np.asarray((a + across * (c - a) + b + along * (d - b)) / 2)
-
 
 def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
     """The markers of a table's picture: the board's corners, then the pieces' in the order of drawing."""
