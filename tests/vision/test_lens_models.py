@@ -78,9 +78,6 @@ def test_rays_go_through_a_lens_and_back(lens: Lens) -> None:
         bent.to_plane(px[None], float(point[2]))[0] for px, point in zip(seen, points, strict=True)
     ]
     assert np.allclose(back, points[:, :2], atol=0.01)
-    maps = bent.plane_maps((10.0, 20.0), (90.0, 80.0), 3.0, 2.0)
-    middle = maps.to_board(np.array([[40.0, 30.0]]))[0]
-    assert np.allclose(maps.pixels[30, 40], bent.to_px(np.array([[*middle, 3.0]]))[0], atol=0.01)
 
 
 def test_an_ordinary_lens_stays_one() -> None:
