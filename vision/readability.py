@@ -55,14 +55,18 @@ _CORNERS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """One square: `blur_px` is a standard deviation (None: nothing there has an edge), `inside` a
-    share of 0..1."""
+    """One square of a picture."""
 
     paper: float
+    """How bright its paper is, of 255."""
     glare: float
+    """The share of it that is burnt out."""
     blur_px: float | None
+    """The standard deviation of its blur. None: nothing there has an edge."""
     module_px: float
+    """How large a module of a marker would be there."""
     inside: float
+    """The share of it that lies in the picture."""
 
     def weak(self, enough_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, worst first."""
@@ -94,35 +98,37 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     """Return every square that is no hole, measured in a (height, width) picture."""
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
-    quads = pose.to_px(np.vstack([square_mm(board, square) for square in squares])).reshape(
-        -1, 4, 2
-    )
+    corners_mm = np.vstack([square_mm(board, square) for square in squares])
+    quads = pose.to_px(corners_mm).reshape(-1, 4, 2)
+
+    # The part of the picture in which each square lies, and that in which all of them do.
     low = (np.floor(quads.min(axis=1)) - 2).clip(0, pose.size).astype(int)
     high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
     (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
     crop = luma[top:bottom, left:right]
     if min(crop.shape) < 3:
         return dict.fromkeys(squares, _UNSEEN)
-    slopes = (
-        _slopes(crop),
-        _slopes(np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8)),
-    )
+
+    # Edges as they are, and with a known blur on top.
+    soft = np.asarray(cv2.GaussianBlur(crop, (0, 0), _REBLUR_PX), np.uint8)
+    slopes = _slopes(crop), _slopes(soft)
+    centres_mm = flat(np.array([board.centre_mm(square) for square in squares]))
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
+    modules_px = module_mm * pose.px_per_mm(centres_mm)
     found = {}
-    for square, quad, start, stop in zip(
-        squares, quads, low - (left, top), high - (left, top), strict=True
-    ):
+    for number, square in enumerate(squares):
+        start, stop = low[number] - (left, top), high[number] - (left, top)
         here = slice(start[1], stop[1]), slice(start[0], stop[0])
         patch = crop[here]
         if patch.size < _FEWEST_PX:
             found[square] = _UNSEEN
             continue
-        blur_px = _blur(slopes[0][here], slopes[1][here])
-        centre = np.array([[*board.centre_mm(square), 0.0]])
-        module_px = module_mm * float(pose.px_per_mm(centre)[0])
-        inside = _inside(quad, pose.size)
         found[square] = Measure(
-            _ninth(patch[::2, ::2]), (patch >= _FULL).mean(), blur_px, module_px, inside
+            paper=_ninth(patch[::2, ::2]),
+            glare=float((patch >= _FULL).mean()),
+            blur_px=_blur(slopes[0][here], slopes[1][here]),
+            module_px=float(modules_px[number]),
+            inside=_inside(quads[number], pose.size),
         )
     return found
 
@@ -139,6 +145,7 @@ def _ninth(patch: Luma) -> float:
 
 def _slopes(picture: Luma) -> NDArray[np.float32]:
     """Return how much brightness rises a pixel."""
+    # Its kernel adds up to eight.
     across = cv2.Sobel(picture, cv2.CV_32F, 1, 0, scale=1 / 8)
     along = cv2.Sobel(picture, cv2.CV_32F, 0, 1, scale=1 / 8)
     return np.asarray(cv2.magnitude(across, along), np.float32)
@@ -150,11 +157,13 @@ def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float 
     A known blur on top takes the less of them the softer they are already.
     """
     values = slopes.ravel()
+    # The steepest of a hundred.
     number = max(8, values.size // 100)
     places = np.argpartition(values, -number)[-number:]
     top = values[places]
     if float(np.median(top)) < _LEAST_SLOPE:
         return None
+    # Two Gaussians add up by their squares.
     ratio = float(np.median(top / np.maximum(reblurred.ravel()[places], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
 
@@ -162,6 +171,7 @@ def _blur(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float 
 def _inside(quad: Points, size: tuple[int, int]) -> float:
     """Return which share of a quadrangle lies in the picture."""
     width, height = size
+    # Its part within the picture, by its whole.
     frame = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], np.float32)
     whole = cv2.contourArea(quad.astype(np.float32))
     if whole < 1:
@@ -174,6 +184,7 @@ def _inside(quad: Points, size: tuple[int, int]) -> float:
 
 def advise_blindly(luma: Luma) -> tuple[Advice, ...]:
     """Return what may be wrong with a whole picture in which no board is found."""
+    # A quarter of the pixels is enough.
     small = luma[::2, ::2]
     if _ninth(small) < _DARK:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
@@ -192,15 +203,13 @@ def advise(
     weak: Mapping[Square, Sequence[Weakness]],
 ) -> tuple[Advice, ...]:
     """Return what to do about the weak places, the worst first."""
-    by_kind = {
-        kind: [square for square, kinds in weak.items() if kind in kinds] for kind in Weakness
-    }
+    # Each with the number of squares that it is about.
     found: list[tuple[int, Advice]] = []
     if cut := _cut_off(kit.board, pose):
-        found.append(
-            (len(weak), cut)
-        )  # a corner outside is worse than anything else: the pose rests on it
-    for kind, squares in by_kind.items():
+        # A corner outside is worse than anything else: the pose rests on it.
+        found.append((len(weak), cut))
+    for kind in Weakness:
+        squares = [square for square, kinds in weak.items() if kind in kinds]
         if squares and kind is not Weakness.CUT:
             found.append((len(squares), _advice(kind, squares, kit, pose, measures)))
     found.sort(key=lambda item: -item[0])
@@ -214,6 +223,7 @@ def _advice(
     pose: Pose,
     measures: Mapping[Square, Measure],
 ) -> Advice:
+    # Each weakness has one thing to do about it.
     where = places(kit, squares, len(measures))
     if kind is Weakness.GLARE:
         if len(squares) > 0.8 * len(measures):
@@ -221,6 +231,7 @@ def _advice(
             return Advice(say("Less light, or unlock the exposure"), why, kind)
         return Advice(say("Move the lamp"), say("It is reflected on {places}.", places=where), kind)
     if kind is Weakness.DARK:
+        # A lamp for all of it, or for a part.
         is_most = len(squares) > 0.5 * len(measures)
         text = say("Switch on a lamp") if is_most else say("Move the lamp closer to the dark part")
         return Advice(text, say("It is dark on {places}.", places=where), kind)
@@ -234,6 +245,7 @@ def _closer(
     squares: Sequence[Square], kit: Kit, pose: Pose, measures: Mapping[Square, Measure], where: str
 ) -> Advice:
     """Return how much nearer the camera must come until the smallest markers have pixels enough."""
+    # The worst of them counts.
     least = min(measures[square].module_px for square in squares)
     enough = enough_px(kit)
     why = say(
@@ -242,9 +254,12 @@ def _closer(
         least=round(least, 1),
         enough=round(enough, 1),
     )
+    # The camera has to come nearer to that one.
     farthest = min(squares, key=lambda square: measures[square].module_px)
     there = flat(np.array([kit.board.centre_mm(farthest)]))[0]
     away = float(np.linalg.norm(pose.eye_mm - there))
+
+    # What is nearer appears larger by as much.
     by_mm = away * (1 - least / enough)
     middle = flat(np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2]]))[0]
     distance = float(np.linalg.norm(pose.eye_mm - middle))
@@ -266,6 +281,7 @@ def _closer(
 
 def _fits(board: Board, pose: Pose, growth: float) -> bool:
     """Tell whether the whole board fits into the picture when it appears so much larger."""
+    # How wide and high it is now, and how it would be.
     corners = pose.to_px(board_outline_mm(board))
     wanted = np.ptp(corners, axis=0) * growth
     return bool((wanted <= 0.98 * np.array(pose.size)).all())
@@ -273,6 +289,7 @@ def _fits(board: Board, pose: Pose, growth: float) -> bool:
 
 def _cut_off(board: Board, pose: Pose) -> Advice | None:
     """Return corner markers that lie outside the picture."""
+    # Corners of which a part is beyond the edge of the picture.
     outside = []
     for corner, marker in zip(_CORNERS, board.corners, strict=True):
         if not pose.is_in_picture(pose.to_px(corner_points_mm(board, marker))).all():
@@ -283,6 +300,8 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
     if len(outside) == 1:
         why = say("The corner {corner} of the board is cut off.", corner=names)
         return Advice(say("Turn the camera a little"), why, Weakness.CUT)
+
+    # On which side do all of them lie?
     shared = set.intersection(*(sides for _, sides in outside))
     text = (
         say("Turn the camera towards {side}", side=shared.pop())
@@ -296,6 +315,7 @@ def _cut_off(board: Board, pose: Pose) -> Advice | None:
 
 def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
     """Return (4, 3): the corners of the printed board with its strips, and so much around it."""
+    # The strips lie below and above.
     low, high = -board.strip_mm - margin_mm, board.height_mm + board.strip_mm + margin_mm
     left, right = -margin_mm, board.width_mm + margin_mm
     return flat(np.array([[left, high], [right, high], [right, low], [left, low]]))
@@ -311,14 +331,16 @@ def places(kit: Kit, squares: Iterable[Square], of: int) -> str:
 
     On a board of cards it is the lanes.
     """
+    # Nearly all of them need no names.
     sorted_squares = sorted(squares)
     if len(sorted_squares) > 0.8 * of:
         return say("the whole board")
-    names = [
-        say("lane {lane}", lane=square.file) if kit.deck else str(square)
-        for square in sorted_squares
-    ]
-    names = list(dict.fromkeys(names))
+    names = []
+    for square in sorted_squares:
+        name = say("lane {lane}", lane=square.file) if kit.deck else str(square)
+        # A lane has a zone of each seat.
+        if name not in names:
+            names.append(name)
     if len(names) > 4:
         some, number = joined(", ", names[:3]), len(names) - 3
         if kit.deck:

@@ -43,15 +43,18 @@ def read_images(
     """
     finder = MarkerFinder(dictionary or DICTIONARY, thorough=True)
     dictionary_of(finder.dictionary)
+    # Photographs of other markers show no board of ours.
     foreign = dictionary not in (None, DICTIONARY)
     for given in paths:
         try:
+            # A file that is not there, or a folder that cannot be read.
             files = picture_paths([Path(given)])
         except CameraError as error:
             yield _nothing(str(given), error.message)
             continue
         for path in files:
             try:
+                # A file that is no picture.
                 luma = load_luma(path)
             except CameraError as error:
                 yield _nothing(str(path), error.message)
@@ -134,6 +137,7 @@ def _board_problems(reading: Reading, why: str, note: str) -> list[str]:
             why
             or "No board: none of its corner markers is in the picture; show at least two of them"
         ]
+    # What is known to be wrong, and then what could not be read.
     problems = [note] if note else []
     if reading.unknown:
         names = ", ".join(str(square) for square in sorted(reading.unknown))

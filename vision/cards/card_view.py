@@ -49,18 +49,23 @@ class CardView:
 def card_view(luma: Luma, maps: Maps, shown: Mask, reach_mm: float) -> CardView:
     """Return the view of a (height, width) picture in which paper is seen within `reach_mm`."""
     view = maps.rectify(luma)
+    # As if all paper were equally bright.
     paper = _paper_of(view, reach_mm * maps.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
+    # Burnt out, and brighter than the paper around it.
     glare = np.asarray((view >= _GLARE) & (paper < _LIT), np.bool_)
     return CardView(maps, shown, even, _bold_print(even, maps.scale), glare)
 
 
 def _paper_of(view: Luma, reach_px: float) -> Luma:
     """Return (h, w): how bright paper is, by the brightest of a view within `reach_px`."""
+    # A small copy is enough, as light changes slowly.
     share = 1 / _SHRINK
     small = cv2.resize(view, None, fx=share, fy=share, interpolation=cv2.INTER_AREA)
+    # An odd number of px.
     size = 2 * round(reach_px * share / 2) + 1
     brightest = cv2.dilate(small, np.ones((size, size), np.uint8))
+    # Without the steps that the window leaves.
     white = np.maximum(cv2.GaussianBlur(brightest, (0, 0), size / 4), _DARKEST)
     whole = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
     return np.asarray(whole, np.uint8)
@@ -68,6 +73,7 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
 
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
+    # The paper beside each print, and what is much darker than it.
     beside = cv2.morphologyEx(even, cv2.MORPH_CLOSE, _kernel(_PRINT_MM * scale))
     ink = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_INK), cv2.CMP_LT)
     return np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, _kernel(_STROKE_MM * scale)), np.uint8)

@@ -64,11 +64,13 @@ class ZoneCover:
     def covered(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
         """Return the zones that hold anything but paper and these cards."""
         scale = view.maps.scale / _SHRINK
+
         # areas in px of the small view
         max_edges = _MAX_EDGES_MM2 * scale**2
         max_print = _MAX_PRINT_MM2 * scale**2
         small = _half_size(view.even)
         glare = view.glare[::_SHRINK, ::_SHRINK]
+
         # edges and bold print where neither the board nor a card that was read has any
         known = self._known(small.shape, view.maps, cards)
         beyond = _outside(view.shown, small.shape, scale)
@@ -95,6 +97,7 @@ class ZoneCover:
     def _judged(self, zone: Square, maps: Maps) -> _Window:
         """Return what is judged for a zone: with half the gaps, and some of the strip."""
         board = self._board
+        # An arm reaches in over the outer edge.
         low, high = self._box_mm(zone, board.gap_mm / 2)
         if zone.rank == 0:
             low[1] -= _BEYOND_MM
@@ -108,12 +111,14 @@ class ZoneCover:
 
     def _box_mm(self, zone: Square, margin_mm: float) -> tuple[Points, Points]:
         """Return the lowest and the highest corner (2,) of a zone with so much around it."""
+        # Half of its width and depth, and the margin.
         middle = np.array(self._board.centre_mm(zone))
         half = np.array([self._board.square_mm, self._board.depth_mm]) / 2 + margin_mm
         return middle - half, middle + half
 
     def _shows_sign(self, zone: Square, small: Luma, maps: Maps) -> bool:
         """Tell whether something dark is seen where a bare zone has its sign and its words."""
+        # It stands where the first card of a fan would lie, beside the seat.
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
         first = np.array([x, y - up * (self._board.depth_mm - self._deck.height_mm) / 2])
@@ -157,6 +162,7 @@ def _is_face_down(here: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
 
 def _window(maps: Maps, low: Points, high: Points) -> _Window:
     """Return where a rectangle lies in the small view."""
+    # The view's rows go from North to South.
     ends = maps.to_view(np.array([low, high])) / _SHRINK
     (left, bottom), (right, top) = ends.round().astype(int).clip(0)
     return slice(top, bottom), slice(left, right)
@@ -170,6 +176,7 @@ def _half_size(layer: Luma) -> Luma:
 
 def _outside(shown: Mask, shape: tuple[int, ...], scale: float) -> Luma:
     """Mark with 255 where the small view is no part of the picture, or at its edge."""
+    # What lies at the edge of the picture is half seen.
     hidden = np.where(shown, np.uint8(0), np.uint8(255))
     small = cv2.resize(hidden, shape[::-1], interpolation=cv2.INTER_NEAREST)
     return np.asarray(cv2.dilate(small, _kernel(_TOUCH_MM * scale)), np.uint8)

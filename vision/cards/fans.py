@@ -38,6 +38,7 @@ class OpenCard:
     """`UNREAD` for one that was not read."""
     x_mm: float
     y_mm: float
+    """Its middle on the board."""
     turn: float
     """Its direction in radians, counter-clockwise. A half turn changes nothing."""
     marks: tuple[Points, ...]
@@ -67,6 +68,7 @@ def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
 
 def on_cards(cards: Sequence[OpenCard], places: Points) -> Points:
     """Return (N, K, 4, 2): where places (K, 4, 2) of a straight card at the origin lie on each."""
+    # The axes of each card on the board, and places in these.
     turns = np.array([card.turn for card in cards])
     middles = np.array([card.middle for card in cards]).reshape(-1, 1, 1, 2)
     right = np.column_stack([np.cos(turns), np.sin(turns)])
@@ -81,6 +83,7 @@ def marker_places(deck: Deck) -> Points:
     The upper left corner of each print comes first.
     """
     x, y = _corner(deck).tolist()
+    # The other marker is the same, turned by half a turn.
     place = rectangle_corners_mm(x, y, deck.marker_mm, deck.marker_mm, 0.0)
     return np.stack([place, -place])
 
@@ -98,6 +101,7 @@ def cards_of_marks(deck: Deck, marks: Mapping[str, Sequence[Points]]) -> dict[st
     """
     cards: dict[str, OpenCard | None] = {}
     for name, quads in marks.items():
+        # A card that lies in one place.
         place = _card_place(deck, quads)
         cards[name] = None
         if place is not None:
@@ -119,6 +123,7 @@ def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
     places = [_place_by_marker(corner, quad) for quad in quads]
     if len(places) == 1:
         return places[0]
+    # Two markers of one card are half a turn apart.
     (x_1, y_1, turn_1), (x_2, y_2, turn_2) = places
     bend = math.remainder(turn_2 - turn_1 - math.pi, 2 * math.pi)
     if math.hypot(x_1 - x_2, y_1 - y_2) > _SAME_MM or abs(bend) > math.radians(_SAME_DEG):
@@ -131,10 +136,12 @@ def _card_place(deck: Deck, quads: Sequence[Points]) -> _Place | None:
 
 def _place_by_marker(corner: Points, quad: Points) -> _Place:
     """Return where a card lies by the marker in its upper right corner."""
+    # Both sides of the print, and both of its other edges.
     up = quad[0] - quad[3] + quad[1] - quad[2]
     right = quad[1] - quad[0] + quad[2] - quad[3]
     # `right`, a quarter further, is another sight of `up`.
     turn = math.atan2(right[1] - up[0], up[1] + right[0])
+    # From the marker back to the middle of the card.
     sine, cosine = math.sin(turn), math.cos(turn)
     x, y = quad.mean(axis=0)
     return (
@@ -157,21 +164,32 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, widest_mm: float) -> tu
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
         return tuple(card.name for card in cards)
+
+    # Who lies above whom, as far as that is proved.
     above = _closure(_proofs(cards))
     if above.diagonal().any():
         return guess
+
+    # The rest lies as a fan is laid.
     along = _along(cards, seat_up)
     names = [card.name for card in cards]
+    # Which card, by row, lies lower than which, by column.
     before = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
         if above[i, j] or above[j, i]:
             continue
-        before[i, j], before[j, i] = along[i] < along[j], along[i] >= along[j]
+        before[i, j] = along[i] < along[j]
+        before[j, i] = not before[i, j]
+        # Too near to each other: either may be the upper one.
         if abs(along[i] - along[j]) < _APART_MM:
             names[i] = names[j] = UNREAD
+
+    # A card has as many below it as its place in the fan.
     order = sorted(range(len(cards)), key=lambda i: int(before[:, i].sum()))
     if any(not before[lower, upper] for lower, upper in combinations(order, 2)):
         return guess
+
+    # From the bottom to the top, with a place for what may be hidden.
     fan = [names[order[0]]]
     for lower, upper in pairwise(order):
         if abs(along[upper] - along[lower]) > widest_mm and _touch(cards[lower], cards[upper]):
@@ -202,6 +220,7 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return who lies above whom, also by way of others."""
     above = proofs.copy()
     for middle in range(len(above)):
+        # Warshall: whoever is above `middle` is above all that it is above.
         above |= np.outer(above[:, middle], above[middle])
     return above
 
@@ -251,6 +270,7 @@ def _agreed_fan(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
         return None
     fan, named = [], list[str]()
     for names in zip(*readings, strict=True):
+        # The names that were read in this place.
         read = set(names) - {UNREAD}
         if len(read) > 1:
             return None

@@ -65,6 +65,7 @@ class CardFinder:
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
+        # The size of a marker in the view.
         side_px = self._deck.marker_mm * view.maps.scale
         marks: _Marks = defaultdict(list)
         quads = self._search(view.even, side_px, marks)
@@ -78,11 +79,13 @@ class CardFinder:
                 guess = best_guess(sharp, quad, self._names, CARD_DICTIONARY, _LIKELY)
                 if guess is not None:
                     _note(marks, self._names[guess.marker], guess.corners_px, side_px)
+        # From markers to cards, and to those that cannot be read.
         cards, twins = self._cards(view, marks)
         return [*cards, *self._unread(view, cards, quads)], twins
 
     def _search(self, picture: Luma, side_px: float, marks: _Marks) -> list[Points]:
         """Note the markers in a picture, and return quadrangles (4, 2) px as large that are none."""
+        # Markers of another size lie elsewhere than on the board, or are none.
         hits = self._finder.find(picture, _LEAST_SIDE * side_px)
         for sighting in hits.sightings:
             for quad in _whole_among(sighting.corners_px[None], side_px):
@@ -94,6 +97,7 @@ class CardFinder:
 
         These are strangers, and their cards are unread.
         """
+        # In mm of the board.
         on_board = {name: [view.maps.to_board(px) for px in quads] for name, quads in marks.items()}
         cards, twins = [], set()
         for name, card in cards_of_marks(self._deck, on_board).items():
@@ -108,6 +112,7 @@ class CardFinder:
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
     ) -> list[OpenCard]:
         """Return cards of which a whole marker is seen that does not decode."""
+        # Both markers of each card that was read, in sight or not.
         read = [card for card in cards if card.name != UNREAD]
         hidden = on_cards(read, marker_places(self._deck)).reshape(-1, 4, 2)
         known = _middles([*hidden, *(mark for card in cards for mark in card.marks)])
@@ -123,12 +128,14 @@ class CardFinder:
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     """Return the smallest rectangles (4, 2) px round bold print that may be markers."""
+    # White modules are closed, so that a marker is one piece of print.
     gap = np.ones((round(_GAP_MM * view.maps.scale),) * 2, np.uint8)
     whole = cv2.morphologyEx(view.bold, cv2.MORPH_CLOSE, gap)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     found = []
     for square in _whole_among(np.array(squares, np.float64).reshape(-1, 4, 2), side_px):
+        # A marker has a dark rim.
         rim, _ = dark_shares(modules_in(view.even, square))
         if rim >= _LEAST_RIM:
             found.append(square)
@@ -137,6 +144,7 @@ def _bold_squares(view: CardView, side_px: float) -> list[Points]:
 
 def _whole_among(quads: Points, side_px: float) -> list[Points]:
     """Return those of quadrangles (N, 4, 2) that have the size of a marker."""
+    # All four sides by that of a marker.
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
     return list(quads[(np.abs(sides / side_px - 1) <= _SIDE).all(axis=1)])
 

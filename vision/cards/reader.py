@@ -39,9 +39,13 @@ class OpenCards:
     """The open cards of one picture, see `companion.core.ports.Reading`."""
 
     fans: Layout
+    """By zone, from the bottom to the top."""
     unknown: frozenset[Square]
+    """Zones of which nothing can be said."""
     beside: tuple[str, ...]
+    """Names of cards that lie in no zone."""
     strangers: tuple[int, ...]
+    """Ids of markers that are there twice."""
 
 
 class CardReader:
@@ -57,9 +61,11 @@ class CardReader:
 
     def read(self, luma: Luma, pose: Pose, moving_px: Points | None) -> OpenCards:
         """Read the cards of a (height, width) picture, in which something moves at (N, 2) px."""
+        # From straight above, with even paper.
         maps, shown = self._above(pose)
         view = card_view(luma, maps, shown, self._board.square_mm)
         cards, twins = self._finder.find(view)
+        # Where they lie, and what else there is.
         by_zone, unknown, beside = self._in_zones(cards, pose)
         unknown |= self._cut_off(pose) | self._cover.covered(view, cards)
         if moving_px is not None:
@@ -67,6 +73,7 @@ class CardReader:
         fans = {}
         for zone, lying in by_zone.items():
             if zone not in unknown:
+                # Fans grow away from their seat.
                 up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
                 fans[zone] = fan_order(lying, up, _WIDEST_STEP * self._deck.step_mm)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(twins)))
@@ -77,6 +84,7 @@ class CardReader:
         if self._maps is None or self._maps[0] is not pose:
             low = (-_ROOM_MM, -_ROOM_MM)
             high = (self._board.width_mm + _ROOM_MM, self._board.height_mm + _ROOM_MM)
+            # No larger than the picture can tell: a small picture costs less.
             middle = np.array([[self._board.width_mm / 2, self._board.height_mm / 2, CARD_Z_MM]])
             scale = min(MAX_SCALE, _LARGER * float(pose.px_per_mm(middle)[0]))
             maps = pose.plane_maps(low, high, CARD_Z_MM, scale)
@@ -91,11 +99,13 @@ class CardReader:
         by_zone: dict[Square, list[OpenCard]] = defaultdict(list)
         doubtful, beside = set[Square](), []
         for card in cards:
+            # Where the card may lie, as far as the pose is certain.
             spread = float(pose.spread_mm(flat(card.middle, CARD_Z_MM))[0])
             margin = _MARGIN_MM + 2 * spread
             places = set()
             for across, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
                 places.add(self._board.square_at(card.x_mm + across, card.y_mm + up))
+            # In one zone, between two, or beside all of them.
             zones = self._zones_among(places)
             if zones and len(places) == 1:
                 by_zone[zones.pop()].append(card)

@@ -53,6 +53,7 @@ class Sighting:
         """(2,): where its diagonals cross, the true middle also in perspective."""
         a, b, c, d = self.corners_px
         across, along = c - a, d - b
+        # Solve a + reach * across = b + ... * along for `reach`, by cross products.
         cross = across[0] * along[1] - across[1] * along[0]
         if abs(cross) < 1e-9:
             return np.asarray(self.corners_px.mean(axis=0))
@@ -83,6 +84,7 @@ class Found:
 @lru_cache(maxsize=8)
 def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     """Return OpenCV's dictionary of that name, such as `DICT_6X6_250`. Raises `Malformed`."""
+    # OpenCV's constants have the names of its dictionaries.
     number = getattr(cv2.aruco, name, None)
     if not name.startswith("DICT_") or not isinstance(number, int):
         raise Malformed(
@@ -118,21 +120,27 @@ class MarkerFinder:
             # OpenCV counts in the longer side of the picture, which says nothing about a part of
             # one.
             parameters.minMarkerPerimeterRate = min(4.0, 4 * least_px / max(luma.shape))
+
+        # A dictionary of a few prints is searched faster, and takes no wrong module.
         book = dictionary_of(self.dictionary)
         if self.only:
             book = cv2.aruco.Dictionary(book.bytesList[list(self.only)], book.markerSize, 0)
         corners, ids, rejected = cv2.aruco.ArucoDetector(book, parameters).detectMarkers(luma)
         sightings = []
+
         # OpenCV 4 gives ids as (N, 1) or None, OpenCV 5 as (N,).
         numbers = np.empty(0, int) if ids is None else np.ravel(ids)
         for number, quad in zip(map(int, numbers), corners, strict=True):
             marker = self.only[number] if self.only else number
             sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
+
+        # What has four corners and no print of the dictionary.
         quads = np.concatenate(rejected) if len(rejected) else np.empty((0, 4, 2))
         return Found(tuple(sightings), np.asarray(quads, np.float64).reshape(-1, 4, 2))
 
     def _parameters(self) -> cv2.aruco.DetectorParameters:
         found = cv2.aruco.DetectorParameters()
+
         # Finer sampling with a wider cell margin: slight defocus reads .81 -> 1.0 at 1.6 times the
         # cost. A picture that was made smaller is as sharp as a coarser grid tells.
         found.perspectiveRemovePixelPerCell = 6 if self.rough else 8
@@ -140,6 +148,8 @@ class MarkerFinder:
         refine = cv2.aruco.CORNER_REFINE_CONTOUR if self.rough else cv2.aruco.CORNER_REFINE_SUBPIX
         found.cornerRefinementMethod = refine
         found.minMarkerPerimeterRate = 0.02
+
+        # Windows of the adaptive threshold, px: one fine, one coarse.
         smallest, largest, step = 7, 27, 20
         if self.close:
             smallest, largest, step = 9, 33, 12
@@ -171,11 +181,14 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
     if width <= _FEW_PX:
         return None
     if is_large(luma):
+        # By half, each pixel is the mean of four.
         share, how = 0.5, cv2.INTER_AREA
     else:
         share, how = _FEW_PX / width, cv2.INTER_LINEAR
+    # What is found there is put right in the picture itself.
     small = np.asarray(cv2.resize(luma, None, fx=share, fy=share, interpolation=how), np.uint8)
     found = MarkerFinder(quick=True, rough=True).find(small).sightings
+    # The middle of the first pixel is (0, 0) in both sizes.
     off = (1 / share - 1) / 2
     corners = refined(luma, [sighting.corners_px / share + off for sighting in found])
     return tuple(Sighting(s.marker, px) for s, px in zip(found, corners, strict=True))
@@ -183,8 +196,10 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
 
 def scan_parts(luma: Luma, boxes: Iterable[Box], least_px: float) -> list[Sighting]:
     """Return the markers within boxes of a picture whose sides are `least_px` or more."""
+    # Parts are small: one window is enough.
     finder, sightings = MarkerFinder(quick=True), []
     for rows, columns in boxes:
+        # OpenCV takes no views of a larger picture.
         part = np.ascontiguousarray(luma[rows, columns])
         corner = columns.start, rows.start
         for sighting in finder.find(part, least_px).sightings:
@@ -204,6 +219,7 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
     """
     if not quads:
         return []
+    # All corners at once, those outside of the picture left out.
     rough = np.vstack(quads).astype(np.float32)
     height, width = luma.shape
     is_inside = ((rough >= 0) & (rough <= (width - 1, height - 1))).all(axis=1)
@@ -213,6 +229,7 @@ def refined(luma: Luma, quads: Sequence[Points]) -> list[Points]:
         ends = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.05)
         start = np.ascontiguousarray(rough[is_inside]).reshape(-1, 1, 2)
         fine[is_inside] = cv2.cornerSubPix(luma, start, window, (-1, -1), ends).reshape(-1, 2)
+    # What goes far has met the edge of something else.
     is_near = np.abs(fine - rough).max(axis=1, keepdims=True) <= _NOT_FAR_PX
     return list(np.where(is_near, fine, rough).astype(np.float64).reshape(-1, 4, 2))
 
@@ -222,8 +239,11 @@ def boxes_of(blocks: Blocks, margin_px: float, luma: Luma) -> list[Box]:
 
     Boxes that would touch are one.
     """
+    # The margin in blocks.
     reach = int(np.ceil(margin_px / BLOCK_PX))
+    # Wider by the margin, those that touch are one.
     wide = cv2.dilate(blocks.astype(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
+    # The first component is what is not due.
     count, _, stats, _ = cv2.connectedComponentsWithStats(wide)
     height, width = luma.shape
     boxes = []
@@ -249,6 +269,7 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
 def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
     """Return (4, (n + 2)²): the print in each turn, without its mean, of length 1."""
     print_ = marker_modules(marker, dictionary).astype(np.float64)
+    # Two of these have their correlation for a product.
     print_ -= print_.mean()
     print_ /= np.linalg.norm(print_)
     return np.stack([np.rot90(print_, turns).ravel() for turns in range(4)])
@@ -256,6 +277,7 @@ def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
 
 def sharpened(luma: Luma, sigma: float = 1.6, amount: float = 1.8) -> Luma:
     """Return an unsharp-masked copy, in which defocused modules separate again."""
+    # The picture, and `amount` times what blur takes away from it.
     soft = cv2.GaussianBlur(luma, (0, 0), sigma)
     return np.asarray(cv2.addWeighted(luma, 1 + amount, soft, -amount, 0), np.uint8)
 
@@ -267,6 +289,7 @@ def without_shadows(luma: Luma, window_px: int) -> Luma:
     `window_px` is wider than what is dark together within a marker, three or four modules, and less
     than a marker.
     """
+    # The brightest within the window is paper.
     white = cv2.morphologyEx(luma, cv2.MORPH_CLOSE, np.ones((window_px, window_px), np.uint8))
     return np.asarray(cv2.divide(luma, np.maximum(white, _BLACK), scale=255), np.uint8)
 
@@ -276,6 +299,7 @@ def modules_in(luma: Luma, quad: Points) -> NDArray[np.float64]:
 
     The black rim is included.
     """
+    # Six pixels a module from straight above, of which the rim is left out.
     side = _INNER.shape[1]
     warp = cv2.getPerspectiveTransform(quad.astype(np.float32), _ENDS)
     return _INNER @ cv2.warpPerspective(luma, warp, (side, side)) @ _INNER.T
@@ -295,6 +319,7 @@ def resembles_marker(luma: Luma, quad: Points) -> bool:
 
 def dark_shares(means: NDArray[np.float64]) -> tuple[float, float]:
     """Return the shares of dark modules in the rim and inside of a marker, see `modules_in`."""
+    # Dark is what is below the middle of both tones.
     is_dark = means < (means.min() + means.max()) / 2
     inside = np.count_nonzero(is_dark[1:-1, 1:-1])
     rim = np.count_nonzero(is_dark) - inside
@@ -323,10 +348,15 @@ def best_guess(
     ids = list(candidates)
     if not ids:
         return None
+
+    # The correlation with each candidate in each of four turns.
     fits = np.stack([_prints(marker, dictionary) for marker in ids]) @ (means.ravel() / norm)
+    # The best turn of each candidate, and the best two of all.
     turned = fits.argmax(axis=1)
     scores = [(float(fits[n, turns]), ids[n], int(turns)) for n, turns in enumerate(turned)]
     scores.sort(reverse=True)
+
+    # It has to be likely, and clearly more so than the next one.
     if scores[0][0] < least[0] or (len(scores) > 1 and scores[0][0] - scores[1][0] < least[1]):
         return None
     # rot90 turns counter-clockwise: the print's upper left corner has gone to that many corners

@@ -87,9 +87,11 @@ def read_closer(
     more: dict[int, Sighting] = {}
     for area in _areas(squares):
         for height in _heights(kit):
+            # Markers of one height lie in one plane.
             view = _view_of(kit, pose, luma, area, height)
             wanted = view.markers - set(known) - set(more)
             for sighting in _at(view, wanted, view.is_open, ways):
+                # From the view to the board, and from there to the picture.
                 corners = flat(view.maps.to_board(sighting.corners_px), height)
                 more[sighting.marker] = Sighting(
                     sighting.marker, pose.to_px(corners), sighting.score
@@ -109,13 +111,17 @@ def lost_corners(
         x, y = board.corner_centres_mm[marker]
         # Two corners say little about where the others are.
         room = (1.7 if len(seen) > 2 else 3.0) * board.corner_mm
+        # A view round the place where the pose puts it.
         maps = pose.plane_maps(
             (x - room, y - room), (x + room, y + room), 0.0, _MARKER_PX / board.corner_mm
         )
         view = _View(maps, maps.rectify(luma), _MARKER_PX)
+        # A look for the print as it is, before outlines are searched.
         likeness, place = _most_like(view.luma, marker)
+        # Three corners say well where the fourth is: nothing like it is there.
         if len(seen) > 2 and likeness < _LEAST_LIKENESS:
             continue
+        # Any corner marker: what is another one must not be taken for this one.
         shown = list(_at(view, set(board.corners), lambda _: True, (*PLAIN, *BETTER)))
         if likeness >= _CORNER_LIKENESS and all(sighting.marker != marker for sighting in shown):
             # What touches a marker joins its outline, which is no quadrangle then.
@@ -123,6 +129,7 @@ def lost_corners(
             shown += [guess] if guess is not None else []
         for sighting in shown:
             if sighting.marker == marker and sighting.score >= _CORNER_LIKENESS:
+                # It tells where all of the board lies: as exactly as the picture shows.
                 corners = pose.to_px(flat(maps.to_board(sighting.corners_px)))
                 found.append(Sighting(marker, refined(luma, [corners])[0], sighting.score))
                 break
@@ -146,6 +153,7 @@ def _at(
             if sighting.marker in wanted:
                 wanted = wanted - {sighting.marker}
                 yield sighting
+        # Nothing more is looked for.
         if not wanted:
             return
 
@@ -155,20 +163,20 @@ def _most_like(view: Luma, marker: int) -> tuple[float, Points]:
 
     The view is looked at in half its size. Also returns where that is, (4, 2) px of the view.
     """
+    # A quarter of the pixels is enough to find the place.
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     fits = cv2.matchTemplate(half, _small_print(marker), cv2.TM_CCOEFF_NORMED)
     _, likeness, _, corner = cv2.minMaxLoc(fits)
-    return float(likeness), 2 * np.array(corner) - 0.5 + _MARKER_PX * np.array(
-        [[0, 0], [1, 0], [1, 1], [0, 1]]
-    )
+    first = 2 * np.array(corner) - 0.5
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    return float(likeness), first + _MARKER_PX * square
 
 
 @lru_cache(maxsize=64)
 def _small_print(marker: int) -> Luma:
     """Return a marker's print as it looks in a view at half its size. Not to be written to."""
-    print_ = cv2.resize(
-        marker_modules(marker), (_MARKER_PX // 2,) * 2, interpolation=cv2.INTER_AREA
-    )
+    half = _MARKER_PX // 2
+    print_ = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
@@ -194,6 +202,7 @@ def _areas(squares: Collection[Square]) -> list[set[Square]]:
         while edge:
             square = edge.pop()
             area.add(square)
+            # The eight around it.
             near = {square.shifted(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)} & rest
             rest -= near
             edge += near
@@ -208,6 +217,7 @@ def _heights(kit: Kit) -> list[float]:
 
 def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
     """Return these squares from straight above at the height of a piece's marker."""
+    # px per mm.
     scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
     maps = pose.plane_maps(*_room_of(kit, area), height_mm, scale)
     return _SquaresView(maps, maps.rectify(luma), kit.tag_mm * scale, kit, area)
@@ -218,6 +228,7 @@ def _room_of(kit: Kit, area: Collection[Square]) -> tuple[tuple[float, float], t
     askew."""
     board = kit.board
     centres = np.array([board.centre_mm(square) for square in area])
+    # Half a square, and three quarters of a marker beyond.
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + 0.75 * kit.tag_mm
     low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
     return (float(low[0]), float(low[1])), (float(high[0]), float(high[1]))
@@ -237,9 +248,11 @@ def _guesses(
     for quad in hits.rejected:
         if not is_open(quad):
             continue
+        # It has to be as large as a marker, or as one with its quiet zone.
         sides = np.linalg.norm(quad - np.roll(quad, -1, axis=0), axis=1)
         for larger in (1.0, _WITH_QUIET_ZONE):
             if sides.min() >= 0.8 * larger * side and sides.max() <= 1.2 * larger * side:
+                # Of a quiet zone the marker is the inner part.
                 middle = quad.mean(axis=0)
                 guess = best_guess(picture, middle + (quad - middle) / larger, wanted)
                 if guess is not None:

@@ -108,14 +108,19 @@ def exposure_between(before: Small, now: Small) -> Exposure:
     some = slice(None, None, SAMPLE)
     if middle_of(np.abs(now[some, some] - before[some, some])) < _SAME:
         return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
+
+    # Each row by itself, by every fourth block.
     rows = _gains_of_rows(before[:, 2::4], now[:, 2::4])
     plain = Exposure(rows, np.zeros_like(rows))
+    # What that leaves may be a gain and an offset of the whole picture.
     lit = (before[::SAMPLE, ::SAMPLE] * rows[::SAMPLE]).ravel()
     gain, offset = _gain_and_offset(lit, now[::SAMPLE, ::SAMPLE].ravel())
     whole = Exposure((rows * np.float32(gain)).clip(*_GAINS), np.full_like(rows, offset))
     if abs(offset) >= _SLIGHT:
+        # The offset has bent the rows' gains: once more without it.
         more = _gains_of_rows(before[:, 2::4] * whole.gain + whole.offset, now[:, 2::4])
         whole = Exposure((whole.gain * more).clip(*_GAINS), whole.offset)
+
     # By how much the middling block differs in either light.
     misfits = []
     for gains, offsets in (whole, plain):
@@ -126,23 +131,30 @@ def exposure_between(before: Small, now: Small) -> Exposure:
 
 def _gains_of_rows(before: Small, now: Small) -> Small:
     """Return (rows, 1): the gain of each row by the median along it. Bands are wide."""
+    # The median of each row, by its middle value.
     ratios = now / np.maximum(before, np.float32(_DARKEST))
     middle = ratios.shape[1] // 2
     rows = np.partition(ratios, middle, axis=1)[:, middle].clip(*_GAINS)
+    # A band is wider than a few rows.
     smooth = cv2.blur(rows[:, None], (1, _SMOOTH_ROWS), borderType=cv2.BORDER_REPLICATE)
     return np.asarray(smooth, np.float32)
 
 
 def _gain_and_offset(before: Small, now: Small) -> tuple[float, float]:
     """Return what makes of N blocks the others, by the medians of the dark and the bright third."""
+    # What is burnt out tells nothing of the light, unless that is nearly all.
     clear = (before < _BURNT) & (now < _BURNT)
     if np.count_nonzero(clear) > before.size // 4:
         before, now = before[clear], now[clear]
-    order, third = np.argsort(before), before.size // 3
+    order = np.argsort(before)
+    third = before.size // 3
     dark, bright = order[:third], order[-third:]
+
+    # The middle of the dark third, and that of the bright one.
     dark_was = float(before[dark[third // 2]])
     bright_was = float(before[bright[third // 2]])
     if bright_was - dark_was < _CONTRAST:
+        # Too even to tell a gain from an offset: an offset it is.
         offset = middle_of(now - before)
         return 1.0, float(np.clip(offset, -_MOST_OFFSET, _MOST_OFFSET))
     dark_is = middle_of(now[dark])
@@ -161,6 +173,7 @@ def middle_of(values: NDArray[Any]) -> float:
 def unexplained(before: Small, now: Small, exposure: Exposure) -> tuple[Small, Small]:
     """Return (rows, columns) twice: how `now` differs from `before` in the same light, and what
     that light changes."""
+    # What `before` would look like in this light.
     lit = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
     shift = np.asarray(cv2.absdiff(lit, before), np.float32)
     rest = np.asarray(cv2.subtract(now, lit), np.float32)
@@ -194,9 +207,11 @@ def bounds_of(noise: Noise, rest: Small) -> Small:
     """
     if noise.bounds is not None and noise.bounds.shape == rest.shape:
         return noise.bounds
+    # The standard deviation of Gaussian noise is its median deviation by 0.6745.
     size = np.abs(rest)
     typical = float(np.median(size[::2, ::2])) / 0.6745
     step = _step_of(size, typical) or 0.0
+    # One bound for all blocks, before each has one of its own.
     least = min(max(_LEAST, _SIGMAS * _UNKNOWN * typical, _STEPS * step), _MOST)
     return np.full(rest.shape, least, np.float32)
 
@@ -208,10 +223,13 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
     """
     size, before = np.abs(rest), noise.power
     if moved is not None and is_incoherent(rest, moved):
+        # All of it is noise.
         moved = None
     if before is None or before.shape != rest.shape:
         before = np.zeros(rest.shape, np.float32)
         noise = replace(noise, frames=0)
+
+    # A ninth of the blocks is enough to tell the noise of the picture.
     some = size[::3, ::3]
     part = some.ravel() if moved is None else some[~moved[::3, ::3]]
     if part.size < 0.5 * some.size:
@@ -219,11 +237,16 @@ def learn_noise(noise: Noise, rest: Small, moved: Blocks | None) -> Noise:
     frames = noise.frames + 1
     rate = 1 / min(frames, _SLOWLY)
     typical, step = _typical_and_step(noise, size, part, rate)
+
+    # No single block is noisier than the picture allows: what waves there is no noise.
     cap = max(_BEYOND * typical, _OF_STEP * step, _FLOOR)
     limited = np.minimum(rest * rest, np.float32(cap**2))
     power = np.asarray(cv2.addWeighted(before, 1 - rate, limited, rate, 0), np.float32)
     if moved is not None:
+        # Where something moves, nothing is learned.
         power = np.where(moved, before, power)
+
+    # A block is as noisy as its neighbours at least.
     local = np.asarray(cv2.max(power, cv2.blur(power, (5, 5))), np.float32)
     least = max(_LEAST, _STEPS * step)
     bounds = (np.sqrt(local) * np.float32(_SIGMAS)).clip(least, _MOST)
@@ -242,6 +265,7 @@ def _typical_and_step(noise: Noise, size: Small, part: Small, rate: float) -> tu
     if noise.frames:
         typical = min(typical, _GROWTH * noise.typical + 0.1)
     typical = noise.typical + rate * (typical - noise.typical)
+    # A codec's steps stand alone among blocks in which nothing changes.
     shown = _step_of(size, typical) or 0.0
     speed = max(rate, _RISE) if shown > noise.step else _FALL
     return typical, noise.step + speed * (shown - noise.step)
@@ -257,10 +281,12 @@ def _step_of(size: Small, typical: float) -> float | None:
     jumps = np.asarray(size > max(_ALONE[0] * typical, _ALONE[1]), np.uint8)
     if np.count_nonzero(jumps) < _FEWEST:
         return None
+    # How many of each block and its neighbours have jumped.
     around = cv2.boxFilter(jumps, -1, (3, 3), normalize=False)
     alone = size[(around == 1) & (jumps > 0)]
     if len(alone) < _FEWEST:
         return None
+    # Nineteen of twenty are smaller.
     place = 19 * len(alone) // 20
     return min(float(np.partition(alone, place)[place]), _MOST_STEP)
 
@@ -272,8 +298,10 @@ def is_incoherent(rest: Small, moved: Blocks) -> bool:
     """
     if np.count_nonzero(moved) < _MANY * moved.size:
         return False
+    # Noise has no neighbours that change alike.
     values = np.where(moved, rest, 0)
     power = float((values * values).mean())
+    # Correlation with the next block, to the right and below.
     across = float((values[:, 1:] * values[:, :-1]).mean())
     down = float((values[1:] * values[:-1]).mean())
     return (across + down) / 2 < _INCOHERENT * power

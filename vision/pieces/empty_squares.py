@@ -44,13 +44,15 @@ _PRINT = 0.08
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """How an empty square looks: its tones, their range among neighbouring pixels, and its
-    outline's depth."""
+    """How an empty square looks."""
 
     tone: Tone
+    """(side, side): the brightness of its cell."""
     low: Tone
     high: Tone
+    """(side, side): the darkest and the brightest of each pixel and its neighbours."""
     lines: Tone
+    """(12,): how deep its outline is."""
 
 
 Bare = Mapping[Square, Known]
@@ -64,15 +66,18 @@ def empty_among(bare: Bare, board: Board, shot: Snapshot, squares: Iterable[Squa
     for square in squares:
         if shot.glare[shot.row[square]] > _MOST_GLARE:
             continue
+        # As it looked when it was empty, or by what an empty square looks like.
         known = bare.get(square)
         if known is not None and _as_known(shot, square, known):
             found.add(square)
         else:
             alike = marked if square in cells.marked else plain
             alike.append(square)
+
     # On squares with a printed mark only the middle can be asked.
     for alike, is_marked in ((plain, False), (marked, True)):
         if alike:
+            # All squares of a kind at once.
             is_paper = _as_paper(bare, cells, shot, alike, is_marked)
             found.update(map(alike.__getitem__, np.flatnonzero(is_paper)))
     return found
@@ -100,8 +105,10 @@ def learn_bare(bare: Bare, shot: Snapshot, empty: Iterable[Square]) -> Bare:
             continue
         tone = shot.tones[row]
         if square in learned:
+            # Earlier looks fade.
             tone = (1 - _FADE) * learned[square].tone + _FADE * tone
         tone = np.asarray(tone, np.float32)
+        # The darkest and the brightest of each pixel and its neighbours.
         low = np.asarray(cv2.erode(tone, kernel), np.float32)
         high = np.asarray(cv2.dilate(tone, kernel), np.float32)
         learned[square] = Known(tone, low, high, shot.lines[row])
@@ -122,6 +129,7 @@ def _as_paper(
     wanted = cells.middle if is_marked else cells.paper
     tones = shot.tones[rows].reshape(len(rows), -1)[:, wanted]
     seen = shot.visible[rows].reshape(len(rows), -1)[:, wanted]
+
     # By the square's own paper, where that is not too far from its neighbours'.
     own = _ninth_decile(tones, seen)
     is_usual = (own >= 0.8) & (own <= 1.25)
@@ -131,6 +139,7 @@ def _as_paper(
         shares.append((is_so & seen).sum(axis=1) / number)
     dark, below, bright = shares
     dim = below - dark
+
     # Of a square that was seen empty more is asked, as it does not look as it did then.
     is_known = np.array([square in bare for square in squares])
     good = (seen.mean(axis=1) >= _LEAST_SEEN) & (bright <= 0.12)
@@ -152,6 +161,7 @@ def _shades(shot: Snapshot, rows: NDArray[np.int_]) -> Tone:
 
     0 where nothing is seen of one.
     """
+    # The median of all parts of the outline.
     shade = shot.shade[rows]
     shade[np.isnan(shade).all(axis=1)] = 0
     return np.nanmedian(shade, axis=1)
@@ -173,10 +183,12 @@ def _as_known(shot: Snapshot, square: Square, known: Known) -> bool:
     tone, visible = shot.tones[row], shot.visible[row]
     if visible.mean() < _LEAST_SEEN:
         return False
+
     # What is a little darker or brighter as a whole is so by the light.
     level = float(np.median(tone[visible] / np.maximum(known.tone[visible], 0.05)))
     if 0.85 <= level <= 1.18:
         tone = tone / level
+
     # By the darkest and the brightest neighbour of each pixel, as print may have moved by one.
     darker = (tone + _PRINT) / (known.low + _PRINT)
     brighter = (tone + _PRINT) / (known.high + _PRINT)
@@ -213,11 +225,13 @@ def _as_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     if not shot.line_depth.any():
         return False
     seen = shot.visible[row]
+    # What is left when the light is taken off.
     paper = cells.surroundings[square in cells.marked]
     print_ = reflectance(shot.tones[row], seen, paper, tuple(cells.next_to_paper[number].tolist()))
     if print_ is None:
         return False
     (depths,), _ = outlines(cells, print_[None], seen[None], cells.walled[[number]])
+    # Its outline has to be all there.
     there = ~np.isnan(depths)
     missing = there & (np.where(there, depths, 0) < _OF_LINE * shot.line_share)
     return bool(there.sum() >= 3 and missing.sum() <= _MOST_MISSING * there.sum())

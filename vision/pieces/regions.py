@@ -34,6 +34,7 @@ def with_markers(blocks: Blocks, sightings: Iterable[Sighting]) -> tuple[Blocks,
     rows, columns = blocks.shape
     wide, touched = blocks.copy(), []
     for sighting in sightings:
+        # The blocks that hold its corners, and those between.
         places = (sighting.corners_px / BLOCK_PX).astype(int).clip(0)
         (left, top), (right, bottom) = places.min(axis=0).tolist(), places.max(axis=0).tolist()
         part = slice(top, min(bottom + 1, rows)), slice(left, min(right + 1, columns))
@@ -47,6 +48,7 @@ def squares_under(kit: Kit, pose: Pose, blocks: Blocks) -> tuple[set[Square], se
     """Return the squares whose paper shows in these blocks, and those on which something may stand
     that shows there."""
     board = kit.board
+
     # The middle of each block, and where its ray meets the board and the top of the tallest piece.
     rows, columns = np.nonzero(blocks)
     places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
@@ -74,6 +76,7 @@ def blocks_over(kit: Kit, pose: Pose, squares: Iterable[Square], shape: tuple[in
         cell = rectangle_corners_mm(
             *board.centre_mm(square), board.pitch_mm, board.rank_pitch_mm, 0.0
         )
+        # From the paper to the top of the tallest piece.
         corners = np.vstack([flat(cell), flat(cell, top_mm)])
         hull = cv2.convexHull((pose.to_px(corners) / BLOCK_PX).round().astype(np.int32))
         cv2.fillConvexPoly(mask, hull, 1)
@@ -89,6 +92,7 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     A piece could lie beside the place that is looked at.
     """
     squares, corners = _corners_of(board)
+    # The worst of its four corners counts.
     spread = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
     centres = corners.mean(axis=1, keepdims=True)
     inner = centres + _INNER * (corners - centres)

@@ -118,6 +118,7 @@ def reflectance(
         return None
     values = np.log(np.maximum(tone, _DARKEST))
     angle = _direction(values, inside, beyond)
+
     # a part of the pixels is enough
     some_inside, some_beyond = inside[::3], beyond[::2]
     some = np.concatenate([some_inside, some_beyond])
@@ -214,6 +215,7 @@ def _light(cell: _Cell, angle: float, *, uneven: bool = False) -> _Light:
         gently = _gently(places_mm, across_mm, angle)[:, : cell.print_.gentle]
         slopes = _slopes(gently, cell, steps)
         even = own - gently @ slopes
+
     # The mean of each step, and the tone of the paper beyond the outline, by turns.
     for _ in range(3):
         mean = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(number, 1)

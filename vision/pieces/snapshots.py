@@ -72,6 +72,7 @@ class Sheet:
     so far."""
 
     board: Board
+    """Whose squares these are."""
     whites: Mapping[int, float] = field(default_factory=dict)
     """How bright the paper round each corner marker is."""
     plane: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -105,6 +106,7 @@ def take_snapshot(
     pieces hide of the board. Only a look at all squares measures how bright the paper is and how
     dark the outlines are.
     """
+    # The cells of the squares that are asked.
     cells = cells_of(sheet.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
     numbers = list(map(cells.number.__getitem__, chosen))
@@ -113,12 +115,14 @@ def take_snapshot(
     _, maps, visible = sheet.view
     places = cells.corners[numbers]
     if squares is not None and chosen:
+        # Of a few squares a part of the view is enough.
         maps, visible, places = _part_round(cells, maps, visible, places)
     view = maps.rectify(luma)
     if squares is None:
         sheet = _with_paper(sheet, cells, view, corners, maps)
     white = _paper_over(sheet, maps)
     visible = visible & ~_occlusion(cells, maps, bodies)
+
     # brightness by that of paper
     bright = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
     tones = _cells_in(cells, bright, places)
@@ -139,6 +143,7 @@ def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
     if sheet.view is not None and sheet.view[0] is pose:
         return sheet
     board = cells.board
+    # The strips are part of the view, as corner markers lie there.
     room = cells.strip / cells.scale + board.gap_mm / 2
     high = board.width_mm + room, board.height_mm + room
     maps = pose.plane_maps((-room, -room), high, 0.0, cells.scale)
@@ -150,6 +155,7 @@ def _part_round(
 ) -> tuple[Maps, Mask, Places]:
     """Return the part of a view in which the cells at these `places` (N, 2) lie, and their places
     there."""
+    # Row and column of the first pixel, and of that after the last one.
     top, left = places.min(axis=0).tolist()
     bottom, right = (places.max(axis=0) + cells.side).tolist()
     part = slice(top, bottom), slice(left, right)
@@ -160,6 +166,7 @@ def _occlusion(cells: SquareCells, maps: Maps, bodies: Points) -> Mask:
     """Return (h, w): what pieces hide of a view, and a rim of it."""
     hidden = np.zeros(maps.pixels.shape[:2], np.uint8)
     for body in bodies:
+        # Foot and shadow of a piece, and all between them.
         hull = cv2.convexHull(maps.to_view(body).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
     return cv2.dilate(hidden, _AROUND, iterations=cells.rim).view(np.bool_)
@@ -182,6 +189,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
     """
     found = np.zeros(tones.shape, bool)
     for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
+        # Much brighter than most of the cell.
         tone = tones[number]
         bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
         wide = cv2.dilate(bright, _AROUND, iterations=cells.rim).view(np.bool_)
@@ -198,6 +206,7 @@ def _with_paper(
 ) -> Sheet:
     """Take a view into account. Where a corner marker is hidden, paper is as bright as it was."""
     board, whites = sheet.board, dict(sheet.whites)
+
     # a corner marker and the white around it
     half = (board.corner_mm / 2 + 1.5) * cells.scale
     for marker in corners:
@@ -215,6 +224,7 @@ def _with_paper(
         return replace(sheet, whites=whites, plane=(level, 0.0, 0.0), levels=(level, level))
     places = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (places - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
+
     # The plane through the levels at the corners, by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
     plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
@@ -225,6 +235,7 @@ def _with_paper(
 def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
     """Return (h, w): how bright paper is, over a view."""
     height, width = maps.pixels.shape[:2]
+    # The plane over the view, clipped to what paper may have.
     level, right, up = sheet.plane
     # mm from the middle of the board.
     x = maps.low_mm[0] + (np.arange(width) + 0.5) / maps.scale - sheet.board.width_mm / 2
@@ -240,6 +251,7 @@ def _paper_over(sheet: Sheet, maps: Maps) -> Tone:
 def _with_lines(sheet: Sheet, lines: Tone, shades: Tone) -> Sheet:
     """Remember how dark the outlines of all squares are in a picture."""
     holes = sheet.board.holes
+    # Holes have no outline.
     is_free = np.flatnonzero([square not in holes for square in sheet.board.squares])
     lines, shades = lines[is_free], shades[is_free]
     share = _typical(lines / np.maximum(shades, np.float32(0.05)))
@@ -252,6 +264,7 @@ def _typical(depths: Tone | Points) -> Tone:
 
     Parts without a line count only where hardly any has one: half of a board may lie in glare.
     """
+    # Lines across, and lines along, look different in a smeared picture.
     sides = depths.reshape(-1, 4, THIRDS)
     both = []
     for part in (sides[:, ::2], sides[:, 1::2]):
@@ -273,10 +286,12 @@ def outlines(cells: SquareCells, tones: Tone, visible: Mask, walled: Mask) -> tu
     places = cells.outline
     bands = tones.reshape(len(tones), -1)[:, places]
     seen = visible.reshape(len(tones), -1)[:, places]
+
     # How bright each part is, (N, 12, depth), from outside to inside.
     number = seen.sum(axis=3)
     profile = (bands * seen).sum(axis=3) / np.maximum(number, 1)
     is_seen = number > 0
+
     # The brightest place on either side of each depth.
     brightest = np.where(is_seen, profile, -np.inf)
     before = np.maximum.accumulate(brightest, axis=2)
@@ -294,6 +309,7 @@ def _high_values(values: Tone, is_seen: Mask) -> Tone:
     """Return (N, 12): the 80th percentile of those of (N, 12, K) values that are seen."""
     # They come first when sorted.
     ordered = np.sort(np.where(is_seen, values, np.inf), axis=2)
+    # Between two of them by proportion.
     place = 0.8 * np.maximum(is_seen.sum(axis=2, keepdims=True) - 1, 0)
     below = np.floor(place).astype(int)
     low = np.take_along_axis(ordered, below, axis=2)

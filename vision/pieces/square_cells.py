@@ -70,10 +70,12 @@ class SquareCells:
             True: self._surroundings(self.middle, 2),
         }
         """Where paper is in and round cells without a printed mark, and with one."""
+
         # Between a square and a wall there is no line, unless a gap parts them.
         walls = frozenset() if board.gap_mm else board.holes
         self.walled: Mask = np.repeat(self._is_next(walls), THIRDS, axis=1)
         """(N, 12): the parts of outlines where no line is."""
+
         # Gaps are paper all round; without them a mark next door reaches too near.
         free = set(board.squares) - board.holes - self.marked
         self.next_to_paper: Mask = self._is_next(free) | bool(board.gap_mm)
@@ -89,10 +91,12 @@ class SquareCells:
 
     def _paper(self) -> Places:
         axis = self._axis() / self.board.square_mm
+        # In shares of a square.
         across, down = axis[None, :], axis[:, None]
         margin = 0.5 - 1.8 / self.board.square_mm
         plain = (np.abs(across) < margin) & (np.abs(down) < margin)
         if self.board.labels_in_squares:
+            # The label in the upper left corner.
             plain &= ~((across < -0.12) & (down < -0.22))
         return np.flatnonzero(plain)
 
@@ -108,6 +112,7 @@ class SquareCells:
 
     def _outline(self) -> Places:
         board, side = self.board, self.side
+        # How deep a part of the outline is looked at, and where its ends are.
         depth = 2 * self.edge + round((board.gap_mm / 2 + 1.0) * self.scale)
         start = self.edge + round((board.gap_mm / 2 + 2.0) * self.scale)
         length = (side - 2 * start) // THIRDS
@@ -137,6 +142,7 @@ class SquareCells:
         """Return (N, 4): is what lies next to each square, above, right, below and left, one of
         these?"""
         board = self.board
+        # With a margin of squares that are none.
         chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
         for square in squares:
             chosen[square.file + 1, square.rank + 1] = True

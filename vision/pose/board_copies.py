@@ -46,6 +46,7 @@ def boards_among(
     rest, groups = list(corners), list[Corners]()
     while len(rest) > 1:
         best, least = list[Sighting](), (0, float("inf"))
+        # Two corners tell a pose: who else fits it? The largest group, and then the best fit.
         for pair in combinations(rest, 2):
             if pair[0].marker == pair[1].marker:
                 continue
@@ -55,6 +56,7 @@ def boards_among(
         if not best:
             break
         groups.append({sighting.marker: sighting.corners_px for sighting in best})
+        # What is left may be another board.
         rest = [sighting for sighting in rest if sighting not in best]
     return groups
 
@@ -77,8 +79,10 @@ def _extend_pair(
     for sighting in every:
         if sighting.marker in {member.marker for member in group}:
             continue
+        # A third corner has to lie where the pose of the others puts it, ...
         expected = pose.to_px(corner_points_mm(board, sighting.marker))
         if np.abs(sighting.corners_px - expected).max() < _ROOM * sighting.side_px:
+            # ... and a pose of all of them has to explain all of them.
             wider, more = _fit_group(board, [*group, sighting], lens, size)
             if wider is not None:
                 group, pose, misfit = [*group, sighting], wider, more
@@ -88,6 +92,7 @@ def _extend_pair(
 def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: tuple[int, int]
 ) -> tuple[Pose | None, float]:
+    # The pose that explains them best, if it explains them well.
     points_mm = np.vstack([corner_points_mm(board, sighting.marker) for sighting in group])
     points_px = np.vstack([sighting.corners_px for sighting in group])
     pose = solve_pose(points_mm, points_px, lens, size)
@@ -114,6 +119,7 @@ def played_on(
     size = last.size if isinstance(last, Pose) else last
     if isinstance(last, Pose):
         for group in groups:
+            # How far each corner is from where the last pose puts it.
             off = [
                 np.abs(px - last.to_px(corner_points_mm(kit.board, marker))).max()
                 for marker, px in group.items()
@@ -121,6 +127,8 @@ def played_on(
             sides = [float(np.linalg.norm(px[1] - px[0])) for px in group.values()]
             if max(off) < _NEAR * min(sides):
                 return group
+
+    # There was no board, or it has been moved: the one with pieces is played on.
     bearing = [group for group in groups if _pieces_on(kit, group, pieces, lens, size)]
     return bearing[0] if len(bearing) == 1 else None
 
@@ -134,6 +142,7 @@ def _pieces_on(
     for marker, px in pieces.items():
         face = kit.face_of_marker(marker)
         if pose is not None and face is not None:
+            # Where the piece would lie on this copy.
             x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
             number += bool(np.isfinite(x)) and kit.board.square_at(x, y) is not None
     return number

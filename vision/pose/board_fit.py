@@ -100,6 +100,7 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Points) -> Fit:
     length, k1 and k2 of the start's lens.
     """
     fit = _least_squares(_Problem(evidence, start, lens_spread))
+    # Tags that a hand holds lie nowhere on the board.
     limit = _OUTLIER_PX * start.size[0] / 1280
     errors = tag_errors(fit.pose, evidence.tags)
     fitting = [tag for tag, error in zip(evidence.tags, errors, strict=True) if error <= limit]
@@ -114,15 +115,20 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
     printed = lines_of(board)
     taken = np.zeros(len(printed.middles_mm), bool)
     told = taken
+
+    # From the corners on, each round takes the lines of which the pose has become sure.
     evidence = replace(evidence, tags=fit.tags)
     for growth in range(_GROWTHS):
         pose = fit.pose
+        # How far off each line may be, and which cannot be taken for the next one.
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
         told = reach <= _OF_PERIOD * printed.periods_px(scale)
+        # No line more than in the round before.
         is_last = growth > 0 and told.sum() <= taken.sum()
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))
+        # Corners, tags and these lines together tell a better pose.
         problem = _Problem(evidence, pose, belief.spread, belief.lens, (printed.middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         if is_last or (
@@ -130,6 +136,8 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         ):
             break
         taken = told
+
+    # The lines as the last pose has them.
     final = printed.look(luma, fit.pose, np.where(told, _LAST_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
@@ -141,6 +149,7 @@ def _shift_px(before: Pose, pose: Pose, points_mm: Points) -> float:
 
 def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
     """Return (T,): root mean square by tag, px."""
+    # Four corners each.
     squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
 
@@ -148,6 +157,7 @@ def tag_errors(pose: Pose, tags: Sequence[Tag]) -> Points:
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Points:
     """Return (N,): one standard deviation of where the pose puts points along their normals, px."""
     assert pose.covariance is not None
+    # How the points move in the picture with pose and lens, along their normals.
     _, by_place, by_lens = pose.project(points_mm)
     slopes = np.hstack([by_place, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", slopes, normals)
@@ -158,11 +168,11 @@ class _TagScene:
     """The tags as arrays."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
+        # Corners of a square of each tag's size, as complex numbers: a turn is a product.
         self._px = np.array([tag.corners_px for tag in tags]).reshape(-1, 2)
         self._heights = np.repeat([tag.height_mm for tag in tags], 4)
-        self._models = np.array([tag.side_mm for tag in tags]).reshape(-1, 1) * _complex(
-            square_corners_mm(0, 0, 1.0)
-        )
+        sides_mm = np.array([tag.side_mm for tag in tags]).reshape(-1, 1)
+        self._models = sides_mm * _complex(square_corners_mm(0, 0, 1.0))
 
     def misfits_px(self, pose: Pose) -> Points:
         """Return (4 T, 2): how far the tags' corners are from where a pose puts those of squares.
@@ -201,6 +211,8 @@ class _Problem:
         self.start = start
         self._evidence, self._tags = evidence, _TagScene(evidence.tags)
         self._weights = 1 / np.maximum(lens_spread, 1e-7)
+
+        # How far the start's lens is from the one that is believed.
         lens = start.lens
         believed = believed or lens
         self._off = np.array(
@@ -241,6 +253,7 @@ class _Problem:
         slopes = np.hstack([by_place, by_lens])
         number = len(evidence.points_px)
         corners = seen_px[:number] - evidence.points_px
+
         # lines count across their direction alone
         lines = ((seen_px[number:] - self._lines_px) * self._normals).sum(axis=1)
         line_slopes = slopes[2 * number :].reshape(-1, 2, 9)
@@ -273,6 +286,7 @@ def _robust(rest: Points) -> tuple[Points, float]:
     """Return weights of residuals, the last three of which always count in full, and half the sum
     of squares."""
     size = np.abs(rest)
+    # Huber: beyond the bound a residual grows as its size and no longer as its square.
     weights = np.minimum(1.0, _KEEN_PX / np.maximum(size, 1e-9))
     weights[-3:] = 1.0
     costs = np.where(size <= _KEEN_PX, 0.5 * rest**2, _KEEN_PX * (size - 0.5 * _KEEN_PX))
@@ -289,32 +303,33 @@ def _least_squares(problem: _Problem) -> Fit:
     rest, slopes = problem.at(change)
     weights, cost = _robust(rest)
     for _ in range(_ROUNDS):
+        # The normal equations of the linear problem here.
         weighted = slopes * weights[:, None]
         normal = slopes.T @ weighted
         fall = -weighted.T @ rest
+        # More damping makes the step shorter, and safer.
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), fall)
+        # What the linear problem expects of it.
         if step @ (fall - 0.5 * normal @ step) < _GAIN:
             break
         trial_rest, trial_slopes = problem.at(change + step)
         trial_weights, trial = _robust(trial_rest)
         if trial < cost:
-            change, rest, slopes, weights, cost = (
-                change + step,
-                trial_rest,
-                trial_slopes,
-                trial_weights,
-                trial,
-            )
+            change = change + step
+            rest, slopes = trial_rest, trial_slopes
+            weights, cost = trial_weights, trial
             damping /= 10
         else:
             damping *= 10
+
+    # What is left over at the corners, and how far all may be wrong.
     pose = problem.pose(change)
     seen = 2 * len(problem._evidence.points_px)
     corners = rest[:seen] * _CORNER_PX
     rms = float(np.sqrt(2 * (corners**2).mean()))
+
+    # Where more is left over than was expected, everything is less certain.
     excess = max(1.0, cost / max(1, problem.number - 9))
     covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
-    return Fit(
-        replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64)),
-        cost,
-    )
+    found = replace(pose, rms_px=rms, covariance=np.asarray(covariance, np.float64))
+    return Fit(found, cost)

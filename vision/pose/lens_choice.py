@@ -50,6 +50,7 @@ def wide_starts(lens: Lens) -> Iterator[Belief]:
     """Yield lenses of other angles, for corner markers that fit no believed one."""
     spread = np.array([_FOCAL_SPREAD, _BEND_SPREAD, _FIXED])
     for share in _WIDER:
+        # A shorter focal length is a wider angle.
         other = Lens(lens.focal_ratio * share, lens.k1, lens.k2, lens.is_fisheye)
         yield Belief(other, spread)
         if not lens.is_fisheye:
@@ -73,6 +74,7 @@ def fit_model(evidence: Evidence, model: Belief, size: tuple[int, int]) -> Fit |
     if start is None:
         return None
     fit = fit_board(evidence, start, model.spread)
+    # A camera below the board, or with no lens that anybody sells, explains nothing.
     is_above, is_sane = fit.pose.eye_mm[2] > 0, 0.1 <= fit.pose.lens.focal_ratio <= 10
     return fit if is_above and is_sane else None
 
@@ -85,6 +87,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     lines = printed.look(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _LEAST_SEEN * max(8, lines.is_in.sum()):
         return pose.rms_px <= _MOST_OFF_PX * scale
+    # Three in four have to lie there.
     off = np.abs(lines.off_px[lines.is_found])
     return bool(np.quantile(off, 0.75) <= _MOST_OFF_PX * scale)
 
@@ -99,6 +102,8 @@ def explaining_fit(
     """
     size = (luma.shape[1], luma.shape[0])
     best: tuple[float, Fit] | None = None
+
+    # Each model by the markers, and then by the lines.
     starts = [(model, fit_model(evidence, model, size)) for model in models_of(lens, focal_spread)]
     if focal_spread >= _FOCAL_SPREAD and (wide := best_start(evidence, lens, size)) is not None:
         starts.append(wide)
@@ -106,6 +111,7 @@ def explaining_fit(
         if by_markers is None:
             continue
         fit = fit_lines(luma, board, evidence, by_markers, model)
+        # The believed one has an advantage over all others.
         cost = _cost(fit, model) + (_MUCH_BETTER if number else 0.0)
         if best is None or cost < best[0]:
             best = cost, fit
@@ -118,8 +124,10 @@ def _cost(fit: Fit, model: Belief) -> float:
     lines = fit.lines
     assert lines is not None
     scale = _LINE_PX * fit.pose.size[0] / 1280
+    # By what a line that fits is off.
     off = np.where(lines.is_found, np.abs(lines.off_px) / scale, _LOST).clip(0, _LOST)[lines.is_in]
     corners = min(fit.pose.rms_px / scale, 5.0)
+    # The information criterion: each term costs the logarithm of what there is to explain.
     terms = np.count_nonzero(model.spread > _FIXED)
     return float((off**2).sum() + 16 * corners**2 + terms * math.log(2 * len(off) + 1)) / 2
 
@@ -131,6 +139,7 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     """
     if fit.lines is None:
         return frozenset()
+    # The squares next to these corners.
     last = board.files - 1, board.ranks - 1
     is_beyond = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_beyond * last).tolist()]

@@ -36,13 +36,17 @@ class LensTuner:
     base: Lens
     """The lens with which it began."""
     lens: Lens
+    """The lens as it is known now."""
     exact: bool = False
     """Measured by somebody who knows better: it is left alone."""
     views: int = 0
+    """How many have told it."""
     told_by_lines: bool = False
     """Has a board with its printed lines told the lens, and not the corner markers alone?"""
     information: Points = field(default_factory=lambda: np.zeros((2, 2)))
+    """(2, 2): the matrix of the normal equations for the logarithm of the focal length and k1."""
     vector: Points = field(default_factory=lambda: np.zeros(2))
+    """(2,): their right side."""
 
     @classmethod
     def of(cls, nominal: Lens, exact: bool = False) -> LensTuner:
@@ -64,9 +68,12 @@ class LensTuner:
         is."""
         if self.exact:
             return self
+
+        # Old views count less and less.
         fade = 1.0 if self.views < _MANY_VIEWS else _FADE
         lens, information, vector = self.lens, self.information, self.vector
         for _ in range(_FIRST_STEPS if self.views == 0 else 1):
+            # Gauss and Newton's way, with all views before summed up in two matrices.
             linear = _linearise(points_mm, points_px, pose, lens)
             if linear is None:
                 return self
@@ -76,11 +83,13 @@ class LensTuner:
             )
             # A view that no lens explains, as something moves a corner, teaches little.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
+            # The normal equations over all views, in values by the nominal lens.
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - rest)
             value = np.linalg.solve(information + _PRIOR, vector).clip(
                 np.negative(_FARTHEST), _FARTHEST
             )
+            # No farther than a lens of this kind may be.
             lens = self.base.changed(np.array([*value, 0.0]))
             if np.abs(value - before).max() < _CLOSE:
                 break
@@ -95,6 +104,7 @@ class LensTuner:
         """
         if self.exact:
             return self
+        # What is known of it counts as much as the views that told it.
         information = np.asarray(np.linalg.inv(spread), np.float64)
         return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
 
@@ -111,6 +121,7 @@ def _linearise(
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
     if pose is None:
         return None
+    # Slopes by the logarithm of the focal length and by k1.
     seen, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
     # What a change of the pose makes good does not count.

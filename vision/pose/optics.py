@@ -60,9 +60,11 @@ class Lens:
         """Turn (N, 2) plane coordinates into bent ones."""
         if not self.bends:
             return plane
+        # The square of the distance from the axis.
         squares = (plane**2).sum(axis=1, keepdims=True)
         if not self.is_fisheye:
             return np.asarray(plane * (1 + squares * (self.k1 + self.k2 * squares)))
+        # A fisheye bends by the angle from the axis.
         radii = np.sqrt(squares).clip(1e-9)
         angles = np.arctan(radii)
         flat = angles**2
@@ -73,6 +75,7 @@ class Lens:
         if not self.bends or not len(bent):
             return bent
         if not self.is_fisheye:
+            # OpenCV turns ordinary lenses back, by iteration.
             points = np.asarray(bent, np.float64).reshape(-1, 1, 2)
             plane = cv2.undistortPoints(points, np.eye(3), self.distortion)
             return np.asarray(plane, np.float64).reshape(-1, 2)
@@ -81,6 +84,7 @@ class Lens:
         for _ in range(_ROUNDS):  # Newton's
             flat = angles**2
             there = angles * (1 + flat * (self.k1 + self.k2 * flat))
+            # The derivative of `there` by the angle.
             slope = 1 + flat * (3 * self.k1 + 5 * self.k2 * flat)
             angles = (angles - (there - radii) / np.maximum(slope, 0.2)).clip(0, _WIDEST)
         return np.asarray(bent * (np.tan(angles) / radii))
@@ -96,6 +100,7 @@ class Lens:
         """Return a fisheye without further distortion that shows as wide an angle."""
         if self.is_fisheye:
             return self
+        # Half of the horizontal angle of view.
         half = float(np.arctan(self.straight(np.array([[0.5 / self.focal_ratio, 0.0]]))[0, 0]))
         return Lens(0.5 / half, is_fisheye=True)
 

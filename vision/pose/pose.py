@@ -40,9 +40,12 @@ class Pose:
     """
 
     rotation: Points
+    """Its rotation vector (3, 1), or the matrix (3, 3)."""
     translation: Points
+    """(3, 1) mm: the board's origin in the axes of the camera."""
     lens: Lens
     size: tuple[int, int]
+    """Width and height of the picture, px."""
     markers: int = 4
     rms_px: float = 0.0
     covariance: Points | None = None
@@ -79,10 +82,12 @@ class Pose:
         NaN where they do not.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
+        # Each pixel's ray in the axes of the board.
         plane = self.lens.straight((points - self.matrix[:2, 2]) / self.matrix[0, 0])
         rays = flat(plane, 1.0) @ self.axes
         eye = self.eye_mm
         with np.errstate(divide="ignore", invalid="ignore"):
+            # How far along its ray the plane is. Behind the camera it is nowhere.
             reach = (z_mm - eye[2]) / rays[:, 2]
             reach = np.where(reach > 0, reach, np.nan)
         return eye[:2] + rays[:, :2] * reach[:, None]
@@ -103,6 +108,7 @@ class Pose:
         else:
             seen, slopes = cv2.projectPoints(points, turn, way, *camera)
             focal, bend, place = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+        # By the logarithm: the slope times the focal length itself.
         by_lens = np.column_stack([self.matrix[0, 0] * focal.sum(axis=1), bend])
         return np.asarray(seen, np.float64).reshape(-1, 2), np.asarray(place, np.float64), by_lens
 
@@ -113,6 +119,7 @@ class Pose:
 
     def px_per_mm(self, points_mm: Points) -> Points:
         """Return (N,): how large the board appears at (N, 3) points, across or along, whichever is less."""
+        # Each point, and those a millimetre beside it.
         around = points_mm[:, None] + [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
         here = self.to_px(around).reshape(-1, 3, 2)
         sides = np.linalg.norm(here[:, 1:] - here[:, :1], axis=2)
@@ -124,6 +131,7 @@ class Pose:
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
+        # With the lens or without it.
         number = len(self.covariance)
         _, *slopes_by = self.project(points)
         slopes = np.hstack(slopes_by)[:, :number].reshape(-1, 2, number)
@@ -148,10 +156,14 @@ class Pose:
         left, high = low_mm[0], high_mm[1]
         width = max(1, round((high_mm[0] - left) * scale))
         height = max(1, round((high - low_mm[1]) * scale))
+
+        # How many px of the view lie between two places that are worked out.
         every = _SPARSE_PX if max(width, height) <= _LARGE_PX else 2 * _SPARSE_PX
         # A point (x, y) of the plane lies on the ray of plane @ (x, y, 1).
         plane = self.axes.copy()
         plane[:, 2] = plane[:, 2] * z_mm + self.translation.ravel()
+
+        # From pixels of the view to mm, with row 0 at the top.
         step = 1 / scale
         to_mm = np.array([[step, 0, left + step / 2], [0, -step, high - step / 2], [0, 0, 1]])
         # Sparse places, one more at each end, each in the middle of so many pixels that `resize`
@@ -160,6 +172,8 @@ class Pose:
         to_view = np.array([[every, 0, first], [0, every, first], [0, 0, 1]])
         size = math.ceil(width / every) + 2, math.ceil(height / every) + 2
         sparse = self._rectified_places(plane @ to_mm @ to_view, size)
+
+        # The places between by proportion, and without the margin.
         dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
         pixels = np.asarray(dense[every : every + height, every : every + width], np.float32)
         return Maps(pixels, low_mm, high_mm, z_mm, scale)
@@ -188,9 +202,13 @@ class Maps:
 
     pixels: NDArray[np.float32]
     low_mm: tuple[float, float]
+    """The lower left corner of the view on the board."""
     high_mm: tuple[float, float]
+    """Its upper right corner."""
     z_mm: float
+    """How high above the board it looks."""
     scale: float
+    """px per mm."""
 
     def rectify(self, luma: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the view, (h, w). Black outside the picture."""
@@ -242,8 +260,10 @@ def rectangle_corners_mm(
 
     `turn` counter-clockwise in radians.
     """
+    # Upper left, upper right, lower right, lower left.
     across, along = width_mm / 2, height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
+    # The rows are where the axes of the rectangle point.
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
     return np.asarray(corners @ axes + (x_mm, y_mm), np.float64)
 
@@ -303,6 +323,7 @@ def nearest_pose(
 
     Two poses explain a plane almost equally well: the one above the table with less error counts.
     """
+    # Refined from each start, and from the last pose if there is one.
     starts = _starts(points_mm, points_px, lens, size)
     if guess is not None:
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
@@ -347,6 +368,7 @@ def refined_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) 
     pose = replace(start, rotation=rotation, translation=translation, lens=lens)
     if pose.eye_mm[2] <= 0:
         return None
+    # Root mean square of what is left over.
     error = pose.to_px(points_mm) - points_px
     return replace(pose, rms_px=float(np.sqrt((error**2).sum(axis=1).mean())))
 
@@ -356,6 +378,7 @@ def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
 
     Corners are never trusted to better than 0.4 px, or 0.8 px while some are hidden.
     """
+    # The covariance of a least-squares fit to corners that are as exact as this.
     _, slopes, _ = pose.project(points_mm)
     spread_px = max(0.4 if pose.markers >= 4 else 0.8, pose.rms_px)
     covariance = spread_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)

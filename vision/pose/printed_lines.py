@@ -51,6 +51,7 @@ def profiles(
     `ways` from there. Both coordinates of all places are worked out step by step: numpy takes seven
     times as long for the two of each.
     """
+    # (K, N) each.
     x = (places[:, 0] + steps[:, None] * ways[:, 0]).astype(np.float32, copy=False)
     y = (places[:, 1] + steps[:, None] * ways[:, 1]).astype(np.float32, copy=False)
     seen = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
@@ -95,6 +96,7 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     """Return all sides of these squares on which a line is printed."""
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
+
     # The outermost lines lie inside of the squares.
     outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
     # Half the way between the middles of two lines that run side by side.
@@ -125,6 +127,7 @@ class PrintedLines:
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
         samples = []
+
         # Which half sides border which squares.
         self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
         for number, side in enumerate(sides):
@@ -153,6 +156,7 @@ class PrintedLines:
     def around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return (ranks, files, K): how many of the `chosen` lines (K, N) border each square and
         those next to it."""
+        # By square, and then added up over three by three.
         numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
         numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
@@ -187,6 +191,7 @@ class PrintedLines:
         places = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
+
         # Never so far that the next line of the same direction could be meant.
         farthest = np.minimum(_OF_PERIOD * self._period * scale, _WIDEST_PX)
         reach = np.minimum(reach_px, farthest)
@@ -211,15 +216,18 @@ def _offsets(
     and half the distance of two lines that run side by side.
     """
     reach, flank, half_gap = sizes
+
     # So far to both sides the brightness is needed, in steps.
     room = float(sizes.max(axis=1).sum()) + 1
     steps = int(np.ceil(room / _STEP_PX))
     offsets = np.arange(-steps, steps + 1) * _STEP_PX
+
     # The mean of some profiles along each half side.
     ways = normals.repeat(_SAMPLES, axis=0)
     seen = profiles(luma, places.reshape(-1, 2), ways, offsets)
     by_line = seen.reshape(len(places), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
+
     # A line is darker than both of its sides.
     beside = np.minimum(_shift(profile, flank), _shift(profile, -flank))
     depth = beside - profile
@@ -231,6 +239,7 @@ def _offsets(
     rows = np.arange(len(depth))
     peak = depth[rows, top]
     is_deep = (peak >= _LEAST_GREY) & (peak >= _LEAST_DEPTH * beside[rows, top])
+
     # What is deepest at the end of the reach goes on beyond it.
     is_within = np.abs(offsets[top]) < reach - 0.25
     return offsets[top] + finer * _STEP_PX, is_alone & is_deep & is_within
@@ -238,6 +247,7 @@ def _offsets(
 
 def _shift(values: Points, by_px: Points) -> Points:
     """Return (N, K) rows of values, each so far (N,) along itself."""
+    # To the nearest step, and at the ends what is there.
     columns = np.arange(values.shape[1])
     there = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
     return np.take_along_axis(values, there.clip(0, columns[-1]), axis=1)
@@ -281,11 +291,13 @@ def confirmed(
     """
     printed = lines_of(board)
     good = lines.is_found & (np.abs(lines.off_px) <= within_px)
+
     # A pose that is wrong along lines of one direction alone still fits those.
     ways = np.stack([printed.is_between_files, ~printed.is_between_files])
     whole = printed.around(ways & lines.is_in)
     there = printed.around(ways & good)
     is_good = ((whole > 0) & (there >= least * whole)).all(axis=2) & printed.is_square
+
     # What hangs together with a corner, and its neighbours.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}

@@ -23,7 +23,7 @@ from vision.detection.markers import Luma
 from vision.detection.stillness import Background
 from vision.pose.lens_tuner import LensTuner
 from vision.pose.optics import LENSES, Lens
-from vision.pose.pose import Pose, flat
+from vision.pose.pose import Pose
 from vision.reading.detect import detect, shows_board
 from vision.reading.judge import judge
 from vision.reading.locate import forget_board, locate, with_lens
@@ -145,10 +145,12 @@ class BoardReader:
         with self._lock:
             if self._asked is not None:
                 self._restart()
+            # A mirrored picture is turned first.
             frame = self.mirror.as_read(frame)
             look = self._through(Look(frame.luma, may_glance=glance))
             if look.is_known:
                 settled = self.memory.settled
+                # What was told last still holds.
                 last = settled or self.memory.latest
                 assert last is not None
                 return self._reading(last.told, frame, quiet=settled is not None)
@@ -191,8 +193,10 @@ class BoardReader:
         """Forget the board and all that was worked out for it, and prefer the kit that was asked
         for."""
         with self._asking:
+            # Asked for since the last picture, from another thread.
             kit = self._asked[0] if self._asked is not None else self.memory.active
             self._asked = None
+        # What holds of the camera stays: its lens, its noise, its movement.
         before = self.memory
         self.memory = Memory(
             before.kits,
@@ -210,16 +214,16 @@ class BoardReader:
     def _reading(self, told: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
         """Return what is told of a frame."""
         return Reading(
-            told.seen,
-            told.unknown,
-            told.beside,
-            told.strangers,
-            quiet,
-            told.game,
-            frame.at_s,
-            frame.number,
-            told.fans,
-            told.markers,
+            seen=told.seen,
+            unknown=told.unknown,
+            beside=told.beside,
+            strangers=told.strangers,
+            quiet=quiet,
+            game=told.game,
+            at_s=frame.at_s,
+            frame=frame.number,
+            fans=told.fans,
+            markers=told.markers,
         )
 
     def _look_back(self, look: Look) -> None:
@@ -231,8 +235,9 @@ class BoardReader:
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
-        has_few_corners = pose is not None and pose.markers <= 2
-        if look.kit and pose and has_few_corners and _is_in_view(look.kit, pose, look.vague):
+
+        # What lies far from two corners is not certain.
+        if pose is not None and pose.markers <= 2 and look.vague:
             vague = say(
                 "Two corners are hidden, so the position of the farther squares is uncertain."
             )
@@ -242,6 +247,8 @@ class BoardReader:
                     "Two corners of the board are hidden: show a third one, so that every square can be read"
                 )
             )
+
+        # Pieces that are all too large or too small.
         size = misprinted_size(look.pieces.placed) if look.pieces is not None else None
         if size is not None:
             why = say(
@@ -253,20 +260,14 @@ class BoardReader:
         if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
         self.seen = BoardDetails(
-            located.tuner.lens,
-            self.memory.kit,
-            self.memory.pose,
-            look.sureness,
-            located.problem,
-            tuple(advice),
-            joined(". ", notes),
+            lens=located.tuner.lens,
+            kit=self.memory.kit,
+            pose=self.memory.pose,
+            sureness=look.sureness,
+            problem=located.problem,
+            advice=tuple(advice),
+            note=joined(". ", notes),
         )
-
-
-def _is_in_view(kit: Kit, pose: Pose, squares: frozenset[Square]) -> bool:
-    """Tell whether the middle of one of these squares lies in the picture."""
-    middles = pose.to_px(flat(np.array([kit.board.centre_mm(square) for square in squares])))
-    return bool(pose.is_in_picture(middles).any())
 
 
 # ---- mirrored cameras ----------------------------------------------------------------------------
@@ -304,6 +305,7 @@ class Mirror:
         if self.is_proven:
             return False
         self._blind += 1
+        # The first picture without a board, and then now and then.
         is_due = self._blind % _TURN_FRAMES == 1
         if not is_due or not shows_board(mirrored(luma), memory):
             return False

@@ -36,6 +36,7 @@ def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
     Where the board may lie elsewhere, it is done in all of the picture.
     """
     if look.due is not None and memory.last is not None:
+        # A part of the picture, if the board lies as it lay.
         part = _in_parts(look, memory, memory.last)
         if part is not None:
             return part
@@ -70,9 +71,11 @@ def _in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...
     quick = None if memory.thorough else scan_quickly(luma)
     if quick is not None:
         kit, before = _kit_in_view(quick, memory), memory.pose.markers if memory.pose else 0
+        # In a small copy of a small picture corners are lost.
         least = 2 if is_large(luma) else max(3, before)
         if kit is not None and len(corners_among(kit, quick)) >= least:
             if look.still and not kit.deck and not _has_all_pieces(kit, quick):
+                # Some pieces may be too small for that: once more in full.
                 known = {sighting.marker for sighting in quick}
                 more = MarkerFinder().find(luma).sightings
                 quick = (*quick, *(sighting for sighting in more if sighting.marker not in known))
@@ -91,6 +94,7 @@ def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
     kits = dict(memory.kits)
     if memory.active is not None:
         kits[memory.active.game] = memory.active
+    # The board of which most corners are seen. Of two the active one.
     best = max(
         kits.values(),
         key=lambda k: (len(ids & set(k.board.corners)), k is memory.active),
@@ -114,6 +118,7 @@ def _with_corners(
     corners = corners_among(kit, found)
     if not 1 <= len(corners) < len(kit.board.corners):
         return found
+    # A rough pose by those that are seen says where to look.
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
     points_px, lens = np.vstack(list(corners.values())), memory.located.tuner.lens
@@ -140,7 +145,10 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
     if kit is None or pose is None:
         return None
     middle = np.array([[kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0]])
+
+    # The size of a marker in the picture.
     tag_px = kit.tag_mm * float(pose.px_per_mm(middle)[0])
+    # Markers that show in what is due are looked for again as a whole.
     wide, touched = with_markers(wider(look.due), last.sightings)
     boxes = boxes_of(wide, 0.5 * tag_px, luma)
     area = 0
@@ -148,10 +156,14 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
         area += (rows.stop - rows.start) * (columns.stop - columns.start)
     if area > _PART * luma.size:
         return None
+
+    # All others are where they were.
     gone = frozenset(touched)
     kept = [*last.sightings]
     for sighting in touched:
         kept.remove(sighting)
+
+    # Corner markers of other boards: another one is being laid on the table.
     new, foreign = [], set[int]()
     for other in memory.kits.values():
         if other is not kit:
@@ -162,11 +174,14 @@ def _in_parts(look: Look, memory: Memory, last: Look) -> tuple[Look, Memory] | N
         if not any(sighting.is_same(other) for other in kept):
             new.append(sighting)
     sightings = (*kept, *new)
+
+    # Corners that were touched may have moved with the board.
     if not _is_held(kit, kept, new, touched):
         located = held(memory.located, kit.board, sightings)
         if located is None:
             return None
         memory = replace(memory, located=located)
+
     # Next to these blocks things have changed too little to count.
     return replace(look, before=last, kit=kit, pose=pose, sightings=sightings, gone=gone), memory
 

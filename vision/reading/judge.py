@@ -25,21 +25,29 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     kit, pieces = look.kit, look.pieces
     if kit is None or pieces is None:
         return replace(look, vote=_other_vote(look, memory)), replace(memory, last=None)
+
+    # Squares on which no piece was read.
     squares_left = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     ask = squares_left & look.asked
-    empty, times = set[Square](), Counter(memory.times)
+    empty = set[Square]()
+    times = Counter(memory.times)
     if ask:
+        # The first look at a board takes in all of it.
         whole = look.before is None
         shot, memory = _snapshot(look, memory, pieces, None if whole else ask)
-        empty = empty_among(memory.bare_looks, kit.board, shot, ask - pieces.doubtful - look.vague)
+        certain = ask - pieces.doubtful - look.vague
+        empty = empty_among(memory.bare_looks, kit.board, shot, certain)
+        # As it was seen before markers were looked for once more.
         first = shot
         if (look.still or not whole) and ask - empty:
             look, pieces, bare = _look_closer(look, memory, pieces, shot, ask - empty, times)
             empty |= bare
+        # A piece that came to light lies there, whatever the paper says.
         empty -= pieces.doubtful | pieces.seen.keys()
         if look.still:
             memory = replace(memory, bare_looks=learn_bare(memory.bare_looks, first, empty))
     if look.before is not None:
+        # What was not asked stays as it was.
         empty |= look.before.empty - ask - pieces.doubtful - pieces.seen.keys()
     unknown = frozenset(squares_left - pieces.seen.keys() - empty) | pieces.doubtful
     look = _with_vote(replace(look, pieces=pieces, empty=frozenset(empty), unknown=unknown), pieces)
@@ -57,6 +65,7 @@ def _snapshot(
     assert sheet is not None
     if not sheet.has_looked:
         squares = None
+    # What pieces hide of the board says nothing about it.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     corners = set(pieces.kit.board.corners).intersection(map(attrgetter("marker"), look.sightings))
     shot, sheet = take_snapshot(sheet, look.luma, pieces.pose, corners, bodies, squares=squares)
@@ -79,6 +88,7 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
     empty squares.
     """
     board, bare = pieces.kit.board, set[Square]()
+
     # A marker has more contrast than print or shadows.
     asked = _first(missing, look.budget.closer, times, shot, most=1)
     for ways in (PLAIN, BETTER):
@@ -91,14 +101,16 @@ def _look_closer(  # noqa: PLR0917 - what is known of one picture
             break
         # What these pieces hide is no longer taken for something that lies there.
         shot, _ = _snapshot(look, memory, pieces, missing)
-        bare |= empty_among(memory.bare_looks, board, shot, missing - pieces.doubtful - look.vague)
-        missing, asked = missing - bare, asked - pieces.seen.keys() - bare
+        certain = missing - pieces.doubtful - look.vague
+        bare |= empty_among(memory.bare_looks, board, shot, certain)
+        missing = missing - bare
+        asked = asked.difference(pieces.seen, bare)
         if not asked:
             break
     if look.still:
-        shaded = _first(
-            missing - pieces.doubtful - look.vague, look.budget.shaded, times, shot, most=-1
-        )
+        # Paper has less contrast than what lies on it, also under shadows.
+        in_shade = missing - pieces.doubtful - look.vague
+        shaded = _first(in_shade, look.budget.shaded, times, shot, most=-1)
         times.update(shaded)
         bare |= shaded_among(board, shot, shaded)
     return look, pieces, bare
@@ -113,6 +125,7 @@ def _first(
     """
     ranked = []
     for square in squares:
+        # How much its brightness differs within the square.
         contrast = float(shot.tones[shot.row[square]].std())
         ranked.append((times[square], -most * contrast, square))
     return {square for _, _, square in sorted(ranked)[:number]}
@@ -155,6 +168,8 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
         sureness[square] = scores[marker]
         if scores[marker] < _CLEARLY:
             guessed.add(square)
+
+    # What this picture alone says.
     vote = Vote(
         pieces.kit.game,
         pieces.seen,
@@ -175,9 +190,13 @@ def _other_vote(look: Look, memory: Memory) -> Vote:
         squares = memory.active.board.squares if memory.active else ()
         return Vote(None, {}, frozenset(squares))
     times = Counter(sighting.marker for sighting in look.sightings)
+
+    # Markers of no card and no corner, and corners that are there twice.
     own = {*kit.board.corners, *reader.markers}
     strangers = {m for m in times if m not in own} | {m for m in kit.board.corners if times[m] > 1}
     strangers |= set(lying.strangers)
+
+    # Zones of which the pose is not sure are unknown.
     vague = look.vague & set(reader.zones)
     return Vote(
         kit.game,

@@ -67,6 +67,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if pose is None:
         return look, memory
     if memory.vague is None or memory.vague[0] is not pose:
+        # Worked out once for a pose.
         vague = memory.located.unconfirmed | vague_squares(kit.board, pose)
         memory = replace(memory, vague=(pose, vague))
     assert memory.vague is not None
@@ -93,17 +94,22 @@ def find_pose(
     being none."""
     board = kit.board
     if board is not located.board or (located.pose is not None and located.pose.size != size):
+        # Another board, or pictures of another size: nothing of the old pose holds.
         located = replace(forget_board(located), board=board)
     located = replace(located, problem="", twin="")
     own, others = _split_markers(board, sightings)
     corners: Corners = _single_markers(own)
+
+    # A marker that is there twice tells nothing before it is known which of both is the board's.
     known = _held(located, board, corners, others) if len(corners) == len(own) else None
     if known is None:
+        # The board may have been moved, or there may be two of them.
         corners, located = _own_corners(located, kit, own, others, size)
         known = _held(located, board, corners, others)
     if known is not None:
         return known.pose, known
     if len(corners) >= 2:
+        # One corner tells where the board is only if it is where it was.
         return _solve(located, kit, corners, others, size)
     if len(corners) == 1 and not located.twin:
         problem = say("Only one corner of the board is in the picture: show at least two")
@@ -138,6 +144,8 @@ def _held(
     located: Located, board: Board, corners: Corners, others: Mapping[int, Points]
 ) -> Located | None:
     pose = located.pose
+
+    # More corners than the pose rests on: it can be found better.
     if pose is None or len(corners) > pose.markers:
         return None
     if corners:
@@ -145,6 +153,7 @@ def _held(
         expected = [
             known[m] if m in known else pose.to_px(corner_points_mm(board, m)) for m in corners
         ]
+        # Root mean square of how far they are from where they were.
         error = np.vstack(expected) - np.vstack(list(corners.values()))
         is_same = np.sqrt((error**2).sum(axis=1).mean()) <= _HOLD_PX * pose.size[0]
     else:
@@ -153,6 +162,7 @@ def _held(
             for m, px in others.items()
             if m in located.anchors
         ]
+        # All corners are hidden: pieces that lie as before confirm the pose.
         is_same = len(off) >= 2 and max(off) <= _ANCHOR_PX * pose.size[0]
     return replace(located, anchors={**located.anchors, **others}) if is_same else None
 
@@ -176,15 +186,21 @@ def _own_corners(
     """
     single, lens = _single_markers(corners), located.tuner.lens
     times = Counter(sighting.marker for sighting in corners)
+
+    # Each marker is printed once on a board.
     has_twins = max(times.values(), default=0) > 1
     if not has_twins and _fits_one(located.tuner, kit.board, single, size):
         return single, located
+
+    # Some do not belong to the board: which of them fit together?
     groups = boards_among(kit.board, corners, lens, size)
     if len(groups) == 1 and len(groups[0]) == len(corners):
         return groups[0], located
     if not groups or not has_twins:
         return {} if has_twins else single, located
     twin = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
+
+    # Where the board was, or where pieces lie.
     own = played_on(kit, groups, others, lens, located.pose or size)
     return own or {}, replace(located, twin=twin, problem=twin)
 
@@ -206,15 +222,20 @@ def _solve(
 ) -> tuple[Pose | None, Located]:
     """Return the pose by two corner markers or more, which may teach the lens."""
     board, tuner = kit.board, located.tuner
+
+    # `shown` are remembered: what hides a corner in part may stay.
     shown, corners = corners, _fitting(tuner, board, corners, size)
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
+    # What the pose is to explain: corner markers, and pieces where corners are hidden.
     seen = Evidence(points_mm, np.vstack(list(corners.values())), _tags(kit, others))
     before, limit = _pose_of(board, corners, tuner.lens, size)
+
     # Only views that the board explains well may teach the lens.
     if len(corners) >= 3 and before is not None and before.rms_px <= 3 * limit:
         tuner = tuner.taught(points_mm, seen.points_px, before)
     pose = solve_pose(points_mm, seen.points_px, tuner.lens, size, located.pose)
     if (pose is None or pose.rms_px > limit) and not tuner.exact and located.tries < _TRIES:
+        # No pose fits: the lens may be another one than is believed.
         wide = best_start(seen, located.nominal, size)
         pose = wide[1].pose if wide else pose
         if pose is None or pose.rms_px > limit:
@@ -228,6 +249,8 @@ def _solve(
             board=board.name,
         )
         return None, replace(located, problem=problem)
+
+    # The printed lines have not been asked about this pose yet.
     pose = replace(pose, markers=len(corners))
     located = replace(
         located, tuner=tuner, pose=pose, seen=seen, anchors=others, corners=dict(shown)
@@ -251,6 +274,7 @@ def _fitting(tuner: LensTuner, board: Board, corners: Corners, size: tuple[int, 
     if len(corners) < 4 or not (tuner.views or tuner.exact):
         return corners  # a lens that is not known yet explains none of them
     pose, _ = _pose_of(board, corners, tuner.lens, size)
+    # What is left over with all four, and then without each of them.
     of_all = pose.rms_px if pose else float("inf")
     if of_all <= _MISFIT_PX * size[0]:
         return corners
@@ -269,6 +293,7 @@ def _pose_of(
     """Return the pose that corner markers tell, and how much may be left over, px."""
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in corners])
     points_px = np.vstack(list(corners.values()))
+    # Paper that is not flat, and a lens that is only believed, leave over more on large boards.
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     return nearest_pose(points_mm, points_px, lens, size), max(
         _LEFT_OVER_PX, _OF_DIAGONAL * diagonal_px
@@ -286,10 +311,12 @@ def _align_to_lines(located: Located, luma: Luma, board: Board) -> Located:
     assert seen is not None
     located = replace(located, is_aligned=True)
     if pose.markers >= 4:
+        # Four corners: lines are asked only whether the lens is the right one.
         if tuner.exact or located.tries >= _TRIES or is_explained(luma, board, pose):
             return located
         return _fit_lens(located, luma, board, seen)
     spread = _lens_spread(tuner)
+    # Fewer corners: pieces and lines have to tell the rest of the board.
     by_markers = fit_board(seen, pose, spread)
     located = replace(located, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
@@ -311,6 +338,7 @@ def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Loc
     """Go on with a lens that explains the lines, and count how often there is none."""
     tuner = located.tuner
     fit = explaining_fit(luma, board, seen, tuner.lens, float(_lens_spread(tuner)[0]))
+    # In vain is also what explains the lines no better than before.
     is_good = fit is not None and is_explained(luma, board, fit.pose)
     located = replace(located, tries=0 if is_good else located.tries + 1)
     return located if fit is None else _with_fit(located, board, fit)
@@ -321,6 +349,7 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
     assert located.pose is not None
     markers = located.pose.markers
     middles = np.array([board.corner_centres_mm[marker] for marker in located.corners])
+    # Squares round which lines are where the pose puts them.
     confirmed = confirmed_squares(board, fit, middles)
     squares = frozenset(board.squares) - board.holes
     are_most = len(confirmed) >= _SURE_SHARE * len(squares)
@@ -328,7 +357,9 @@ def _with_fit(located: Located, board: Board, fit: Fit) -> Located:
         return located  # four corners that no line contradicts for certain stay as they are
     located = replace(located, pose=replace(fit.pose, markers=markers))
     if markers == 2:
+        # Two corners alone may put the far end of the board anywhere.
         located = replace(located, unconfirmed=squares - confirmed)
+    # A board that is nearly all confirmed tells the lens better than corners do.
     is_sure = fit.lines is not None and fit.lines.is_found.sum() >= _SURE_LINES
     if is_sure and are_most and not located.tuner.exact:
         located = replace(located, tuner=located.tuner.told(fit.pose.lens, fit.lens_spread))

@@ -42,12 +42,19 @@ class Vote:
     """What a single picture says. The fields are those of `companion.core.ports.Reading`."""
 
     game: str | None
+    """Whose board is in view; None: none is."""
     seen: Mapping[Square, str]
+    """The face on top of each square."""
     unknown: frozenset[Square]
+    """Squares of which nothing can be said. All others are empty."""
     beside: tuple[str, ...] = ()
+    """Faces that lie beside the board."""
     strangers: tuple[int, ...] = ()
+    """Ids of markers that belong to no piece, or to one that is there twice."""
     fans: Layout = field(default_factory=dict)
+    """The open cards of each zone, from the bottom to the top."""
     markers: Mapping[Square, int] = field(default_factory=dict)
+    """The marker of each face of `seen`."""
     stirred: bool = False
     """Zones of cards are unknown because something moved in them: it has no vote once all is still.
     """
@@ -65,9 +72,11 @@ class Placed:
     """A piece's marker on the board, and the squares on which the piece lies."""
 
     face: Face
+    """What it shows."""
     beneath: Face | None
     """What it may hide."""
     sighting: Sighting
+    """Its marker in the picture."""
     middle_mm: tuple[float, float]
     """Its centre, at its height."""
     turn_deg: float
@@ -91,9 +100,13 @@ class Pieces:
     kit: Kit
     pose: Pose
     placed: tuple[Placed, ...]
+    """All pieces whose markers are in the picture, on the board and beside it."""
     strangers: tuple[int, ...]
+    """Ids of markers that belong to no piece, or to one that is there twice."""
     seen: Mapping[Square, str]
+    """The face on top of each square."""
     markers: Mapping[Square, int]
+    """The marker of each of these."""
     doubtful: frozenset[Square]
     """Squares with a piece of which nobody can tell on which of them it lies."""
 
@@ -163,9 +176,11 @@ class Located:
     the lens."""
 
     nominal: Lens
+    """What this camera's lens is taken for before a board has told more."""
     tuner: LensTuner
     """What the views have told about the lens, and how surely."""
     board: Board | None = None
+    """Whose place this is; None: no board has been found."""
     pose: Pose | None = None
     """The last pose that was found: what hides the corners goes away again."""
     seen: Evidence | None = None
@@ -211,15 +226,18 @@ class Memory:
     bare_looks: Bare = field(default_factory=dict)
     """How its squares look when they are empty."""
     cards: CardReader | None = None
+    """Reads its cards; None: it has none."""
     pose: Pose | None = None
     """Where the board was in the last picture that was read."""
     vague: tuple[Pose, frozenset[Square]] | None = None
+    """The squares of which a pose is not sure enough, worked out once for it."""
     last: Look | None = None
     """The last look at a board of pieces; None: look at all of the next picture."""
 
     still_frames: int = 0
     """So many frames in a row nothing has moved."""
     since_look: int = 0
+    """So many frames in a row nothing was looked at."""
     fresh: Blocks | None = None
     """What is to be read once more when all is still, as it was read while something moved."""
     times: Mapping[Square, int] = field(default_factory=dict)

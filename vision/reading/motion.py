@@ -81,6 +81,8 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         memory, background=background, still_frames=still_frames, since_look=since_look
     )
     is_retry_due = since_look >= _RETRY_FRAMES
+
+    # Nothing new: the board is settled, and nothing differs from then.
     settled = memory.settled
     if settled is not None and not movement.moving and not movement.drifted:
         unknown = settled.told.unknown
@@ -93,6 +95,8 @@ def motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         and memory.latest is not None
     ):
         return replace(look, is_known=True), replace(memory, votes=(), settled=None)
+
+    # Something has changed, or the board is not settled yet.
     due, memory = _due(movement, memory, is_retry_due)
     still = not movement.moving or movement.changed is None
     look = replace(look, still=still, moving_px=movement.places, due=due)
@@ -116,10 +120,14 @@ def _due(movement: Movement, memory: Memory, is_retry_due: bool) -> tuple[Blocks
         or abs(movement.light - 1) > RELIT
     ):
         return None, memory
+
+    # Where the picture differs from what was read.
     blocks = movement.changed
     wanted = last.unknown if is_retry_due else last.unknown - memory.resigned
     if wanted and not movement.moving:
         blocks = blocks | blocks_over(last.kit, last.pose, wanted, blocks.shape)
+
+    # And what was read while something moved.
     fresh = blocks
     if memory.fresh is not None and memory.fresh.shape == blocks.shape:
         fresh = memory.fresh | blocks
@@ -137,6 +145,8 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     now = _block_means(luma)
     if past.read is None or past.read.shape != now.shape:
         return Movement(True, True, None, None), replace(past, now=now, before=now, read=None)
+
+    # The light is taken off first, then what differs by more than noise is looked for.
     exposure = exposure_between(past.read, now)
     rest, shift = unexplained(past.read, now, exposure)
     changed, faint = _cluster(past.noise, rest, shift, past.faint_read)
@@ -150,10 +160,12 @@ def compare(past: Background, luma: Luma) -> tuple[Movement, Background]:
     else:
         moving, rest, seen = _moving(seen, now)
         if moving is not None:
+            # Noise is learned, and the picture followed, only where nothing moves.
             near = wider(moving)
             rows, columns = np.nonzero(moving)
             places = np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
         movement = Movement(moving is not None, True, places, changed, light)
+
     # The next frame is compared with this one without noise, but where something has moved.
     followed = now - rest * np.float32(1 - _FOLLOW)
     before = followed if near is None else np.where(near, now, followed)
@@ -165,6 +177,7 @@ def _light(past: Background, now: Small) -> tuple[float, tuple[float, ...]]:
     were."""
     light, lights = 1.0, past.lights
     if past.whole is not None:
+        # By the middling block. One level more keeps black from dividing.
         light = middle_of((now[::SAMPLE, ::SAMPLE] + 1) / (past.whole[::SAMPLE, ::SAMPLE] + 1))
     is_lit = abs(light - 1) <= RELIT
     # Forgotten are frames before it was nearly as bright as when it was read.
@@ -181,6 +194,7 @@ def _calm(seen: Background, rest: Small) -> Background:
     calm, noise, read, looks = seen.calm + 1, seen.noise, seen.read, seen.looks
     if calm < _LEARNING or calm % _SELDOM == 0:
         noise = learn_noise(noise, rest, None)
+    # Blocks that few pictures make up: their mean gets less noisy with each.
     young = looks < _AVERAGED
     if young.any():
         read = read + np.where(young, rest / (looks + 1), 0)
@@ -209,10 +223,15 @@ def _cluster(
     Those that were not `faint` in the frame before have to be clear. None: there are no such
     blocks.
     """
+    # Where the light has changed much, it may not have changed evenly.
     bounds = bounds_of(noise, rest) + np.float32(_BY_LIGHT) * shift
+
+    # By what counts: 1 is a change that noise alone hardly makes.
     share = rest / bounds
     share *= share
     sums = cv2.boxFilter(share, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+
+    # Faint clusters, and those that are clear or last for two pictures.
     cores = sums >= _CLUSTER
     if not cores.any():
         return None, None
@@ -222,6 +241,8 @@ def _cluster(
     near = wider(cores, 3)
     if not lasting.any():
         return None, near
+
+    # All that hangs together with a movement belongs to it.
     around = wider(lasting, 5)
     found = around & near & (share >= _PART)
     return found, near & ~around
@@ -233,6 +254,7 @@ def _block_means(luma: Luma) -> Small:
     It is halved three times, which OpenCV does much faster than to an eighth; the last time with
     fractions, since a mean is far less noisy than a level.
     """
+    # The last step has fractions.
     height, width = luma.shape
     small: NDArray[Any] = luma
     for factor in (2, 4, BLOCK_PX):

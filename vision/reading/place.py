@@ -51,6 +51,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if kit is None or pose is None:
         return look, replace(memory, last=None)
     if memory.kit is not kit:
+        # Another board has come: what was worked out for the last one goes.
         sheet = None if kit.deck else Sheet(kit.board)
         cards = CardReader(kit, kit.deck) if kit.deck else None
         memory = replace(memory, kit=kit, sheet=sheet, bare_looks={}, cards=cards)
@@ -70,15 +71,19 @@ def _asked(
     before = look.before
     if before is None or before.pieces is None or look.due is None:
         return frozenset(kit.board.squares)
+
+    # Squares whose paper shows there, and squares on which something may stand that shows there.
     paper, standing = squares_under(kit, pose, look.due)
     asked = paper | (standing - before.empty)
     known = set()
     for piece in before.pieces.placed:
+        # A piece that is gone leaves its squares to be judged anew, ...
         known.add((piece.sighting, piece.beneath))
         if piece.sighting in look.gone:
             asked |= piece.squares
     come = []
     for piece in placed:
+        # ... and so does one that was not there before.
         if (piece.sighting, piece.beneath) not in known:
             come.append(piece)
             asked |= piece.squares
@@ -113,13 +118,16 @@ def placed_pieces(
     for sighting in sightings:
         marker = sighting.marker
         face = kit.face_of_marker(marker)
+        # A marker of no piece of this kit, or of a piece that is there twice.
         if times[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)
         if face is not None:
+            # Only pieces of one square lie on each other.
             below = beneath[face.carried] if face.size == (1, 1) else None
             seen.append(_Seen(sighting, face, below))
     placed = []
     for piece in _place_pieces(kit, pose, seen):
+        # Of two with the same marker nobody can tell which one it is.
         is_twin = times[piece.sighting.marker] > 1
         placed.append(replace(piece, fits=False) if is_twin else piece)
     faces, markers, doubtful = faces_on_squares(placed, unconfirmed)
@@ -138,6 +146,7 @@ def _beneath(kit: Kit, in_view: Set[int]) -> dict[bool, Face | None]:
         face = tag[0][0]
         has_carried |= face.carried
         is_seen = not in_view.isdisjoint(dict(tag).values())
+        # The tallest of those that are not in view.
         best = tallest[face.carried]
         if (
             not is_seen
@@ -154,24 +163,43 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
     if not seen:
         return []
     places, sides, turns = _rays(pose, seen)
+
+    # Rays that go above the horizon meet no plane.
     is_met = np.isfinite(places).all(axis=(1, 2))
     heights = list(map(attrgetter("face.height_mm"), seen))
+    # How far each may lie elsewhere because the pose is not certain.
     spots = np.column_stack([np.nan_to_num(places[:, 0]), heights])
+
     # Two standard deviations of where the pose puts them.
     spreads = (2 * pose.spread_mm(spots)).tolist()
     sizes = (sides / kit.tag_mm).tolist()
     placed = []
     for number in np.flatnonzero(is_met).tolist():
-        piece, spread, size, turn = seen[number], spreads[number], sizes[number], turns[number]
+        piece, spread = seen[number], spreads[number]
+        size, turn = sizes[number], turns[number]
         middle, lifted = map(tuple, places[number].tolist())
+        # A marker of another size lies at another height, or is another print.
         fits = abs(size - 1) <= _SIZE + _CORNER_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
+            # It lies on one square alone when all places that are possible do.
             margin = max(_EDGE_MM, _OF_PITCH * kit.board.pitch_mm) + spread
             squares, sure = _squares_near(kit.board, {middle, lifted}, margin)
         else:
             squares, sure = _squares_beneath(kit, piece.face, (*middle, turn), spread)
-        what = piece.face, piece.beneath, piece.sighting
-        placed.append(Placed(*what, middle, turn, squares, sure, fits, lifted, size))
+        placed.append(
+            Placed(
+                face=piece.face,
+                beneath=piece.beneath,
+                sighting=piece.sighting,
+                middle_mm=middle,
+                turn_deg=turn,
+                squares=squares,
+                sure=sure,
+                fits=fits,
+                lifted_mm=lifted,
+                size=size,
+            )
+        )
     return placed
 
 
@@ -186,12 +214,16 @@ def _rays(pose: Pose, seen: Sequence[_Seen]) -> tuple[Points, Points, list[float
         sighting, height = piece.sighting, piece.face.height_mm
         # On top of another piece it is higher, and so nearer to the camera, than it seems.
         raised = height + piece.beneath.height_mm if piece.beneath else height
+        # Its middle at both heights, and its corners at the lower one.
         pixels.append([sighting.centre_px, sighting.centre_px, *sighting.corners_px])
         planes.append([height, raised, *[height] * 4])
     places = pose.to_plane(np.reshape(pixels, (-1, 2)), np.ravel(planes)).reshape(-1, 6, 2)
     a, b, c, d = places[:, 2:].swapaxes(0, 1)
+
     # A square's area is half the cross product of its diagonals.
-    (x, y), (u, v) = (c - a).T, (d - b).T
+    x, y = (c - a).T
+    u, v = (d - b).T
+    # The direction of the print's upper edge, by both of its edges that run across.
     right, up = (b - a + c - d).T
     turns = np.degrees(np.arctan2(up, right)).tolist()
     return places[:, :2], np.sqrt(np.abs(x * v - y * u) / 2), turns
@@ -202,6 +234,7 @@ def _squares_near(
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares in which places lie that are known to within a margin, and whether it is
     one, or none."""
+    # The place itself, and those a margin away in four directions.
     places = set()
     for x, y in spots:
         for across, up in _AROUND:
@@ -217,16 +250,23 @@ def _squares_beneath(
     Else all that it may touch.
     """
     board, (x, y, turn_deg) = kit.board, place
+
+    # Where it would lie properly, and how far from there it is, in squares.
     size = face.turned_size(turn_deg)
     first, files, ranks = board.nearest_first(size, x, y)
     off = max(abs(files), abs(ranks)) + spread_mm / board.pitch_mm
+
+    # How far it is turned from the nearest right angle.
     askew = abs(turn_deg - 90 * round(turn_deg / 90)) if face.size[0] != face.size[1] else 0.0
     squares = frozenset(first.area(size))
     if off <= _OFF_SQUARES and askew <= _OFF_DEG and squares <= set(board.squares):
         return squares, True
+
+    # It lies on no squares properly: all that its foot may touch.
     width, depth = kit.tops_mm[face.name]
     foot = rectangle_corners_mm(x, y, width + spread_mm, depth + spread_mm, math.radians(turn_deg))
     touched = set()
+
     # places all over the foot, along two of its sides
     for across in _SHARES:
         for along in _SHARES:
@@ -241,6 +281,7 @@ def faces_on_squares(
 ) -> tuple[dict[Square, str], dict[Square, int], frozenset[Square]]:
     """Return the face on top of each square and its marker, and the squares where a piece lies that
     cannot be told."""
+    # Pieces that lie on a square for certain; all others make it doubtful.
     by_square: dict[Square, list[Placed]] = defaultdict(list)
     doubtful: set[Square] = set()
     for piece in placed:
@@ -251,6 +292,7 @@ def faces_on_squares(
             doubtful |= piece.squares
     seen, markers = {}, {}
     for square, pieces in by_square.items():
+        # The upper one is what people see.
         *_, top = sorted(pieces, key=attrgetter("face.height_mm", "face.carried"))
         for other in pieces:
             # A flag or a ball beside its carrier on the square lies there as well as above or below
@@ -259,6 +301,7 @@ def faces_on_squares(
             is_clear = is_carried or top.face.height_mm - other.face.height_mm >= _ON_TOP_MM
             if other is not top and not (is_clear and top.face.size == other.face.size == (1, 1)):
                 doubtful.add(square)
+        # What lies on it can be told.
         if square not in doubtful:
             seen[square] = top.face.name
             markers[square] = top.sighting.marker
@@ -274,6 +317,7 @@ def misprinted_size(placed: Collection[Placed]) -> float | None:
             off.append(piece.size)
     if len(off) < max(_MIN_MISPRINTS, len(placed) / 2) or max(off) - min(off) > _ALIKE:
         return None
+    # All alike, and no tag of this board: another scale.
     return float(np.median(off))
 
 
@@ -288,6 +332,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
     """
     feet, heights = [], []
     for piece in placed:
+        # A little higher than its marker, and as wide as what may be beneath it.
         size_mm = np.array(kit.tops_mm[piece.face.name])
         height = raised = piece.face.height_mm + _ABOVE_MM
         if piece.beneath is not None:
@@ -297,7 +342,9 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
         foot = rectangle_corners_mm(0.0, 0.0, width, depth, math.radians(piece.turn_deg))
         feet += [foot + piece.middle_mm, foot + piece.lifted_mm]
         heights += [height, raised]
+    # Two feet of each piece: as it lies, and on top of what may be beneath.
     outlines = np.reshape(feet, (-1, 4, 2))
+
     # A ray from the eye past the top meets the board farther off: by as much as the eye is above
     # it.
     eye = pose.eye_mm
@@ -308,6 +355,7 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
 
 def _hidden_among(board: Board, bodies: Points, squares: Iterable[Square]) -> set[Square]:
     """Return those of these squares of which one of the bodies (N, 16, 2) may hide a part."""
+    # Rectangles round the bodies are enough to ask which squares they may hide.
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
     low, high = bodies.min(axis=1) - half, bodies.max(axis=1) + half
     hidden = set()

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from companion.core.grid import Square
+from companion.core.kit import Layout
 from vision.cards.fans import agreed_fans
 from vision.detection.stillness import wider
 from vision.pose.pose import Pose, flat
@@ -26,11 +27,13 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Join a look with those before it, and remember it."""
     # Later pictures are compared with this one, as far as it was looked at.
     looked = None if look.before is None or look.due is None else wider(look.due)
-    background, fresh = mark_read(memory.background, looked), memory.fresh
+    background = mark_read(memory.background, looked)
+    fresh = memory.fresh
     if looked is None and background.now is not None:
         fresh = np.ones(background.now.shape, dtype=bool)
     memory = replace(memory, background=background, fresh=fresh, since_look=0)
     latest, votes = memory.latest, memory.votes
+
     # What was read with a worse pose has no vote.
     is_apart = latest is None or (
         look.pose is not latest.pose and not _agree(look.pose, latest.pose)
@@ -38,10 +41,13 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if not look.still or is_apart or (votes and votes[-1].stirred):
         votes = ()
     votes = (*votes, look.vote)[-memory.frames :]
+
+    # What they say together, and whether that is enough of them.
     told, is_quiet = settled_by(votes, memory.agreed, memory.frames)
     look = replace(look, told=told, quiet=is_quiet)
     memory = replace(memory, votes=votes, latest=look, settled=look if is_quiet else None)
     if not look.still and look.before is not None:
+        # What moves may have left squares that were given up.
         memory = replace(memory, resigned=memory.resigned - look.asked)
     if not is_quiet:
         return look, memory
@@ -60,6 +66,7 @@ def _agree(pose: Pose | None, before: Pose | None) -> bool:
     """Tell whether two poses put the board in the same place of the picture."""
     if pose is None or before is None or pose.size != before.size:
         return False
+    # Where the middle of the picture meets the board, and points around it.
     middle = before.to_plane(np.array([pose.size]) / 2)[0]
     around = _CORNERS_MM + np.array([*middle, 0.0])
     return bool(np.abs(pose.to_px(around) - before.to_px(around)).max() < _SAME_PX)
@@ -74,6 +81,7 @@ def settled_by(votes: tuple[Vote, ...], agreed: Vote | None, frames: int) -> tup
     `agreed` is what was settled before, `frames` how many have to agree.
     """
     told, is_one = joined_looks(votes)
+    # So many pictures are always enough.
     is_enough = len(votes) == frames
     if not is_enough and len(votes) > 1 and agreed is not None:
         is_enough = is_certain(told, agreed)
@@ -87,11 +95,13 @@ def is_certain(told: Vote, agreed: Vote) -> bool:
         return False
     come, left = set[int](), set[int]()
     for square, marker in told.markers.items():
+        # A piece that was not there before.
         if agreed.markers.get(square) != marker:
             come.add(marker)
             if square in told.guessed:
                 return False
     for square, marker in agreed.markers.items():
+        # A piece that is gone from there: is it read somewhere else?
         if square not in told.seen and square not in told.unknown:
             left.add(marker)
     return left <= come
@@ -111,27 +121,37 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
             return last, False
     if len(looks) == 1:
         return last, True
-    asked, lately = set[Square](), looks[-2].unknown | last.unknown
-    beside, strangers, guessed, fans = first.beside, set(first.strangers), first.guessed, []
+
+    # `lately`: squares of which one of the last two pictures says nothing.
+    lately = looks[-2].unknown | last.unknown
+    beside, strangers, guessed = first.beside, set(first.strangers), first.guessed
+    asked, fans = set[Square](), list[Layout]()
     for look in looks:
         asked |= look.seen.keys() | look.unknown
+        # The most that was seen beside, and only what all of them call strange.
         beside = max(beside, look.beside, key=len)
         strangers &= set(look.strangers)
         guessed &= look.guessed
         fans.append(look.fans)
-    seen, markers, unknown, is_one = dict[Square, str](), dict[Square, int](), set[Square](), True
+    seen, markers = dict[Square, str](), dict[Square, int]()
+    unknown = set[Square]()
+    is_one = True
     for square in asked:
+        # All faces that were read there, and whether it was called empty.
         pieces, is_empty = set(), False
         for look in looks:
             if square in look.seen:
                 pieces.add((look.seen[square], look.markers[square]))
             else:
                 is_empty |= square not in look.unknown
+        # One face alone: it counts although other pictures say nothing.
         if len(pieces) == 1 and not is_empty:
             seen[square], markers[square] = pieces.pop()
         elif pieces or len(looks) < 3 or square in lately:
             unknown.add(square)
             is_one &= not pieces
+
+    # What they say of pieces, and then of cards.
     told = Vote(
         last.game,
         seen,

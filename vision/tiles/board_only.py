@@ -48,6 +48,7 @@ class BoardOnly:
         """
         if pose is None or not self._lies_there(frame.luma, pose):
             return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
+        # Black beside the board, and without colour there.
         mask = self._mask_of(pose)
         luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
         colours = frame.colours
@@ -61,6 +62,7 @@ class BoardOnly:
             return False
         fitting = 0
         for marker in self._board.corners:
+            # Markers that are hidden or outside say nothing.
             quad = pose.to_px(corner_points_mm(self._board, marker))
             if pose.is_in_picture(quad).all():
                 fitting += _shows(luma, quad, marker)
@@ -69,6 +71,7 @@ class BoardOnly:
     def _mask_of(self, pose: Pose) -> Mask:
         """Return the board in the picture. Worked out once for a pose."""
         if self._mask is None or self._mask[0] is not pose:
+            # Many places along each side, as a lens bends straight lines.
             corners = board_outline_mm(self._board, _EDGE_MM)[:, :2]
             sides = zip(corners, np.roll(corners, -1, axis=0), strict=True)
             outline = np.vstack([one + (other - one) * _ALONG for one, other in sides])
@@ -84,6 +87,7 @@ def _shows(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:
     means = modules_in(luma, quad)
     if np.ptp(means) < _LEAST_CONTRAST:
         return False
+    # Light is what is above the middle of both tones.
     light = means > (means.min() + means.max()) / 2
     return int((light != (marker_modules(marker) > 0)).sum()) <= _WRONG_MODULES
 
@@ -92,6 +96,7 @@ def _colours_on(colours: Colours | None, mask: Mask) -> Colours | None:
     """Return the colours of the board, none beside it."""
     if colours is None:
         return None
+    # Colours are smaller: a place that is not all board shows none.
     small = cv2.resize(mask, (colours.shape[1], colours.shape[0]), interpolation=cv2.INTER_AREA)
     kept = colours.copy()
     kept[small < 255] = _GREY

@@ -72,6 +72,7 @@ class TileReader:
         """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
+        # A quick look first.
         found = self._own_among(self._finder.find(luma).sightings)
         rows = self._rows(seats, found, pose)
         if any(row.fault for row in rows.values()):  # a closer look takes several times as long
@@ -89,6 +90,7 @@ class TileReader:
         tiles = []
         for sighting in found:
             if sighting.marker in self._orders:
+                # Where it lies on the table.
                 corners_mm = pose.to_plane(sighting.corners_px)
                 tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
         return {seat: self._row(seat, found, tiles, pose) for seat in seats}
@@ -96,6 +98,7 @@ class TileReader:
     def _row(
         self, seat: Seat, found: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
     ) -> RowSeen:
+        # The markers of this seat's strip.
         strip = [each for each in found if each.marker in self._spec.rows[seat]]
         if max(Counter(each.marker for each in strip).values(), default=0) > 1:
             return RowSeen(fault=RowFault.TWO_STRIPS)
@@ -112,11 +115,13 @@ class TileReader:
         if len(strip) < 2:
             return None
         spec = self._spec
+        # Where they are printed, and where they are seen.
         middles = [spec.strip_x_mm(spec.rows[seat].index(each.marker)) for each in strip]
         printed = np.vstack([square_corners_mm(x, 0.0, spec.strip_marker_mm) for x in middles])
         seen = np.vstack([pose.to_plane(each.corners_px) for each in strip])
         if not np.isfinite(seen).all():
             return None
+        # A stiff strip explains all of them.
         frame = _RowFrame.fitted(printed, seen)
         off = np.linalg.norm(frame.to_row(seen) - printed, axis=1)
         return frame if off.max() <= _RIGID_MM else None
@@ -129,11 +134,15 @@ class TileReader:
         spec = self._spec
         lying: dict[int, list[tuple[_Tile, bool]]] = {place: [] for place in range(spec.places)}
         for tile, corners in tiles:
+            # What is far from all places does not belong to the row.
             place, off = self._nearest(corners.mean(axis=0))
             if not np.isfinite(corners).all() or (np.abs(off) > _NEAR_MM).any():
                 continue
+            # Near its place, upright, and as large as it was printed.
             is_well = bool((np.abs(off) <= _OFF_MM).all()) and abs(_turned_deg(corners)) <= _OFF_DEG
             lying[place].append((tile, is_well and _is_as_large(corners, spec)))
+
+        # The first place that is not as it should be is told.
         letters = ""
         for place, found in lying.items():
             if fault := _fault_of(seat, found):
@@ -147,6 +156,7 @@ class TileReader:
         spec = self._spec
         places = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
         places[:, 1] += spec.marker_up_mm - spec.depth_mm / 2
+        # Places lie side by side.
         place = int(np.abs(places[:, 0] - middle[0]).argmin())
         return place, middle - places[place]
 
@@ -178,7 +188,10 @@ class TileWatch:
         if wanted is None or at_s < wanted.since_s:
             return None
         if wanted.number != self._number:
+            # Other rows are wanted now.
             self._number, self._last, self._agreeing, self._frames = wanted.number, {}, 0, 0
+
+        # So many pictures in a row have to say the same.
         rows = self._reader.read(luma, pose, wanted.seats)
         self._frames += 1
         self._agreeing = self._agreeing + 1 if rows == self._last else 1
@@ -199,12 +212,15 @@ class _RowFrame:
     """The axes of a row on the table: table = turn @ row + origin."""
 
     turn: Points
+    """(2, 2)."""
     origin: Points
+    """(2,) mm: the middle of the strip."""
 
     @classmethod
     def fitted(cls, printed: Points, seen: Points) -> _RowFrame:
         """Return the stiff motion that best takes (N, 2) printed points to those that were seen
         (Kabsch, without a scale)."""
+        # The turn by the singular values of both, each round its middle.
         middle, there = printed.mean(axis=0), seen.mean(axis=0)
         left, _, right = np.linalg.svd((seen - there).T @ (printed - middle))
         turn = left @ np.diag([1.0, np.sign(np.linalg.det(left @ right))]) @ right
@@ -231,6 +247,7 @@ def _turned_deg(corners: Points) -> float:
 
     Its corners (4, 2) go from the upper left, clockwise.
     """
+    # From the lower edge of the print to the upper one.
     up = corners[:2].mean(axis=0) - corners[2:].mean(axis=0)
     return float(np.degrees(np.arctan2(-up[0], up[1])))
 
