@@ -25,6 +25,11 @@ from companion.service.app import Companion
 from companion.table.public.messages import words
 
 
+@pytest.fixture(autouse=True)
+def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("companion.hub_server.desired_state.AGAIN_S", 0.1)
+
+
 def show_cards(hub: Hub, table: TableAtHub) -> None:
     """Two people sit down and show their cards, which the hub's pages are asked about."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):

@@ -109,26 +109,6 @@ def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None
         table.close()
 
 
-def test_no_table_takes_the_ids_of_anothers_messages(hub: Hub, tables: list[TableAtHub]) -> None:
-    honest, changed = tables
-    honest.play(1)
-    until("it is there", lambda: has_all(hub, honest))
-    changed.close()
-    last = honest.entries()[-1]
-
-    async def take_ids(client: Client) -> None:
-        own = record_subject(changed.member.table)
-        for entry in range(last + 1, last + 40):
-            stolen = {"Nats-Msg-Id": f"{honest.member.table}-0-{entry}"}
-            await client.jetstream().publish(own, b"{}", headers=stolen)
-
-    with_key_of(hub, changed, take_ids)
-    honest.play(2)
-    until("everything is there", lambda: has_all(hub, honest))
-    assert [each.entry for each in kept(hub, honest.member.table)] == honest.entries()
-    assert honest.line.is_connected
-
-
 def test_lines_without_end_leave_room_for_others(
     hub: Hub, tables: list[TableAtHub], tmp_path: Path
 ) -> None:

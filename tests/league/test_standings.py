@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from companion.league.standings import half_words, quarter_words, standings
+from companion.league.standings import standings
 from companion.league.tournament import (
     BoardEnd,
     Entrant,
@@ -75,8 +75,3 @@ def test_rounds_without_a_game_count_as_somebody_as_strong_as_oneself() -> None:
     assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
     absent = played(2, "1-2:+")
     assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}
-
-
-def test_points_are_written_as_people_write_them() -> None:
-    assert [half_words(each) for each in (0, 1, 2, 3)] == ["0", "½", "1", "1½"]
-    assert [quarter_words(each) for each in (0, 1, 6, 11)] == ["0", "¼", "1½", "2¾"]

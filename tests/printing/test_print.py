@@ -221,6 +221,7 @@ def test_the_press_prints_the_same_but_once_and_keeps_little() -> None:
     first = press.kit("outbuffered", {}, "a4", "en")
     assert press.kit("outbuffered", {}, "a4", "en") is first
     assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
+    assert press.kit("outbuffered", {}, "a4", "en") is first, "both have room"
     press.kept["large"] = b"x" * KEPT_BYTES
     press.kit("outbuffered", {}, "letter", "en")
     assert sum(map(len, press.kept.values())) <= KEPT_BYTES
