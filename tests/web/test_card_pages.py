@@ -64,6 +64,8 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
     ):
         stack = cards.stack_of(None, above, below)
         assert [(card.text, card.own) for card in stack.cards] == shown
+    full = cards.stack_of(None, tuple("abcdefgh"), (None,) * 8)
+    assert (len(full.cards), full.more) == (8, 0)
     many = cards.stack_of(None, tuple("abcdefghijk"), (None,) * 11)
     assert ("".join(card.text for card in many.cards), many.more, many.wide) == ("efghijk", 4, True)
 

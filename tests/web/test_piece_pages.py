@@ -17,7 +17,7 @@ from companion.games.screen import Badge
 from companion.table.board_check import tops
 from companion.table.session import Phase
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words
+from web.rendering.board_picture import BoardPicture, board_words, scene_of
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
 PLACINGS = {
@@ -124,6 +124,7 @@ def test_hit_points_stand_under_a_robot() -> None:
         kit_of("arena"), {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)}
     )
     assert re.search(r'class="points" x="150" y="895"[^>]*>12<', board_svg(scene))
+    assert 'width="58"' in board_svg(scene), "it leaves room for the bar"
     assert board_words(scene) == "petrol robot 1 b1 (12)"
 
 
@@ -160,6 +161,10 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
     plain = view_of(place)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
     page = page_of(place.browser(), "/")
+    scene = scene_of(place.table.view())
+    assert scene
+    assert [problem.square for problem in scene.wrong] == [sq("c3")]
+    assert not scene.layout.get(sq("c1")), "it is drawn where it lies alone"
     for mark in (
         'href="/rules/scouts#jump"',
         "<h2>c1 can’t jump: c2 is empty.</h2>",

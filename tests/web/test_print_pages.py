@@ -27,6 +27,7 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
         assert f'href="/kit/{name}.pdf{chosen}"' in page
     assert f'href="/kit/outbuffered.pdf{chosen}&amp;board=1"' in page
     assert 'href="/kit?paper=a4&amp;language=fr&amp;ink=low"' in page
+    assert page.count('class="mini board"') == 1, "lanes, where a game is of cards"
     assert page.count("<textarea") == 2, "boards of one's own, where a game has such"
     assert page.count("The board in one piece, A2") == 3
 

@@ -265,6 +265,7 @@ def test_receipts_of_a_turn_can_be_checked_by_anybody(place: Place) -> None:
     for stage in range(3):
         view = view_of(place)
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
+        assert ('class="bounce"' in page_of(place.browser(), "/")) is (stage != 1)
         post(Seat.SOUTH, "confirm", stage=stage, force=True)
     opened = view_of(place)["opened"]
     assert len(opened) == 2

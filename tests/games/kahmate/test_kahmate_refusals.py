@@ -321,8 +321,88 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
 
 @pytest.mark.parametrize(
     ("state", "changed", "message", "square"),
-    [(placed(), {"d2": None, "d5": "blue big"}, "d2 to d5 is not a run. Too far: Big runs 2.", "d5"), (placed(), {"d2": None, "e2": "blue big"}, "d2 to e2 is not a run. Blue tough stands on e2: a run goes through team-mates and stops beyond.", "e2"), (placed(), {"d10": None, "d9": "pink tough"}, "Pink tough is not blue’s to move: put it back on d10.", "d10"), (placed(), {"d6": None, "d5": "ball"}, "The ball on d6 is loose: a piece has to fetch it by a run.", "d6"), (RUNNING, {"e4": None, "e5": "blue tough"}, "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a turn.", "e4"), (CARRIED, {"f4": None, "e6": "blue tough"}, "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this turn.", "f4"), (at("R@d2", "S@d6", "d6"), {"d2": None, "d6": "blue regular"}, "d2 to d6 is not a tackle. Too far: Regular runs 3.", "d6"), (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None), (BALL, {"d5": "blue big", "c6": "ball"}, "d5 to c6 is not a pass. c6 is not behind d5: a pass goes 1 or 2 ranks back.", "c6"), (BALL, {"d5": "blue big", "d7": "ball"}, "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.", "c6"), (CARRIED, {"e6": "pink smart", "e4": "ball"}, "e6 to e4 is not a pass. Pink smart stands on e6: pass with a piece of blue.", "e6"), (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"), (CARRIED, {"e8": "pink tough turned over"}, "Pink tough on e8 should not have been turned over: turn it back.", "e8"), (CARRIED, {"f4": "blue tough"}, "Blue tough on f4 should not stand up yet: turn it back.", "f4"), (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None), (placed(), {"d2": None, "e2": None, "f2": None}, None, None), (WAITING, {"d3": None}, None, None), (NEW, {}, None, None),],
-)  # fmt: skip
+    [
+        (
+            placed(),
+            {"d2": None, "d5": "blue big"},
+            "d2 to d5 is not a run. Too far: Big runs 2.",
+            "d5",
+        ),
+        (
+            placed(),
+            {"d2": None, "e2": "blue big"},
+            "d2 to e2 is not a run. Blue tough stands on e2: a run goes through team-mates and stops beyond.",
+            "e2",
+        ),
+        (
+            placed(),
+            {"d10": None, "d9": "pink tough"},
+            "Pink tough is not blue’s to move: put it back on d10.",
+            "d10",
+        ),
+        (
+            placed(),
+            {"d6": None, "d5": "ball"},
+            "The ball on d6 is loose: a piece has to fetch it by a run.",
+            "d6",
+        ),
+        (
+            RUNNING,
+            {"e4": None, "e5": "blue tough"},
+            "e4 to e5 is not a run. Blue tough on e4 has run already: each piece runs once in a turn.",
+            "e4",
+        ),
+        (
+            CARRIED,
+            {"f4": None, "e6": "blue tough"},
+            "f4 to e6 is not a tackle. Blue tough on f4 is turned over: it stands up at the end of this turn.",
+            "f4",
+        ),
+        (
+            at("R@d2", "S@d6", "d6"),
+            {"d2": None, "d6": "blue regular"},
+            "d2 to d6 is not a tackle. Too far: Regular runs 3.",
+            "d6",
+        ),
+        (BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None),
+        (
+            BALL,
+            {"d5": "blue big", "c6": "ball"},
+            "d5 to c6 is not a pass. c6 is not behind d5: a pass goes 1 or 2 ranks back.",
+            "c6",
+        ),
+        (
+            BALL,
+            {"d5": "blue big", "d7": "ball"},
+            "d5 to d7 is not a kick. Blue regular on c6 is ahead of the kicker: nobody of blue may be.",
+            "c6",
+        ),
+        (
+            CARRIED,
+            {"e6": "pink smart", "e4": "ball"},
+            "e6 to e4 is not a pass. Pink smart stands on e6: pass with a piece of blue.",
+            "e6",
+        ),
+        (LAST, {"d5": None, "d8": "ball"}, "d5 to d8 is not a run. Too far: Big runs 2.", "d8"),
+        (
+            CARRIED,
+            {"e8": "pink tough turned over"},
+            "Pink tough on e8 should not have been turned over: turn it back.",
+            "e8",
+        ),
+        (
+            CARRIED,
+            {"f4": "blue tough"},
+            "Blue tough on f4 should not stand up yet: turn it back.",
+            "f4",
+        ),
+        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
+        (at("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
+        (placed(), {"d2": None, "e2": None, "f2": None}, None, None),
+        (WAITING, {"d3": None}, None, None),
+        (NEW, {}, None, None),
+    ],
+)
 def test_what_hands_did_is_told_with_the_rule_it_breaks(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:

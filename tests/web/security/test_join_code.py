@@ -121,6 +121,8 @@ def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:
     assert not buckets.take("bad")
     assert not buckets.take("newcomer"), "newcomers share one bucket while all are in use"
     clock.advance(3)
+    for _ in range(3):
+        buckets.take("somebody")
     assert [buckets.take("newcomer") for _ in range(4)] == [True] * 3 + [False], "its own again"
     clock.advance(60)
     buckets.take("another")
