@@ -6,7 +6,6 @@ damage stay whole.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -24,8 +23,8 @@ from companion.table.records import AnyRecord
 _decode = msgspec.json.Decoder(AnyRecord).decode
 _BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 """What reading a damaged file may raise."""
-_MAX_PROBES = 300_000
-"""Maximum number of inputs that are looked up one by one behind a page that cannot be read."""
+_MAX_INPUTS = 1_000_000
+"""Highest number of an input that is looked for: some 10,000 games."""
 _PAGE_BYTES = 4096
 """Size of a page in every file of this program: SQLite's default since 2016."""
 _LOG_HEADER_BYTES = 32
@@ -56,8 +55,6 @@ def rescue(path: Path) -> tuple[Rescued, Path]:
     or the new one whole (`finish_rescue`). Raises `sqlite3.Error` and `OSError`, and then nothing was moved.
     """
     rescued = _read(path)
-    if not rescued.inputs:
-        rescued = _read_with_new_header(path) or rescued
     fresh = _fresh(path)
     _remove(fresh)
     fresh.touch(mode=0o600)
@@ -112,7 +109,7 @@ def _read(path: Path) -> Rescued:
         written: dict[int, int] = {}
         with suppress(*_BROKEN):
             written.update(db.execute(f"SELECT game, entries FROM ends WHERE {valid_row('ends')}"))
-        _keep_inputs(_rows(db), rescued)
+        _keep_inputs(_rows(db, 1, _highest(db)), rescued)
         _count_lost(rescued, written)
     return rescued
 
@@ -132,46 +129,37 @@ def _keep_valid(db: sqlite3.Connection, table: str, rows: list[tuple[object, ...
         rows.append(row)
 
 
-def _rows(db: sqlite3.Connection) -> Iterator[Row | None]:
-    """Yield every input that can be read, in the order of their numbers. None stands for a place that cannot."""
-    last, probes = 0, 0
-    while probes < _MAX_PROBES:
-        try:
-            for read in db.execute(
-                f"SELECT {COLUMNS} FROM entries WHERE id > ? ORDER BY id", (last,)
-            ):
-                if not isinstance(read[0], int) or read[0] <= last:
-                    raise sqlite3.DatabaseError("out of order: a damaged page leads back")
-                last = read[0]
-                yield Row(*read)
-            return
-        except _BROKEN:
+def _rows(db: sqlite3.Connection, first: int, last: int) -> Iterator[Row | None]:
+    """Yield every input between two numbers that can be read, in their order. None stands for one that cannot."""
+    # the limit keeps SQLite from looking at the page behind the last of them
+    query = f"SELECT {COLUMNS} FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+    try:
+        rows = db.execute(query, (first, last, last - first + 1)).fetchall()
+    except _BROKEN:
+        if first >= last:
             yield None
-        # behind an unreadable page inputs are looked up one by one
-        highest = _highest(db)
-        while (last := last + 1) <= highest and probes < _MAX_PROBES:
-            probes += 1
-            try:
-                read = db.execute(f"SELECT {COLUMNS} FROM entries WHERE id = ?", (last,)).fetchone()
-            except _BROKEN:
-                continue
-            if read is not None and read[0] == last:
-                yield Row(*read)
-                break
-        else:
             return
+        # what lies beside the page that cannot be read is found by halves
+        middle = (first + last) // 2
+        yield from _rows(db, first, middle)
+        yield from _rows(db, middle + 1, last)
+        return
+    for read in rows:
+        if isinstance(read[0], int) and first <= read[0] <= last:
+            yield Row(*read)
 
 
 def _highest(db: sqlite3.Connection) -> int:
     """Return the highest number of an input that the file may hold, as far as can be told."""
-    numbers = [0]
     with suppress(*_BROKEN):
-        numbers.append(
-            db.execute("SELECT MAX(id) FROM entries INDEXED BY entries_game").fetchone()[0]
-        )
+        query = "SELECT MAX(id) FROM entries INDEXED BY entries_game"
+        highest = db.execute(query).fetchone()[0]
+        if isinstance(highest, int) and highest <= _MAX_INPUTS:
+            return highest
+    pages = 0
     with suppress(*_BROKEN):
-        numbers.append(db.execute("PRAGMA page_count").fetchone()[0] * _INPUTS_A_PAGE)
-    return max(number for number in numbers if isinstance(number, int))
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+    return min(pages * _INPUTS_A_PAGE, _MAX_INPUTS)
 
 
 def _keep_inputs(rows: Iterator[Row | None], rescued: Rescued) -> None:
@@ -202,40 +190,6 @@ def _count_lost(rescued: Rescued, written: dict[int, int]) -> None:
     for game, inputs in written.items():
         if inputs > counts.get(game, 0):
             rescued.lost[game] = inputs - counts.get(game, 0)
-
-
-def _read_with_new_header(path: Path) -> Rescued | None:
-    """Read a copy of the file with a header that SQLite takes. None: there is nothing to read."""
-    if not path.is_file() or path.stat().st_size < _PAGE_BYTES:
-        return None
-    copy = path.with_name(f"{path.stem}.mended{path.suffix}")
-    try:
-        _remove(copy)
-        copy.touch(mode=0o600)
-        for suffix in ("", "-wal"):
-            if Path(f"{path}{suffix}").exists():
-                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
-        with copy.open("rb+") as file:
-            file.write(_new_header(path.stat().st_size // _PAGE_BYTES))
-        return _read(copy)
-    finally:
-        _remove(copy)
-
-
-def _new_header(pages: int) -> bytes:
-    """Return the first 100 bytes of a file of this program with a number of pages (sqlite.org/fileformat.html, 1.3)."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        make(db)
-        header = bytearray(db.serialize()[:100])
-    counter = (1).to_bytes(4, "big")
-    header[16:18] = _PAGE_BYTES.to_bytes(2, "big")
-    header[18:20] = b"\2\2"  # a write-ahead log may lie beside it
-    header[24:28] = header[92:96] = counter
-    # size of the file in pages
-    header[28:32] = pages.to_bytes(4, "big")
-    header[32:40] = bytes(8)  # no free pages: they are not read
-    header[52:56] = counter  # the file gives free pages back
-    return bytes(header)
 
 
 # ---- the write-ahead log ---------------------------------------------------------------------------------------------

@@ -178,4 +178,6 @@ def test_old_games_make_room(tmp_path: Path) -> None:
             folder.keep(game, f"{game}.{tick}", bytes(50_000))
     assert [len(folder.moments(game)) for game in (1, 2, 3)] == [2, 6, 12]
     assert folder.moments(1) == ("1.4", "1.5"), "the oldest have gone"
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*.jpg")) <= 1_000_000
+    tight = PhotographFolder(tmp_path, limit_mb=1)
+    tight.keep(3, "3.12", bytes(990_000))
+    assert tight.moments(3) == ("3.12",), "what was just taken stays"

@@ -137,10 +137,7 @@ def card(scene: Scene, text: str) -> Acts:
         lambda: scene.say(f"p{hidden}", 400),
         lambda: scene.say(f"u{hidden}1", 409),
         lambda: scene.say(f"p{hidden}1"),
-        scene.take_back,
-        lambda: scene.say(f"p{hidden}2"),
         lambda: scene.say("--", seat="north"),
-        lambda: scene.clock.advance(6),
         scene.companion.table.undo,
     )
 
@@ -159,10 +156,7 @@ def sheet(scene: Scene, text: str) -> Acts:
     orders = [pads[order.partition(":")[2]] for order in text.split()]
     return (
         lambda: scene.plan(text),
-        lambda: scene.press(*orders[0]),
-        lambda: scene.press(*orders[1]),
-        lambda: scene.press("back"),
-        lambda: scene.press(*orders[1], *orders[2]),
+        lambda: scene.press(*orders[0], *orders[1], *orders[2]),
         lambda: scene.press("ready", hold_s=2.0),
         lambda: scene.press("back"),
         lambda: scene.say(f"{text} 9:N", 400),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -30,30 +30,11 @@ def opened(which: str = "") -> PiCamera:
     return PiCamera(SETTINGS, RealClock(), chosen(which))
 
 
-class Rig(Protocol):
-    """Two cameras on ribbon cables, and what may happen to them."""
-
-    name: str
-    many: int
-    """So often things are repeated that are to be repeated many times."""
-
-    def taken_elsewhere(self, identity: str) -> Any:
-        """A context in which another program has a camera."""
-
-    def silence(self, camera: PiCamera) -> None:
-        """Nothing comes from a camera any more, whatever it says of itself."""
-
-    def end_loop(self, camera: PiCamera) -> None:
-        """Picamera2's event loop has died."""
-
-    def close(self) -> None:
-        """Give everything back."""
-
-
 class FakeRig:
     """The fake, with its cameras in another order than Picamera2's."""
 
-    name, many = "fake", 1000
+    many = 1000
+    """So often things are repeated that are to be repeated many times."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.host = PiHost(monkeypatch)
@@ -61,14 +42,17 @@ class FakeRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
+        """Another program has a camera."""
         self.host.busy.add(identity)
         yield
         self.host.busy.discard(identity)
 
     def silence(self, camera: PiCamera) -> None:
+        """Nothing comes from a camera any more, whatever it says of itself."""
         camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
+        """Picamera2's event loop has died."""
         camera.device.end_loop()
 
     def close(self) -> None:
@@ -78,7 +62,7 @@ class FakeRig:
 class RealRig:
     """Real Picamera2; its cameras are those of `virtual.yaml`."""
 
-    name, many = "real", 100
+    many = 100
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "picamera2", real_module())
@@ -174,6 +158,8 @@ def real_module() -> ModuleType:
     return module
 
 
+Rig = FakeRig | RealRig
+"""Two cameras on ribbon cables, and what may happen to them."""
 RIGS: dict[str, Any] = {
     "fake": FakeRig,
     **({"real": RealRig} if os.environ.get("REAL_CAMERAS") else {}),

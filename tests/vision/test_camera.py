@@ -13,6 +13,8 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera
 from vision.cameras.catalogue import CameraChoice, CameraOpener, cameras, open_camera
+from vision.cameras.picamera import PiCamera
+from vision.cameras.ribbon import PiDevice
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -138,6 +140,8 @@ def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
     ):
         with opened(word):
             assert pi.opened[-1].camera.id == expected
+    with pytest.raises(CameraError, match="have changed places: trying again"):
+        PiCamera(CameraSettings(), FakeClock(), PiDevice(0, "imx219", IMX219))
     with pytest.raises(
         CameraError,
         match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)",

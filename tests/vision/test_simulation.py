@@ -162,3 +162,11 @@ def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     assert (frames[0][1] == frames[1][1]).all()
     change = frames[0][0].astype(int) - frames[0][1]
     assert 3.5 < change.std() < 5
+
+
+def test_the_board_is_in_the_middle_of_the_picture() -> None:
+    board, table = KIT.board, printed_table(KIT, View(tilt_deg=55.0))
+    width, height = board.width_mm, board.height_mm
+    ends = table.to_px(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
+    middle = (ends.min(axis=0) + ends.max(axis=0)) / 2
+    assert np.abs(middle - (640, 360)).max() < 40
