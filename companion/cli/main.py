@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -66,20 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says of what it does not know how its own command is used, not how the program is."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as the base class, which leaves it to the program to refuse what a command does not know."""
-        options, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return options, unknown
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands, those that games bring among them."""
-    parser: argparse.ArgumentParser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="companion", description="The referee beside a real board game table."
     )
     parser.add_argument("--version", action="version", version=f"companion {__version__}")

@@ -39,19 +39,13 @@ class Heartbeats:
         """
         self._heard_s[name] = self._clock.monotonic_s()
 
-    @property
-    def heard_s(self) -> Mapping[str, float]:
-        """Monotonic time at which each was heard last."""
-        heard_s = self._heard_s.copy()
+    def ages(self) -> Mapping[str, float]:
+        """Return how many seconds ago each was heard."""
+        heard_s, now_s = self._heard_s.copy(), self._clock.monotonic_s()
         for name, last_round_s in self._loops.items():
             if name in heard_s:
                 heard_s[name] = max(heard_s[name], last_round_s())
-        return heard_s
-
-    def ages(self) -> Mapping[str, float]:
-        """Return how many seconds ago each was heard."""
-        now_s = self._clock.monotonic_s()
-        return {name: max(0.0, now_s - heard_s) for name, heard_s in self.heard_s.items()}
+        return {name: max(0.0, now_s - at_s) for name, at_s in heard_s.items()}
 
     def late(self) -> Mapping[str, float]:
         """Return who was not heard for longer than its bound, with the seconds since then.

@@ -52,8 +52,8 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
         for record in played_records(game, 3, number):
             room.record(name, read_record(hostile_message(json.loads(encode_public(record)))))
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
-        people = dict.fromkeys(Seat, SCRIPT)
-        state = PublicState(SCRIPT, clock.wall_s(), people, Call.CALLED, SCRIPT, SCRIPT, **texts)
+        names = dict.fromkeys(Seat, SCRIPT)
+        state = PublicState(SCRIPT, clock.wall_s(), names, Call.CALLED, SCRIPT, SCRIPT, **texts)
         room.state(name, read_state(encode_public(state)))
     with (
         league_of(tmp_path, clock, "id1", "id2") as league,
@@ -65,8 +65,10 @@ def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
             league.tournaments.enter(cup.id, [league.cards.make(MARKUP).number])
         league.tournaments.pair_round(cup.id)
         host = app.test_client()
+        host.post("/card/make", data={"name": MARKUP, "shown": "on"})
         paths = [
             "/",
+            "/card",
             "/host",
             "/host/people",
             "/host/tournament/1",

@@ -282,6 +282,13 @@ def test_wireless(pi: Pi) -> None:
     assert awake == Finding("wifi", Grade.OK, "wlan1 is not saving power.")
 
 
+def test_a_blocked_radio(pi: Pi) -> None:
+    for kind, soft, blocked in (("wlan", 1, True), ("wlan", 0, False), ("bluetooth", 1, False)):
+        pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
+        pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
+        assert [("wifi", Grade.NOTE)] * blocked == graded(*network.wifi(pi.machine))
+
+
 def test_where_phones_reach_the_table() -> None:
     assert network.reach(["127.0.0.1"]).grade is Grade.NOTE
     assert network.reach(["192.0.2.7:8080", "table.local:8080"]).text == (

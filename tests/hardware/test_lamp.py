@@ -98,6 +98,13 @@ def test_patterns_on_the_pin(
     lamp.close()
 
 
+def test_it_wakes_in_time_for_the_next_change() -> None:
+    with SystemLamp(1, True, MockFactory()) as lamp:
+        assert lamp.show(LampState.READY, 10.0) == 0.5, "only the word can change it"
+        assert lamp.show(LampState.FAULT, 20.0) == pytest.approx(0.08)
+        assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
+
+
 def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
     tmp_path: Path,
 ) -> None:

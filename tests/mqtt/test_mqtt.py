@@ -164,6 +164,10 @@ def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
         ear.sync()
         stopped = told_of(ear, "clock")
         assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
+        ear.say("tabletop/paused/set", b"off")
+        ear.say("tabletop/seats/set", b"OFF")
+        tell(companion)
+        ear.sync()
         assert told_of(ear, "state")["paused"] is True
 
 

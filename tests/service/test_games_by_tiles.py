@@ -78,22 +78,16 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
         at.begin()
         at.world.lay_tiles(SOUTH, "UIR")
         at.world.lay_tiles(NORTH, "LLL")
-
-        def press(seat: Seat, key: PadKey) -> None:
-            at.table.press(Press(seat, key, at.clock.monotonic_s()))
+        # Whoever enters orders by keys does not go by tiles.
+        for key, ready in (
+            (PadKey.READY, {SOUTH}), (PadKey.BACK, set()), (PadKey.READY, {SOUTH}), (PadKey.UP, set()),
+            (PadKey.BACK, set()), (PadKey.READY, {SOUTH}),
+        ):  # fmt: skip
+            at.table.press(Press(SOUTH, key, at.clock.monotonic_s()))
             at.look(1)
-
-        press(SOUTH, PadKey.READY)
-        assert at.table.view().board.tiles_ready == {SOUTH}
+            assert at.table.view().board.tiles_ready == ready
         assert at.sign() == "Waiting for lime"
-        press(SOUTH, PadKey.BACK)
-        assert at.table.view().board.tiles_ready == set()
-        press(SOUTH, PadKey.READY)
-        press(SOUTH, PadKey.UP)  # whoever enters orders does not go by tiles
-        assert at.table.view().board.tiles_ready == set()
-        press(SOUTH, PadKey.BACK)
-        press(SOUTH, PadKey.READY)
-        press(NORTH, PadKey.READY)
+        at.table.press(Press(NORTH, PadKey.READY, at.clock.monotonic_s()))
         at.look()
         assert at.table.view().phase is Phase.STAGES
 

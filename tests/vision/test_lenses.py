@@ -90,13 +90,6 @@ def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
         assert math.degrees(2 * half) == pytest.approx(wide, abs=0.1)
 
 
-def test_a_picture_of_a_part_of_the_sensor_has_a_longer_lens() -> None:
-    lens = nominal_lens(SETTINGS, Camera(model="camera-module-3-wide", zoom=1.5))
-    whole = LENSES["camera-module-3-wide"]
-    assert lens.focal_ratio == pytest.approx(1.5 * whole.focal_ratio)
-    assert lens.k1 == whole.k1, "k1 counts in units of the focal length, which is the same glass"
-
-
 # ---- kept lenses ------------------------------------------------------------------------------------------------
 
 

@@ -230,5 +230,5 @@ class Binmat(GameWithTools[Any, str]):
         return None
 
     def tools(self) -> GameTools:
-        """Return the command that explains combats, and how self-play plays."""
+        """Return the command that explains combats."""
         return tools_of_binmat()

@@ -63,24 +63,6 @@ def parse_cards(text: str) -> Cards:
     return cards
 
 
-def number_of(card: str) -> int | None:
-    """Return what a number card counts, 2 to 10. None for a modifier.
-
-    >>> number_of("a&"), number_of("*&")
-    (10, None)
-    """
-    return NUMBERS.get(card)
-
-
-def card_text(card: str) -> str:
-    """Return how people read a card.
-
-    >>> card_text("a&"), card_text(">+")
-    ('10&', '>+')
-    """
-    return CARD_TEXTS[card]
-
-
 def cards_text(cards: Cards) -> str:
     """Return cards as people read them, blanks between them.
 

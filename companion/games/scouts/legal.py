@@ -57,7 +57,7 @@ class Reason(StrEnum):
     ROCK_ON_SCOUT = "rock_on_scout"
     ROCK_ON_ROCK = "rock_on_rock"
     ROCK_TOUCHES = "rock_touches"
-    # What only hands can do; see `hands`.
+    # what only hands can do
     NOT_YOUR_ROCK = "not_your_rock"
     ROCK_MOVED = "rock_moved"
     TURNED_TOO_SOON = "turned_too_soon"
