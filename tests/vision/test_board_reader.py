@@ -297,6 +297,12 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
     assert C4 not in {*readings[-1].seen, *readings[-1].unknown}
 
 
+def test_a_board_that_is_printed_white_on_black_is_told_so() -> None:
+    scene = start()
+    assert scene.reader.read_picture(255 - scene.table.render_luma()).game is None
+    assert "white on black" in scene.reader.seen.problem
+
+
 def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)

@@ -165,7 +165,7 @@ def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
-    assert len(asked) == 5, "every six frames"
+    assert len(asked) == 10, "its mirror image and its negative, every six frames"
 
 
 # ---- two boards ----
