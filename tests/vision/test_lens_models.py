@@ -153,7 +153,8 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
     alone = board_reader({ARENA.game: ARENA}).read_picture(frame.luma)
     assert dict(alone.seen) == truth_of(ARENA, layout)
     luma = table.render_luma()
-    later = [reader.read(Frame(luma, number / 5, number)).game for number in range(10, 17)]
+    moving = (np.roll(luma, 20 * (number % 2), axis=1) for number in range(7))
+    later = [reader.read(Frame(moved, 2.0, 9)).game for moved in moving]
     assert later == [None] * 7, "what shows the board from now on is a mirror on the table"
 
 
