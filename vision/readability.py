@@ -101,10 +101,9 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     corners_mm = np.vstack([square_mm(board, square) for square in squares])
     quads = pose.to_px(corners_mm).reshape(-1, 4, 2)
 
-    # The part of the picture in which each square lies, and that in which all of them do.
-    low = (np.floor(quads.min(axis=1)) - 2).clip(0, pose.size).astype(int)
-    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, pose.size).astype(int)
+    low, high = _boxes(quads, pose.size)
     (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
+    # The part of the picture in which all of them lie.
     crop = luma[top:bottom, left:right]
     if min(crop.shape) < 3:
         return dict.fromkeys(squares, _UNSEEN)
@@ -131,6 +130,16 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             inside=_inside(quads[number], pose.size),
         )
     return found
+
+
+def _boxes(quads: Points, size: tuple[int, int]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Return the first (N, 2) and the last pixels of boxes round quadrangles (N, 4, 2).
+
+    They have a margin of two pixels, and lie in a picture of this width and height.
+    """
+    low = (np.floor(quads.min(axis=1)) - 2).clip(0, size).astype(int)
+    high = (np.ceil(quads.max(axis=1)) + 3).clip(0, size).astype(int)
+    return low, high
 
 
 def _ninth(patch: Luma) -> float:

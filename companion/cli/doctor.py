@@ -177,9 +177,11 @@ def _picture(name: str, frame: Frame | None) -> Finding:
 
 
 def _lens_words(settings: Settings, camera: Camera) -> str:
-    lens, _ = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
+    lens, exact = LensShelf(settings.lenses_path, settings.camera).lens_of(camera)
     angle = math.degrees(2 * math.atan(0.5 / lens.focal_ratio))
-    return f"About {angle:.0f} degrees across; the board teaches the rest."
+    if exact:
+        return f"{angle:.1f} degrees across, measured by companion calibrate."
+    return f"About {angle:.0f} degrees across; the board teaches the rest, companion calibrate measures it."
 
 
 def _pins(settings: Settings) -> Iterator[Finding]:

@@ -85,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
     add_backup(commands)
     add_host_key(commands)
     add_hub(commands)
+    _add_calibrate(commands)
     _add_selfplay(commands)
     _add_engines(commands)
     add_hotspot(commands)
@@ -132,7 +133,7 @@ def _play(options: argparse.Namespace) -> None:
     run(settings, settings_path(options), True if options.simulate else None, greet)
 
 
-# ---- read, doctor ----------------------------------------------------------------------------------------------------
+# ---- read, doctor, calibrate -----------------------------------------------------------------------------------------
 
 
 def _add_read(commands: Commands) -> None:
@@ -175,6 +176,41 @@ def _doctor(options: argparse.Namespace) -> int:
         save_bundle(settings, options.save, path)
         return 0
     return report(settings, options.json, path)
+
+
+def _add_calibrate(commands: Commands) -> None:
+    about = "measure the camera's lens exactly, from a printed page"
+    command = add_command(commands, "calibrate", _calibrate, about, has_settings=True)
+    command.add_argument("--camera", metavar="SOURCE", help="picamera, usb:0")
+    task = command.add_mutually_exclusive_group()
+    task.add_argument(
+        "--print", type=Path, metavar="FILE.pdf", dest="page", help="write the page instead"
+    )
+    task.add_argument(
+        "--from", type=Path, metavar="FOLDER", dest="folder", help="pictures that this camera took"
+    )
+    command.add_argument("--paper", choices=("a4", "letter"), default="a4")
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from companion.cli.calibrate import measure_folder, measure_live, print_page  # noqa: PLC0415 - brings OpenCV
+
+    if options.page:
+        print_page(options.page, options.paper)
+        return 0
+    settings = settings_of(options)
+    try:
+        folder = options.folder
+        measured = measure_folder(settings, folder) if folder else measure_live(settings)
+    except KeyboardInterrupt:
+        print("Ended; nothing is changed.")
+        return 1
+    print(
+        f"{measured.views} views: {measured.field_of_view_deg:.1f} degrees across, focal length "
+        f"{measured.lens.focal_ratio:.4f} of the picture's width to {100 * measured.spread:.2f} %, "
+        f"k1 {measured.lens.k1:+.4f}, {measured.rms_px:.2f} px left over."
+    )
+    return 0
 
 
 # ---- selfplay, engine, bot -------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 from companion.core.drawings import DRAWINGS, sprite, standalone
 from companion.games import GAMES
 
-SVG = "{http://www.w3.org/2000/svg}"
 COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
 
 

@@ -35,7 +35,7 @@ def test_a_camera_that_works_is_named_with_its_size_and_lens(bus: UsbBus, tmp_pa
         Finding(
             "lens",
             Grade.OK,
-            "About 67 degrees across; the board teaches the rest.",
+            "About 67 degrees across; the board teaches the rest, companion calibrate measures it.",
         ),
     ]
     assert webcam.opened[0].released == 1

@@ -172,6 +172,16 @@ def test_a_tie_runs_up_once_and_stays_on_for_a_second() -> None:
         assert seen(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
 
 
+def test_the_table_wakes_from_left_to_right() -> None:
+    player = CuePlayer()
+    player.signal(Signal(Cue.AWAKE), 0.0)
+    lit = [
+        [lamp for lamp in LAMPS if player.is_lit(NORTH, lamp, t)]
+        for t in (30.0, 90.0, 150.0, 210.0, 240.0)
+    ]
+    assert lit == [["1"], ["2"], ["3"], ["turn"], []]
+
+
 def test_switching_off_blinks_until_all_is_off_for_good() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.OFF_WAIT), 0.0)

@@ -124,9 +124,8 @@ def test_lines_without_end_leave_room_for_others(
 
     async def connect() -> None:
         while len(lines) <= MAX_LINES:
-            line = Client()
-            await line.connect(nats_of(hub), nkeys_seed_str=seed, allow_reconnect=False)
-            lines.append(line)
+            lines.append(Client())
+            await lines[-1].connect(nats_of(hub), nkeys_seed_str=seed, allow_reconnect=False)
 
     async def open_lines() -> None:
         with pytest.raises(NatsError, match="maximum account active connections exceeded"):

@@ -46,7 +46,7 @@ def settings(folder: Path, **more: Any) -> Settings:
 @contextmanager
 def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
     """A companion that does nothing by itself, with camera and panel or without any."""
-    clock = FakeClock()
+    clock = FakeClock(100.0)
     found = settings(folder, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:
         companion.health.machine = Machine(folder / "root", lambda _: "")

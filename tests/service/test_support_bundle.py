@@ -60,19 +60,6 @@ def last_picture(parts: dict[str, bytes]) -> np.ndarray:
     return np.asarray(cv2.imdecode(np.frombuffer(parts[name], np.uint8), cv2.IMREAD_GRAYSCALE))
 
 
-def test_it_holds_findings_versions_log_and_frames(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    with simulated(tmp_path) as (companion, clock):
-        begun(companion, clock, "outbuffered")
-        parts = parts_of(companion.bundle())
-    assert f"companion {__version__}" in parts["findings.txt"].decode()
-    assert "Game 1 has begun event=game_begun" in parts["log.txt"].decode()
-    assert "outbuffered; a1 purple robot" in parts["frames.txt"].decode()
-    assert any(name.endswith(".png") for name in parts)
-
-
 def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with simulated(tmp_path) as (companion, clock):
@@ -159,15 +146,18 @@ def test_addresses_and_folders_are_left_out() -> None:
     ]
 
 
-def test_the_command_saves_the_running_services_bundle(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_saves_findings_versions_log_and_frames(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     with simulated(tmp_path) as (companion, clock):
         begun(companion, clock, "outbuffered")
-        file = tmp_path / "support.zip"
-        port = str(companion.server.port)
-        assert (
-            main(["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]) == 0
-        )
-    assert any(name.endswith(".png") for name in parts_of(file.read_bytes()))
+        file, port = tmp_path / "support.zip", str(companion.server.port)
+        command = ["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]
+        assert main(command) == 0
     assert "Look into it before you send it" in capsys.readouterr().out
+    parts = parts_of(file.read_bytes())
+    assert f"companion {__version__}" in parts["findings.txt"].decode()
+    assert "Game 1 has begun event=game_begun" in parts["log.txt"].decode()
+    assert "outbuffered; a1 purple robot" in parts["frames.txt"].decode()
+    assert any(name.endswith(".png") for name in parts)

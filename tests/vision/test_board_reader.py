@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Face, Kit, Layout, Seat
 from companion.games import GAMES
 from vision.detection.markers import Luma, MarkerFinder
-from vision.pose.pose import corner_points_mm, flat, solve_pose
+from vision.pose.pose import corner_points_mm, flat
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
@@ -133,14 +133,6 @@ def test_a_piece_without_its_marker_in_sight_is_unknown() -> None:
     assert B2 in board_reader(BOTH).read_picture(blank).unknown
 
 
-def test_a_shadow_that_comes_later_hides_nothing() -> None:
-    scene = start()
-    scene.read(4)
-    scene.table.hold_view(shadow=(100.0, 80.0, 60.0, 0.45))
-    reading = scene.read(4)
-    assert (dict(reading.seen), reading.unknown) == (tops(START), frozenset())
-
-
 def test_a_piece_between_two_squares_is_on_neither() -> None:
     scene = start(lay(b2="lime flag"))
     scene.table.nudge(scene.piece("lime flag").id, SMALL.board.pitch_mm / 2, 0)
@@ -199,23 +191,6 @@ def test_hidden_corner_markers_do_no_harm_once_the_board_is_known(hidden: tuple[
     assert (reading.game, dict(reading.seen)) == ("outbuffered", tops(START))
 
 
-def test_half_a_corner_is_no_corner() -> None:
-    """A sleeve lies over the rim of the last marker that is free: it looks smaller, as if the board had moved."""
-    scene = start()
-    scene.read(3)
-    frame, true = scene.camera.frame(), camera_pose(SMALL, scene.table.view)
-    one_free = covered(frame.luma, scene.table.view, (0, 1, 2))
-    corner = corner_points_mm(SMALL.board, 3)
-    rim = corner.copy()
-    rim[1:3] = corner[[0, 3]] + 0.08 * (corner[[1, 2]] - corner[[0, 3]])
-    half_free = one_free.copy()
-    cv2.fillPoly(half_free, [true.to_px(rim).round().astype(np.int32)], 230)
-    lost = scene.reader.read(replace(frame, luma=half_free))
-    assert (lost.game, lost.seen) == (None, {})
-    found = scene.reader.read(replace(frame, luma=one_free))
-    assert dict(found.seen) == tops(START), "it lies where it was"
-
-
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
 def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
     scene = start(tilt_deg=40.0, focal_ratio=0.9)
@@ -266,20 +241,6 @@ def test_another_games_board_is_told_by_its_corners() -> None:
 def test_an_unknown_camera_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-mod"):
         board_reader(BOTH, "phone")
-
-
-@pytest.mark.parametrize(("tilt", "focal", "k1"), [(35.0, 0.80, 0.0), (45.0, 0.62, -0.05)])
-def test_the_lens_is_learned_from_the_board(tilt: float, focal: float, k1: float) -> None:
-    scene = start({}, tilt_deg=tilt, focal_ratio=focal, k1=k1)
-    scene.read(3)
-    assert scene.reader.seen.lens.focal_ratio == pytest.approx(focal, rel=0.04)
-    pose = camera_pose(SMALL, scene.table.view)
-    points = np.vstack([corner_points_mm(SMALL.board, m) for m in SMALL.board.corners])
-    guess = solve_pose(points, pose.to_px(points), scene.reader.seen.lens, (1280, 720))
-    assert guess is not None
-    squares = np.array([SMALL.board.centre_mm(square) for square in SMALL.board.squares])
-    at_height = guess.to_plane(pose.to_px(flat(squares, 10.0)), 10.0)
-    assert np.abs(at_height - squares).max() < 1.0, "mm at the height of a robot"
 
 
 # ---- over frames ---------------------------------------------------------------------------------
@@ -334,6 +295,12 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
     assert readings[-1].quiet
     assert readings[-1].seen[B2] == "lime robot"
     assert C4 not in {*readings[-1].seen, *readings[-1].unknown}
+
+
+def test_a_board_that_is_printed_white_on_black_is_told_so() -> None:
+    scene = start()
+    assert scene.reader.read_picture(255 - scene.table.render_luma()).game is None
+    assert "white on black" in scene.reader.seen.problem
 
 
 def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:

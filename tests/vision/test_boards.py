@@ -95,12 +95,6 @@ def test_pieces_beside_the_board_lie_apart_and_in_the_picture(name: str) -> None
     assert sorted(seen.read(3).beside) == sorted(piece.face for piece in pieces)
 
 
-def test_a_set_up_turns_the_pieces_beside_the_board_back() -> None:
-    seen = on_board("kahmate", LAYOUTS["kahmate"])
-    seen.table.set_up({})
-    assert not [piece for piece in seen.table.pieces() if "turned over" in piece.face]
-
-
 # ---- the reader ----------------------------------------------------------------------------------
 
 

@@ -1,6 +1,5 @@
 """What is looked at again and what is not, and how few looks settle a board."""
 
-import weakref
 from random import Random
 from typing import Any
 
@@ -9,12 +8,10 @@ import pytest
 from bench.reading.scenes import layout_of
 from reading_tools import KITS, Seen, lay, tops
 
-from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import MarkerFinder, boxes_of, without_shadows
-from vision.detection.rectified_search import lost_corners
 from vision.detection.stillness import BLOCK_PX
 from vision.pieces.regions import blocks_over, squares_under
 from vision.pose.pose import flat
@@ -23,7 +20,6 @@ from vision.reading.board_reader import board_reader
 from vision.reading.look import Vote
 from vision.reading.vote import settled_by
 from vision.simulation.render import camera_pose
-from vision.simulation.table import RenderedCamera
 from vision.simulation.view import View
 
 ARENA = KITS["arena"]
@@ -212,14 +208,6 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
     assert evened > plain
 
 
-def test_corner_markers_that_are_too_soft_for_the_picture_are_found_from_above() -> None:
-    table = printed_table(ARENA, View(width=1920, height=1080, defocus_px=3.5))
-    luma, true = table.render_luma(), camera_pose(ARENA, table.view)
-    corners = ARENA.board.corners
-    found = lost_corners(ARENA.board, true, luma, corners[:2])
-    assert {sighting.marker for sighting in found} == set(corners[2:])
-
-
 def test_the_reader_tells_how_surely_each_square_was_read() -> None:
     seen = large()
     assert seen.reader.seen.sureness == {}
@@ -232,27 +220,6 @@ def test_the_reader_tells_how_surely_each_square_was_read() -> None:
 
 
 # ---- what a picture may cost ---------------------------------------------------------------------
-
-
-def test_what_was_worked_out_for_cards_goes_with_them() -> None:
-    """Where each pixel of a view of cards lies takes some 20 MB."""
-    cards = KITS["binmat"]
-    table = printed_table(cards, View(width=1280, height=720))
-    reader, camera = (
-        board_reader({"binmat": cards, "arena": ARENA}),
-        RenderedCamera(table, FakeClock()),
-    )
-    reader.use(cards)
-    assert reader.read(camera.frame()).game == "binmat"
-    view = weakref.ref(reader.memory.cards)
-    assert view()._maps is not None
-    reader.use(ARENA)
-    table.use(ARENA)
-    table.set_up(LAYOUT)
-    for _ in range(5):
-        assert reader.read(camera.frame()).game in ("arena", None)
-    assert view() is None
-    assert reader.seen.kit is ARENA
 
 
 def test_a_hand_that_rests_is_asked_about_a_few_squares_a_picture(

@@ -13,6 +13,7 @@ from camera_tools import UsbBus, Webcam
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
 from companion.core.ports import Frame, Reading
 from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
@@ -88,13 +89,6 @@ def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
     for model, wide in degrees.items():
         half = math.atan(0.5 / LENSES[model].focal_ratio)
         assert math.degrees(2 * half) == pytest.approx(wide, abs=0.1)
-
-
-def test_a_picture_of_a_part_of_the_sensor_has_a_longer_lens() -> None:
-    lens = nominal_lens(SETTINGS, Camera(model="camera-module-3-wide", zoom=1.5))
-    whole = LENSES["camera-module-3-wide"]
-    assert lens.focal_ratio == pytest.approx(1.5 * whole.focal_ratio)
-    assert lens.k1 == whole.k1, "k1 counts in units of the focal length, which is the same glass"
 
 
 # ---- kept lenses ------------------------------------------------------------------------------------------------
@@ -204,6 +198,10 @@ def test_a_disk_that_takes_nothing_is_told_once(
     keep(shelf, taught(Lens(0.8), 0.01))
     keep(shelf, taught(Lens(0.81), 0.005))
     assert caplog.text.count("the lenses cannot be kept") == 1
+    with pytest.raises(
+        CameraError, match=r"the lenses cannot be kept: .*: make room, or mend state_dir"
+    ):
+        shelf.measured(Camera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
@@ -215,6 +213,8 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     shelf.note(camera, taught(Lens(0.8), 0.01), pose())
     shelf.save()
     assert not (tmp_path / "lenses.json").exists()
+    with pytest.raises(CameraError, match="is no camera whose lens can be kept"):
+        shelf.measured(camera, Lens(0.79, 0.02), 0.001)
 
 
 # ---- the watcher and the reader ---------------------------------------------------------------------------------
@@ -264,6 +264,20 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
         watcher.step()
         assert watched.reader.seen.lens.focal_ratio == pytest.approx(0.86, rel=0.02)
         assert watched.reader.seen.lens.k1 == pytest.approx(-0.05, abs=0.02)
+
+
+def test_a_measured_lens_is_not_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
+    exact = Lens(0.86, -0.05)
+    settings = CameraSettings(source="usb:0", size="1280x720")
+    camera = CameraOpener(settings, FakeClock()).open()
+    LensShelf(watched.path, settings).measured(camera, exact, 0.001)
+    camera.close()
+    with watched.start() as watcher:
+        for turn in range(5):
+            watched.world.hold_view(board_turn_deg=20.0 * turn, shift_mm=(0.0, 0.0))
+            watcher.step()
+            assert watched.reader.seen.lens == exact
 
 
 def test_another_lens_starts_the_reading_anew() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from companion.core.clock import FakeClock
-from companion.core.grid import Square
 from companion.core.kit import SEATS, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
@@ -238,15 +237,6 @@ def test_a_camera_that_was_bumped_shows_nothing_before_the_board_is_found_again(
     table.world.look(replace(PLAIN, **moved))
     shown = BoardOnly(KIT.board).shown(table.camera.frame(), pose)
     assert shown.luma.any() == (not moved)
-
-
-def test_a_hand_over_a_corner_does_not_take_the_picture_away() -> None:
-    table, board_only = Table(), BoardOnly(KIT.board)
-    table.frame(3)
-    table.world.hold_hand(Square.parse("a1"))
-    frame = table.frame()
-    assert board_only.shown(frame, table.reader.pose).luma.any()
-    assert not board_only.shown(frame, None).luma.any()
 
 
 def test_no_reading_of_the_board_hears_of_tiles() -> None:

@@ -54,10 +54,3 @@ def test_a_slow_machine_does_not_read_while_the_next_hand_comes() -> None:
     pace.read(22.0, 0.02, True)
     pace.read(22.1, 0.01, False)
     assert not pace.glances(22.2), "the machine has time again"
-
-
-def test_a_machine_that_takes_half_of_a_pictures_time_is_slow_but_has_nothing_to_say() -> None:
-    pace = Pace(0.1)
-    pace.read(10.0, 0.06, True)
-    assert pace.glances(10.1)
-    assert pace.sentence == ""

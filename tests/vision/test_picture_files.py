@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[2]
 OWN_PICTURES = {
     "vision/cameras/colours.py": "a webcam that is plugged in",
     "vision/cameras/usb.py": "a webcam that is plugged in",
-    "vision/diagnosis.py": "packed by itself",
     "vision/simulation/render.py": "packed by itself",
     "vision/simulation/printed.py": "packed by itself",
 }

@@ -105,11 +105,6 @@ def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> No
     watched.clock.advance(10.0)
     assert watched.watcher.step() is not None
     assert watched.states[-1] is CameraState.SEES_BOARD
-    watched.camera.mood = "gone"
-    watched.watcher.step()
-    watched.clock.advance(0.51)
-    watched.watcher.step()
-    assert watched.camera.opened == 9, "after a success the pauses begin anew"
 
 
 def test_a_camera_that_falls_silent_for_three_seconds_is_in_trouble() -> None:

@@ -11,6 +11,7 @@ from web_fixtures import Place, error_of, page_of, view_of
 from companion.core.grid import Square
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
+from companion.games.screen import CardChoice, CardUi, ChoiceKey
 from companion.table.session import Phase
 from web.rendering import cards
 
@@ -121,7 +122,11 @@ def test_a_combat_shows_its_cards_on_every_page(
 
 def test_a_clock_that_stands_still_looks_so_on_every_page(place: Place) -> None:
     south = place.sit("south")
+    place.to_clock()
+    assert "No camera" not in page_of(south, "/seat/south"), "cards are merely counted"
+    place.table.abandon()
     place.to_clock("full")
+    assert "No camera" in page_of(south, "/seat/south")
     for is_still in (False, True):
         if is_still:
             place.table.pause("host")
@@ -148,3 +153,10 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
 
 
 # ---- the end -----------------------------------------------------------------------------------------------------------
+
+
+def test_keys_that_need_no_card_carry_their_action() -> None:
+    keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("pass", "Pass"))
+    choices = (CardChoice(".", "done"), CardChoice("p5&", "pass", "5&"))
+    straight = cards.straight_keys(CardUi(keys=keys, choices=choices))
+    assert [action for _, action in straight] == [".", None]

@@ -119,6 +119,12 @@ def test_a_boulder_is_drawn_once_over_its_squares_and_a_rock_either_way() -> Non
         assert board_words(scene).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
 
 
+def test_a_stack_lies_about_the_middle_of_its_square() -> None:
+    svg = board_svg(BoardPicture(kit_of("scouts"), {sq("d4"): ("black scout", "white scout")}))
+    drawn = numbers(rf'href="#scout-[ns]"{AT}', svg)
+    assert drawn == [(308.0, 623.0, 72.0), (320.0, 611.0, 72.0)], "the upper one up and right"
+
+
 def test_hit_points_stand_under_a_robot() -> None:
     scene = BoardPicture(
         kit_of("arena"), {sq("b1"): ("petrol robot 1",)}, badges={sq("b1"): Badge("12", 0.4)}
@@ -204,6 +210,7 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert clocks["south"]["due_s"] is not None
     page = page_of(place.browser(), "/")
     assert page.count("data-time=") == 2
+    assert ">10:00</b>" in page
     assert "Press your clock" in page
     assert "still to move" in error_of(press())["message"]
     play(place, "c1-c2")

@@ -66,6 +66,15 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
         assert json.loads(chosen["colours"]) == {"table.theme": "light"}
 
 
+@pytest.mark.parametrize(
+    ("text", "words"), [("[panel]\nsilent = true", "Soft"), ("[voice]\nvolume = 0.9", "Loud")]
+)
+def test_the_sound_is_one_choice_of_three_settings(tmp_path: Path, text: str, words: str) -> None:
+    with kept(tmp_path, text) as place:
+        chosen = rf"name=\"row-sound\" data-values='[^']+' checked><span>{words}<"
+        assert re.search(chosen, page_of(place))
+
+
 def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
     with kept(tmp_path, OURS) as place:
         page = page_of(place)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from companion.core.config import CameraSettings
+from companion.core.errors import CameraError
 from companion.core.files import MAX_TEXT, read_file, replace_file
 from companion.core.ports import Camera
 from vision.cameras.source import Device
@@ -53,11 +54,11 @@ class KeptLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of lenses that k1 alone does not describe; others are kept as they always were."""
 
     @classmethod
-    def of(cls, lens: Lens, spread: float) -> KeptLens:
+    def of(cls, lens: Lens, spread: float, exact: bool = False) -> KeptLens:
         """Return a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
         more = k2 or msgspec.UNSET, lens.is_fisheye or msgspec.UNSET
-        return cls(focal_ratio, k1, round(spread, 5), False, *more)
+        return cls(focal_ratio, k1, round(spread, 5), exact, *more)
 
     @property
     def lens(self) -> Lens:
@@ -137,8 +138,24 @@ class LensShelf:
         self._changed |= found != before
         self._kept[key] = found
 
-    def save(self) -> None:
-        """Write the file if something has changed. What fails is logged once."""
+    def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
+        """Keep a lens that was measured.
+
+        Nothing that the board teaches replaces it. Raises `CameraError`.
+        """
+        if not (key := self._key(camera)):
+            raise CameraError(
+                f"{camera.name} is no camera whose lens can be kept: measure with the camera itself"
+            )
+        self._kept[key] = KeptLens.of(lens, spread, exact=True)
+        self._changed = True
+        self.save(strict=True)
+
+    def save(self, strict: bool = False) -> None:
+        """Write the file if something has changed.
+
+        What fails is logged once, or raised if `strict`.
+        """
         if self._path is None or not self._changed:
             return
         try:
@@ -148,6 +165,8 @@ class LensShelf:
             self._changed, self._told = False, False
         except OSError as error:
             sentence = f"{self._path}: the lenses cannot be kept: {error.strerror}: make room, or mend state_dir"
+            if strict:
+                raise CameraError(sentence) from error
             if not self._told:
                 log.warning("%s", sentence)
             self._told = True

@@ -231,7 +231,7 @@ class BoardReader:
         located, pose, mirror = self.memory.located, look.pose, self.mirror
         advice, notes = list[Advice](), [located.twin]
         if look.told.game is not None:
-            mirror.is_proven = True
+            mirror.is_proven, mirror.is_inverted = True, False
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -259,12 +259,15 @@ class BoardReader:
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
         if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
+        problem = located.problem
+        if mirror.is_inverted:
+            problem = say("The board is printed white on black: print it again, black on white")
         self.seen = BoardDetails(
             lens=located.tuner.lens,
             kit=self.memory.kit,
             pose=self.memory.pose,
             sureness=look.sureness,
-            problem=located.problem,
+            problem=problem,
             advice=tuple(advice),
             note=joined(". ", notes),
         )
@@ -275,10 +278,14 @@ class BoardReader:
 
 class Mirror:
     """Remembers which way round one camera's pictures are: webcams mirror them for whoever looks at
-    himself."""
+    himself.
+
+    A board that was printed white on black is noticed here as well: it cannot be read.
+    """
 
     def __init__(self) -> None:
         self.is_mirrored = False
+        self.is_inverted = False
         self.is_proven = False
         """Has a board been read the way round that pictures are taken now?"""
         self._blind = 0
@@ -307,7 +314,10 @@ class Mirror:
         self._blind += 1
         # The first picture without a board, and then now and then.
         is_due = self._blind % _TURN_FRAMES == 1
-        if not is_due or not shows_board(mirrored(luma), memory):
+        if not is_due:
+            return False
+        if not shows_board(mirrored(luma), memory):
+            self.is_inverted = shows_board(255 - luma, memory)
             return False
         self.is_mirrored = not self.is_mirrored
         return True

@@ -115,7 +115,7 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
     another face it makes the square unknown. What was unknown is empty when the last two pictures
     of three say so.
     """
-    first, last = looks[0], looks[-1]
+    last = looks[-1]
     for look in looks:
         if look.game != last.game:
             return last, False
@@ -124,7 +124,7 @@ def joined_looks(looks: tuple[Vote, ...]) -> tuple[Vote, bool]:
 
     # `lately`: squares of which one of the last two pictures says nothing.
     lately = looks[-2].unknown | last.unknown
-    beside, strangers, guessed = first.beside, set(first.strangers), first.guessed
+    beside, strangers, guessed = last.beside, set(last.strangers), last.guessed
     asked, fans = set[Square](), list[Layout]()
     for look in looks:
         asked |= look.seen.keys() | look.unknown

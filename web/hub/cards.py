@@ -24,7 +24,7 @@ COOKIE = "card"
 MAKES = Rate(8, 8 / 3600)
 """Cards that one address may make: eight at once, then eight an hour."""
 MAKES_ALL = Rate(300, 1.0)
-"""Cards that all addresses may make. So strangers need an hour to push a new card out."""
+"""Cards that all addresses may make. So strangers need more than an hour to use up all of a hub's."""
 MAX_RESULTS = 20
 
 

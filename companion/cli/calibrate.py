@@ -1,0 +1,140 @@
+"""`companion calibrate`: measures the lens of a camera from the printed page, for who wants it exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from companion.cli.options import write_file
+from companion.core.clock import RealClock
+from companion.core.config import Settings
+from companion.core.errors import CameraError
+from companion.core.ports import Camera
+from vision.cameras.calibration import Calibration, LensFit
+from vision.cameras.catalogue import open_camera
+from vision.cameras.files import load_luma, pictures_in
+from vision.cameras.lenses import LensShelf, nominal_lens
+from vision.detection.markers import Luma
+
+if TYPE_CHECKING:
+    from companion.printing.kit_pages.sheets import Paper
+
+WORST_MISFIT = 0.6 / 1280
+"""Views that leave more than this over, by picture width, do not show one lens and a flat page."""
+WORST_SPREAD = 0.01
+LASTING_PICTURES = 20
+"""Number of pictures in a row with the same trouble after which it is told."""
+
+
+def print_page(path: Path, paper: Paper) -> None:
+    """Write the page to be printed, and say what to do with it."""
+    from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
+
+    write_file(path, calibration_page(paper))
+    print(
+        f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run companion calibrate "
+        "and hold the page in front of the camera as it says."
+    )
+
+
+def measure_live(settings: Settings) -> LensFit:
+    """Measure the settings' camera, saying after each view what is still missing, and keep the
+    lens.
+
+    Raises `CameraError` when the camera fails or the views do not fit together. Nothing is kept then.
+    """
+    with closing(open_camera(settings.camera, RealClock())) as camera:
+        first = camera.frame()  # only now is it known how much of the sensor a picture shows
+        if first is None:
+            raise CameraError(f"{camera.name} gives no picture: check the cable")
+        work = Calibration(nominal_lens(settings.camera, camera))
+        print(
+            f"{camera.name}: hold the page in front of it; Ctrl-C stops without changing anything."
+        )
+        _collect(work, _pictures(camera))
+        measured = _result(work)
+        _keep(settings, camera, measured)
+    return measured
+
+
+def measure_folder(settings: Settings, folder: Path) -> LensFit:
+    """Measure from pictures that the settings' camera took, and keep the lens if that camera is connected."""
+    work = Calibration(nominal_lens(settings.camera, None))
+    paths = pictures_in(folder)
+    if not paths:
+        raise CameraError(f"{folder}: holds no pictures: put PNG or JPEG files into it")
+    wanted_px = settings.camera.size_px
+    sizes_px = {wanted_px}
+    for number, path in enumerate(paths, start=1):
+        try:
+            luma = load_luma(path)
+        except CameraError as error:
+            print(f"{number} of {len(paths)}, {error.message}.")
+            continue
+        height, width = luma.shape
+        if (width, height) not in sizes_px:
+            sizes_px.add((width, height))
+            print(
+                f"{path.name}: {width} x {height}, not {wanted_px[0]} x {wanted_px[1]} as the camera is set."
+            )
+        trouble = work.add(luma)
+        print(f"{number} of {len(paths)}, {path.name}: {trouble or 'taken'}.")
+    for words in work.missing():
+        print(f"Still wanted: {words}.")
+    measured = _result(work)
+    try:
+        with closing(open_camera(settings.camera, RealClock())) as camera:
+            camera.frame()
+            _keep(settings, camera, measured)
+    except CameraError as error:
+        print(f"Not kept: {error.message}.")
+    return measured
+
+
+def _keep(settings: Settings, camera: Camera, measured: LensFit) -> None:
+    shelf = LensShelf(settings.lenses_path, settings.camera)
+    shelf.measured(camera, measured.lens, measured.spread)
+
+
+def _pictures(camera: Camera) -> Iterator[Luma]:
+    while (frame := camera.frame()) is not None:
+        yield frame.luma
+
+
+def _collect(work: Calibration, pictures: Iterator[Luma]) -> None:
+    """Take views until they suffice. Raises `CameraError` when the camera ends before."""
+    print(f"{work.missing()[0]}.")
+    before, times = "", 0
+    for luma in pictures:
+        words = work.add(luma, held=True)
+        times = times + 1 if words == before else 1
+        before = words
+        if words:
+            if times == LASTING_PICTURES:
+                print(f"{words}.")
+            continue
+        missing = work.missing()
+        if not missing:
+            print(f"View {work.views} is taken.")
+            return
+        print(f"View {work.views} is taken. {missing[0]}.")
+    raise CameraError("The camera stopped before there were enough views: begin again")
+
+
+def _result(work: Calibration) -> LensFit:
+    """Return what the views say.
+
+    Raises `CameraError` when that is nothing or does not fit together.
+    """
+    print("Working out the lens: this takes some seconds.")
+    measured = work.solve()
+    if measured is None:
+        raise CameraError(f"Too few views ({work.views}): show the page from at least three sides")
+    if measured.misfit > WORST_MISFIT or measured.spread > WORST_SPREAD:
+        raise CameraError(
+            f"The views do not fit together ({measured.rms_px:.2f} px left over, focal length to "
+            f"{100 * measured.spread:.1f} %): glue the page flat, hold it still, tilt it more, and begin again"
+        )
+    return measured

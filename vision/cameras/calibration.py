@@ -1,0 +1,223 @@
+"""Measuring a lens from pictures of the printed page: which views are wanted, and what comes of
+them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from vision.cameras.lens_pattern import pattern
+from vision.detection.markers import Luma
+from vision.pose.optics import Lens
+from vision.pose.pose import Points
+
+_LEAST_CORNERS = 16
+_TILT_DEG, _FLAT_DEG, _MOST_TILT_DEG = 18.0, 14.0, 60.0
+_MOVED, _TURNED_DEG = 0.04, 8.0
+"""Views count as two when their corners lie so far apart on average, by picture width, or are
+tilted so differently."""
+_STILL_PX = 2.0
+_EDGE = 0.3
+"""Outer share of width and height that makes a corner of the picture."""
+_SIDES = {"left": (-1, 0), "right": (1, 0), "far": (0, -1), "near": (0, 1)}
+_TILTS = {
+    "left": "Tilt the page so that its left edge comes nearer to the camera",
+    "right": "Tilt the page so that its right edge comes nearer to the camera",
+    "far": "Tilt the page so that its upper edge comes nearer to the camera",
+    "near": "Tilt the page so that its lower edge comes nearer to the camera",
+}
+"""Left, right, upper and lower as the picture shows them."""
+_OUTER = {
+    "upper left": (False, False),
+    "upper right": (True, False),
+    "lower left": (False, True),
+    "lower right": (True, True),
+}
+
+
+@dataclass(frozen=True)
+class LensFit:
+    """What the views say: the lens, what is left over (px), one standard deviation of the focal
+    length by its size."""
+
+    lens: Lens
+    rms_px: float
+    spread: float
+    views: int
+    width_px: int
+
+    @property
+    def misfit(self) -> float:
+        """What is left over by picture width."""
+        return self.rms_px / self.width_px
+
+    @property
+    def field_of_view_deg(self) -> float:
+        """The horizontal angle, without distortion."""
+        return math.degrees(2 * math.atan(0.5 / self.lens.focal_ratio))
+
+
+@dataclass(frozen=True)
+class _View:
+    """One picture of the page: (N, 3) mm and (N, 2) px of its corners, and how it is held."""
+
+    points_mm: Points
+    points_px: Points
+    ids: tuple[int, ...]
+    normal: Points
+    """(3,) towards the camera, in camera axes."""
+
+    @property
+    def tilt_deg(self) -> float:
+        """Angle between the page's normal and the camera's axis."""
+        return math.degrees(math.acos(min(1.0, -float(self.normal[2]))))
+
+    @property
+    def side(self) -> str:
+        """Which edge of the page is nearer as the picture shows it, `flat` for none, `slight` for
+        neither clearly."""
+        if self.tilt_deg < _TILT_DEG:
+            return "flat" if self.tilt_deg < _FLAT_DEG else "slight"
+        # A page whose left edge is nearer faces to the right.
+        return max(_SIDES, key=lambda side: -float(np.dot(_SIDES[side], self.normal[:2])))
+
+
+class Calibration:
+    """Collects views of the page from one camera until the lens is known well."""
+
+    def __init__(self, nominal: Lens) -> None:
+        self._nominal = nominal
+        self._detector = cv2.aruco.CharucoDetector(pattern())
+        self._views: list[_View] = []
+        self._last: _View | None = None
+        self._size: tuple[int, int] | None = None
+
+    @property
+    def views(self) -> int:
+        """How many views count."""
+        return len(self._views)
+
+    def add(self, luma: Luma, *, held: bool = False) -> str:
+        """Take a picture and return why it does not count, or nothing.
+
+        `held`: it must be as the picture before.
+        """
+        size = (luma.shape[1], luma.shape[0])
+        if self._size not in (None, size):
+            return f"This picture is {size[0]} x {size[1]}, the others are not: take all with one camera"
+        view = self._see(luma, size)
+        before, self._last = self._last, view if isinstance(view, _View) else None
+        if isinstance(view, str):
+            return view
+        if held and (before is None or _distance_px(view, before) > _STILL_PX):
+            return "Hold the page still for a moment"
+        if any(_alike(view, other, size[0]) for other in self._views):
+            return "This view is like one before: move or tilt the page"
+        self._size = size
+        self._views.append(view)
+        return ""
+
+    def missing(self) -> tuple[str, ...]:
+        """Return what is still wanted, the next thing first. Empty when the views suffice."""
+        sides = [view.side for view in self._views]
+        wanted = []
+        if "flat" not in sides:
+            wanted.append(
+                "Hold the page straight towards the camera, as large as it goes into the picture"
+            )
+        wanted += [words for side, words in _TILTS.items() if side not in sides]
+        if self._size:
+            wanted += [
+                f"Hold the page further into the {name} of the picture"
+                for name in self._bare_corners()
+            ]
+        return tuple(wanted)
+
+    def solve(self) -> LensFit | None:
+        """Return the lens that fits all views best, the principal point in the middle.
+
+        None when there are too few.
+        """
+        if len(self._views) < 3 or self._size is None:
+            return None
+        start = self._nominal
+        flags = (
+            cv2.CALIB_USE_INTRINSIC_GUESS
+            | cv2.CALIB_FIX_PRINCIPAL_POINT
+            | cv2.CALIB_FIX_ASPECT_RATIO
+            | cv2.CALIB_ZERO_TANGENT_DIST
+            | cv2.CALIB_FIX_K2
+            | cv2.CALIB_FIX_K3
+        )
+        found = cv2.calibrateCameraExtended(
+            [view.points_mm.astype(np.float32) for view in self._views],
+            [view.points_px.astype(np.float32) for view in self._views],
+            self._size,
+            start.matrix(self._size),
+            np.zeros(5),
+            flags=flags,
+        )
+        rms, matrix, distortion, spreads = found[0], found[1], found[2], found[5]
+        focal = float(matrix[0, 0])
+        lens = Lens(focal / self._size[0], float(np.ravel(distortion)[0]))
+        spread = (
+            float(np.ravel(spreads)[:2].max()) / focal
+        )  # one of both focal lengths follows the other
+        return LensFit(lens, float(rms), spread, len(self._views), self._size[0])
+
+    def _see(self, luma: Luma, size: tuple[int, int]) -> _View | str:
+        found = self._detector.detectBoard(luma)
+        corners, ids = found[0], found[1]
+        count = 0 if ids is None else len(np.ravel(ids))
+        if corners is None or count < _LEAST_CORNERS:
+            return "The page is not seen well: show more of it, sharp and evenly lit"
+        numbers = np.ravel(ids)
+        points_mm = np.asarray(pattern().getChessboardCorners(), np.float64)[numbers]
+        points_px = np.asarray(corners, np.float64).reshape(-1, 2)
+        good, rotation, _ = cv2.solvePnP(
+            points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
+        )
+        normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
+        view = _View(
+            points_mm,
+            points_px,
+            tuple(int(number) for number in numbers),
+            -normal if normal[2] > 0 else normal,
+        )
+        if not good or view.tilt_deg > _MOST_TILT_DEG:
+            return "The page is tilted too far: hold it straighter"
+        return view
+
+    def _bare_corners(self) -> list[str]:
+        """Return the corners of the picture in which no view has shown the pattern."""
+        assert self._size is not None
+        points = np.vstack([view.points_px for view in self._views]) / self._size
+        bare = []
+        for name, (right, low) in _OUTER.items():
+            across = points[:, 0] > 1 - _EDGE if right else points[:, 0] < _EDGE
+            along = points[:, 1] > 1 - _EDGE if low else points[:, 1] < _EDGE
+            if int((across & along).sum()) < 4:
+                bare.append(name)
+        return bare
+
+
+def _alike(one: _View, other: _View, width: int) -> bool:
+    """Do two views show the page in the same place and held in the same way?"""
+    turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
+    return turn < _TURNED_DEG and _distance_px(one, other) < _MOVED * width
+
+
+def _distance_px(one: _View, other: _View) -> float:
+    """Return how far the corners that both views show have moved on average, px.
+
+    Without any it is infinite.
+    """
+    common = set(one.ids) & set(other.ids)
+    if len(common) < 4:
+        return math.inf
+    first = one.points_px[[one.ids.index(number) for number in common]]
+    second = other.points_px[[other.ids.index(number) for number in common]]
+    return float(np.linalg.norm(first - second, axis=1).mean())

@@ -1,0 +1,29 @@
+"""The pattern from which a lens is measured: a chessboard with markers in its white squares
+(ChArUco).
+
+Its axes: origin at its upper left corner, x to the right, y down, mm, as OpenCV counts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import cv2
+import numpy as np
+
+from companion.core.kit import CARD_DICTIONARY
+
+COLUMNS, ROWS = 7, 9
+SQUARE_MM, MARKER_MM = 25.0, 18.0
+_LAST_MARKER = 249
+"""The pattern takes the last markers of the dictionary, which no board, piece or card has."""
+
+
+@cache
+def pattern() -> Any:
+    """Return OpenCV's description of the page."""
+    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
+    count = COLUMNS * ROWS // 2
+    ids = np.arange(_LAST_MARKER + 1 - count, _LAST_MARKER + 1, dtype=np.int32)
+    return cv2.aruco.CharucoBoard((COLUMNS, ROWS), SQUARE_MM, MARKER_MM, dictionary, ids)
