@@ -258,21 +258,21 @@ class Replay:
         return self._turns[-1].step.state if self._turns else self._first
 
 
-def ended_by_word(game: Game[Any, Any], told: dict[str, Any]) -> Outcome:
+def ended_by_word(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
     """Return the end that no rule but somebody's word or a clock has brought.
 
     Raises `Malformed` for words of no such end.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     ends = [Outcome(frozenset(), HOST_ENDED), Outcome(frozenset(), say("A draw."))]
-    if told.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
+    if ending.get("reason") == "Both agreed on a draw.":  # as games of earlier versions say it
         return Outcome(frozenset(), say("A draw."))
     for seat in SEATS:
         winner = frozenset({seat.other})
         ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
         ends.append(Outcome(winner, say("{side!c} has no time left.", side=names[seat])))
     for end in ends:
-        if told == {"winners": sorted(end.winners), "reason": str(end.reason)}:
+        if ending == {"winners": sorted(end.winners), "reason": str(end.reason)}:
             return end
     raise Malformed(
         say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")

@@ -170,11 +170,11 @@ class WifiHands:
         return "802-11-wireless:yes" in said.splitlines()
 
 
-def trouble_of(said: str) -> Trouble:
+def trouble_of(output: str) -> Trouble:
     """Return why NetworkManager did not join, by its own words (`nmc_device_reason_to_string` of nmcli)."""
-    if "Secrets were required" in said:
+    if "Secrets were required" in output:
         return "password"
-    return "not_found" if "network could not be found" in said else "refused"
+    return "not_found" if "network could not be found" in output else "refused"
 
 
 def joined_text(wifi: Wifi) -> str:

@@ -380,10 +380,12 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _without_retired(tree: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tree without retired settings."""
-    kept = dict(tree)
+    current = dict(tree)
     for section, entry in _retired_in(tree):
-        kept[section] = {name: value for name, value in kept[section].items() if name != entry}
-    return kept
+        current[section] = {
+            name: value for name, value in current[section].items() if name != entry
+        }
+    return current
 
 
 def find_settings(path: Path | None, state_dir: str | None) -> Path:

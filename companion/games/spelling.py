@@ -74,7 +74,7 @@ def play_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Play | N
 
 def _spell_units(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> Iterator[SpelledOrder]:
     stages = (Stage("", {}, (), None),)  # the last one: all is open
-    opened = game.opened(state, {each: game.parse(text) for each in SEATS}, stages, 0)
+    opened = game.opened(state, {player: game.parse(text) for player in SEATS}, stages, 0)
     for unit in opened.get(seat, ()) if opened else ():
         if unit.order is not None:
             yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_units=True)

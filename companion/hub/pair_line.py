@@ -400,9 +400,9 @@ class PairLine:
             self._fault = _OLDER
         # from the newest back: what is there is there without gaps
         for number in range(len(sent), 0, -1):
-            kept = await kept_message(stream, message_subject(pair.id, self._own, number))
-            if kept is not None:
-                if kept != sent[number - 1]:
+            payload = await kept_message(stream, message_subject(pair.id, self._own, number))
+            if payload is not None:
+                if payload != sent[number - 1]:
                     self._fault = _OLDER
                 return number
         return 0

@@ -249,39 +249,39 @@ class Reported(msgspec.Struct, frozen=True):
     winner: Seat | None
 
 
-def report(tournament: Tournament, told: Reported) -> tuple[Tournament, Place]:
+def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]:
     """Take the result of the board that was paired at this table.
 
     Raises `Illegal` where it does not fit.
 
     Whoever has shown no card is taken for whom the table was paired for. Two who have changed sides play as they sit.
     """
-    place = open_tables(tournament).get(told.table)
+    place = open_tables(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
         raise Illegal(Refusal.WRONG_PHASE, say("No open board of the round is at this table"))
     board = board_at(tournament, place)
-    if told.game != tournament.game or not is_same_game(
-        told.game, told.options, tournament.options
+    if result.game != tournament.game or not is_same_game(
+        result.game, result.options, tournament.options
     ):
         raise Illegal(
             Refusal.WRONG_PHASE,
             say("It was played with another game or other options than the round’s"),
         )
-    if told.began_s < current.begun_s - BEFORE_S:
+    if result.began_s < current.begun_s - BEFORE_S:
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
-    south = _who(told.south, told.north, board.south, board.north)
-    north = _who(told.north, told.south, board.north, board.south)
+    south = _who(result.south, result.north, board.south, board.north)
+    north = _who(result.north, result.south, board.north, board.south)
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
-    verdict = BoardEnd.DRAW if told.winner is None else BoardEnd(told.winner)
+    verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)
     if (
         tournament.system is System.KNOCKOUT
         and verdict is BoardEnd.DRAW
         and tournament.team_size == 1
     ):
         raise Illegal(Refusal.WRONG_PHASE, say("A draw decides nothing here: play once more"))
-    played = MatchBoard(south, north, told.table, verdict, told.key)
+    played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played), place
 
 

@@ -53,7 +53,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
 
 def by_strength(tournament: Tournament) -> tuple[Entrant, ...]:
     """Return everybody, the strongest first."""
-    return tuple(sorted(tournament.entrants, key=lambda each: (-each.rating, each.number)))
+    return tuple(sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number)))
 
 
 def _match(
@@ -333,7 +333,7 @@ def bracket(size: int) -> list[int]:
     """
     seeds = [1]
     while len(seeds) < size:
-        seeds = [each for seed in seeds for each in (seed, 2 * len(seeds) + 1 - seed)]
+        seeds = [number for seed in seeds for number in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
 
 

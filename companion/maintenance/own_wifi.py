@@ -130,7 +130,7 @@ class OwnWifi:
         """Take in an answer, or wish for what is due."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
-            ips = {each.ip for each in self._addresses() if each.has_hardware}
+            ips = {address.ip for address in self._addresses() if address.has_hardware}
             if self._wish is not None:
                 self._hear(self._wish, waited_s)
                 return

@@ -115,12 +115,12 @@ def run(
         before = settings
 
 
-def _tell(companion: Companion, trouble: str, told: str) -> None:
+def _tell(companion: Companion, trouble: str, success: str) -> None:
     """Say at the start what has happened to settings and games. Trouble is told on the pages, too."""
     if trouble:
         companion.table.notice("upkeep", trouble)
-    companion.upkeep.done = told
-    companion.found[:0] = [sentence for sentence in (trouble, told) if sentence]
+    companion.upkeep.done = success
+    companion.found[:0] = [sentence for sentence in (trouble, success) if sentence]
 
 
 def _tell_retired(companion: Companion, path: Path) -> None:

@@ -41,12 +41,12 @@ def cameras() -> tuple[CameraChoice, ...]:
     found = []
     with contextlib.suppress(CameraError):  # no Raspberry Pi
         own = pi_devices()
-        for each in own:
+        for camera in own:
             # By its id a camera is found again whatever order they have at the next boot.
-            source = f"picamera:{each.id}" if len(own) > 1 else "picamera"
+            source = f"picamera:{camera.id}" if len(own) > 1 else "picamera"
             found.append(
                 CameraChoice(
-                    source, say("Raspberry Pi camera {sensor}", sensor=each.sensor), each.model
+                    source, say("Raspberry Pi camera {sensor}", sensor=camera.sensor), camera.model
                 )
             )
     plugged = usb_devices()

@@ -105,10 +105,10 @@ class LensShelf:
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it is exact and to be left alone."""
-        kept = self._kept.get(self._key(camera))
-        if kept is None:
+        lens = self._kept.get(self._key(camera))
+        if lens is None:
             return nominal_lens(self._settings, camera), False
-        return kept.lens, kept.exact
+        return lens.lens, lens.exact
 
     def learn(self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float) -> None:
         """Keep what the board has taught, if it is surer than what is kept, and write it now and
@@ -195,7 +195,7 @@ def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
 
 def _load(path: Path) -> dict[str, KeptLens]:
     try:
-        kept = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
+        lenses = msgspec.json.decode(read_file(path, MAX_TEXT), type=dict[str, KeptLens])
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -214,4 +214,4 @@ def _load(path: Path) -> dict[str, KeptLens]:
             aside.name,
         )
         return {}
-    return {key: lens for key, lens in kept.items() if lens.is_sane()}
+    return {key: lens for key, lens in lenses.items() if lens.is_sane()}

@@ -131,11 +131,11 @@ class UsbCamera(Device):
         # told.
         self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0)
         self._fourcc = _letters(self._device.get(cv2.CAP_PROP_FOURCC))
-        told = (
+        sentence = (
             int(self._device.get(cv2.CAP_PROP_FRAME_WIDTH)),
             int(self._device.get(cv2.CAP_PROP_FRAME_HEIGHT)),
         )
-        self._size = told if min(told) > 0 else self._size
+        self._size = sentence if min(sentence) > 0 else self._size
 
     # ---- pictures ----
 

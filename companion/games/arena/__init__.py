@@ -203,7 +203,7 @@ class Arena(Game[State, Orders]):
 
         At the end all are open.
         """
-        shown = {str(each.title) for each in stages[: stage + 1]}
+        shown = {str(part.title) for part in stages[: stage + 1]}
         return open_orders(state, actions, shown, is_all=stage + 1 >= len(stages))
 
     def turn_number(self, state: State) -> int:

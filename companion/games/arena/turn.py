@@ -65,12 +65,14 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
         if len(robots) > 1:
             failed.update(dict.fromkeys(robots, Failure.CONTEST))
     # a robot that stays keeps its place, and whoever wants to enter it stays, too
-    kept = [place for robot, place in enumerate(places) if robot not in tries or robot in failed]
-    for place in kept:  # it grows: who cannot enter keeps a place too
+    stayed_places = [
+        place for robot, place in enumerate(places) if robot not in tries or robot in failed
+    ]
+    for place in stayed_places:  # it grows: who cannot enter keeps a place too
         for robot in comers.get(place, ()):
             if robot not in failed:
                 failed[robot] = Failure.HELD
-                kept.append(places[robot])
+                stayed_places.append(places[robot])
     return failed
 
 
@@ -144,9 +146,10 @@ class _Turn(TurnLog):
             return
         squares = self.terrain.squares
         most = self.options.hit_points
-        layout = {squares[each.place]: STACKS[each.side][each.number] for each in self.robots}
+        layout = {squares[robot.place]: STACKS[robot.side][robot.number] for robot in self.robots}
         badges = {
-            squares[each.place]: Badge(str(each.points), each.points / most) for each in self.robots
+            squares[robot.place]: Badge(str(robot.points), robot.points / most)
+            for robot in self.robots
         }
         self.add_stage(title, layout, badges=badges)
 

@@ -130,7 +130,7 @@ def tableau(state: State, viewer: Seat | None) -> CardUi:
             say("Attacker deck"): (None,) * deck,
             say("Attacker discard"): state.attacker_discard,
         },
-        hands={each: known_hand(state, each, viewer) for each in SEATS},
+        hands={owner: known_hand(state, owner, viewer) for owner in SEATS},
         facts={
             DEFENDER: _hand_text(state.hands[0]),
             ATTACKER: joined(

@@ -255,13 +255,13 @@ class _Turn(TurnLog):
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         back = tuple([other for other in stack if other[0] == BOUNCE])
-        kept = tuple([other for other in stack if other[0] != BOUNCE])
+        remaining = tuple([other for other in stack if other[0] != BOUNCE])
         if back:
             text = sentences.to_attacker_discard(defender, back)
             self.add(BinmatEvent.MOVED, DEFENDER, text, "bounce-up")
         self.attacker_discard += back
-        self.defence[lane] = kept
-        self.is_up[lane] = bool(kept)
+        self.defence[lane] = remaining
+        self.is_up[lane] = bool(remaining)
         self.discards[lane] += (card,)
         text = sentences.to_lane_discard(self.role, (card,))
         self.add(BinmatEvent.MOVED, self.seat, text, "bounce-up")

@@ -154,8 +154,8 @@ def _explain(state: State, seat: int, action: Action, first: str) -> None:
     try:
         check(state, seat, action)
     except Illegal as refusal:
-        told = joined(" ", (first, refusal.message))
-        raise Illegal(refusal.reason, told, refusal.rule, refusal.square) from None
+        sentence = joined(" ", (first, refusal.message))
+        raise Illegal(refusal.reason, sentence, refusal.rule, refusal.square) from None
 
 
 # ---- the way that a hand has most likely meant ----------------------------------------------------------------------

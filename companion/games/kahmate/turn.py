@@ -217,8 +217,8 @@ def _announce(turn: _Turn, course: Course) -> None:
     start = state.places[mover]
     parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
     defenders = [
-        say("{piece} on {square}", **named(each.defender, state.places[each.defender]))
-        for each in course.face_offs
+        say("{piece} on {square}", **named(face_off.defender, state.places[face_off.defender]))
+        for face_off in course.face_offs
     ]
     why = None
     rule = course.kind.value
