@@ -333,9 +333,9 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 def _said(pattern: str, many: str, parts: Mapping[str, object]) -> Said:
     chosen = many if many and parts["n"] != 1 else pattern
-    said = Said(_fill(chosen, parts))
-    said.pattern, said.many, said.parts = pattern, many, parts
-    return said
+    sentence = Said(_fill(chosen, parts))
+    sentence.pattern, sentence.many, sentence.parts = pattern, many, parts
+    return sentence
 
 
 def _translate(text: Said, language: str) -> str:

@@ -74,20 +74,20 @@ class Engine:
         except CompanionError as error:
             return _encode({"error": _plain_error(error)})
 
-    def _reply(self, verb: str, asked: Any, limit: int | None) -> Reply:
+    def _reply(self, verb: str, request: Any, limit: int | None) -> Reply:
         if verb == "new":
-            return self._new(asked)
+            return self._new(request)
         if self._state is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
         match verb:
             case "legal":
-                return self._legal(asked, limit)
+                return self._legal(request, limit)
             case "is_legal":
-                return self._is_legal(asked)
+                return self._is_legal(request)
             case "apply":
-                return self._apply(asked)
+                return self._apply(request)
             case "view":
-                return {"view": self._game.view(self._state, asked)}
+                return {"view": self._game.view(self._state, request)}
         return {"state": self._game.dump(self._state)}
 
     def _new(self, new: _New) -> Reply:
@@ -147,12 +147,12 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
         if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
             raise Malformed(f"A request has exactly one of {', '.join(_FORMS)}")
         ((verb, text),) = raw.items()
-        asked = _decode(text, type=_FORMS[verb])
+        request = _decode(text, type=_FORMS[verb])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"Not a request: {error}") from None
     if limit is not None and verb != "legal":
         raise Malformed("limit goes with legal")
-    return verb, asked, limit
+    return verb, request, limit
 
 
 def _plain_error(error: CompanionError) -> Reply:

@@ -136,11 +136,11 @@ def _check_markers(kit: Kit) -> None:
         its = other.kit(other.options({}))
         corners |= dict.fromkeys(its.board.corners, other.name)
         pieces |= {marker: other.name for face in its.faces for marker in face.markers}
-    taken = corners | pieces
-    if mine := [marker for marker in kit.board.corners if marker in taken]:
-        free = ", ".join(str(marker) for marker in range(100) if marker not in taken)
+    used = corners | pieces
+    if mine := [marker for marker in kit.board.corners if marker in used]:
+        free = ", ".join(str(marker) for marker in range(100) if marker not in used)
         raise UnusableGameError(
-            f"Marker {mine[0]} of its board's corners belongs to {taken[mine[0]]}: free are {free}"
+            f"Marker {mine[0]} of its board's corners belongs to {used[mine[0]]}: free are {free}"
         )
     own = [marker for face in kit.faces for marker in face.markers]
     if mine := [marker for marker in own if marker in corners]:

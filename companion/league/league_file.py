@@ -186,8 +186,8 @@ class LeagueFile:
 
     def result(self, key: str) -> KeptResult | None:
         """Return the result of that game."""
-        found = self._results("WHERE key = ?", (key,))
-        return found[0] if found else None
+        results = self._results("WHERE key = ?", (key,))
+        return results[0] if results else None
 
     def results(self, most: int, person: int | None = None) -> list[KeptResult]:
         """Return the last results, the newest first."""

@@ -70,14 +70,14 @@ def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
 
     What is hidden now is as it was, unless that piece is seen elsewhere.
     """
-    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
     was = tops(board)
-    left = Counter(was.values()) - Counter(seen.values())
+    left = Counter(was.values()) - Counter(faces.values())
     for square in sorted(reading.unknown & was.keys()):
         if left[was[square]] > 0:
             left[was[square]] -= 1
-            seen[square] = was[square]
-    return seen
+            faces[square] = was[square]
+    return faces
 
 
 def as_people_lay(
@@ -94,10 +94,10 @@ def as_people_lay(
     Of the two only the upper one is seen. It stands for both where the other is seen nowhere else. A flag that lay
     there by itself `before` tells nothing of a robot that is to come, unless a hand has `touched` it since.
     """
-    seen = dict(reading.seen)
-    expected, there = Counter(tops(layout).values()), Counter(seen.values())
+    faces = dict(reading.seen)
+    expected, there = Counter(tops(layout).values()), Counter(faces.values())
     for square, stack in layout.items():
-        face = seen.get(square)
+        face = faces.get(square)
         if (
             len(stack) != 2
             or face != stack[0]
@@ -107,9 +107,9 @@ def as_people_lay(
         lay_alone = before is not None and before.get(square) == (face,) and square not in touched
         is_clear = kit.face(stack[1]).carried or not lay_alone
         if is_clear and there[stack[1]] < expected[stack[1]]:
-            seen[square] = stack[1]
+            faces[square] = stack[1]
             there[stack[1]] += 1
-    return replace(reading, seen=seen) if seen != reading.seen else reading
+    return replace(reading, seen=faces) if faces != reading.seen else reading
 
 
 def hand_moves(
@@ -202,8 +202,8 @@ def agrees(layout: Layout, reading: Reading, before: Layout | None = None) -> bo
         is_unmoved = layout[square] in (stack, stack[:-1])
         if square not in reading.unknown or not is_unmoved:
             expected[square] = face
-    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    return seen == expected
+    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return faces == expected
 
 
 def cards_agree(layout: Layout, reading: Reading) -> bool:

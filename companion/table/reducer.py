@@ -339,8 +339,8 @@ def _contribute(session: Session, record: Contribute) -> Advance:
     fair = session.chance
     if fair is None or session.is_between:
         return session, ()
-    given = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
-    fair = FairChance(fair.commitment, fair.secret, given)
+    contributions = {**fair.contributions, record.seat: Contribution(record.value, record.by)}
+    fair = FairChance(fair.commitment, fair.secret, contributions)
     return replace(session, chance=fair, seed=fair.seed), ()
 
 

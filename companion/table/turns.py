@@ -153,11 +153,11 @@ class Turns:
             raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
         if is_wanted and reasons and explaining_machine(live) is None:
             raise wrong_phase(no_reasons())
-        asked: Literal["", "moves", "reasons"] = ""
+        question: Literal["", "moves", "reasons"] = ""
         if is_wanted:
-            asked = "reasons" if reasons else "moves"
-        if live.asked != asked:
-            self._store.publish(replace(live, asked=asked))
+            question = "reasons" if reasons else "moves"
+        if live.asked != question:
+            self._store.publish(replace(live, asked=question))
 
     def _require_open(self, moment: str) -> None:
         """Raise `Stale` for another moment, `Illegal` where only the owner takes turns back."""

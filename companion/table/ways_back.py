@@ -94,8 +94,10 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     if is_own or not can_ask or session.back_wanted is record.seat.other:
         return undo(session, record)
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
-    asked = replace(session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped)
-    return asked, (Signal(Cue.OFFER, BOTH),)
+    changed = replace(
+        session, back_wanted=record.seat, back_since_s=record.now_s, countdown=stopped
+    )
+    return changed, (Signal(Cue.OFFER, BOTH),)
 
 
 def decline(session: Session, record: Decline) -> Advance:

@@ -130,13 +130,13 @@ class LensShelf:
             return
         spread, before = tuner.spread, self._kept.get(key)
         nominal = nominal_lens(self._settings, camera)
-        found = KeptLens.of(tuner.lens, spread)
+        lens = KeptLens.of(tuner.lens, spread)
         if before is not None and (before.exact or spread > before.spread * 1.05):
             return
-        if not found.is_sane() or spread > _SURE or _is_far(tuner, nominal):
+        if not lens.is_sane() or spread > _SURE or _is_far(tuner, nominal):
             return
-        self._changed |= found != before
-        self._kept[key] = found
+        self._changed |= lens != before
+        self._kept[key] = lens
 
     def measured(self, camera: Camera, lens: Lens, spread: float) -> None:
         """Keep a lens that was measured.

@@ -76,9 +76,9 @@ def failures(places: Sequence[int], tries: Mapping[int, int | None]) -> dict[int
     return failed
 
 
-def play(state: State, given: tuple[Orders, Orders]) -> Step[State]:
+def play(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     """Carry out South's and North's orders."""
-    turn = _Turn(state, given)
+    turn = _Turn(state, orders)
     for title, act in _STAGES:
         act(turn)
         turn.close(title)
@@ -110,14 +110,14 @@ class _Robot:
 class _Turn(TurnLog):
     """The position while a turn is carried out."""
 
-    def __init__(self, state: State, given: tuple[Orders, Orders]) -> None:
+    def __init__(self, state: State, orders: tuple[Orders, Orders]) -> None:
         super().__init__()
         self.options = state.options
         self.terrain = state.terrain
         self.number = state.turn
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
-            codes = dict(given[side].given)
+            codes = dict(orders[side].given)
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]

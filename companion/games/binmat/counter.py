@@ -89,20 +89,20 @@ class OpenCards(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> OpenCards:
         """Return the stacks of a text such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
-        found = _OPEN.fullmatch(text)
-        if not found:
+        match = _OPEN.fullmatch(text)
+        if not match:
             text = say(
                 "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ / 4^ 2#"
             )
             raise Malformed(text)
-        attacker, attacker_open = _without_marks(found[2] or "")
-        defender, defender_open = _without_marks(found[3] or "")
+        attacker, attacker_open = _without_marks(match[2] or "")
+        defender, defender_open = _without_marks(match[3] or "")
         if not attacker and not defender:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         fight = Fight(attacker, defender)
         lay_open = any(card[0] != BREAK for card in defender_open)
         return cls(
-            int(found[1]) if found[1] else None,
+            int(match[1]) if match[1] else None,
             fight.attacker,
             fight.defender,
             lay_open,

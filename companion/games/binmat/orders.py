@@ -33,20 +33,20 @@ class CardAction(NamedTuple):
 def _orders() -> dict[str, CardAction]:
     """Return every action that can be written."""
     places = "012345a"
-    found = {PASS: CardAction("-")}
-    found |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
-    found |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
+    orders = {PASS: CardAction("-")}
+    orders |= {f"{DRAW}{place}": CardAction(DRAW, "", places.index(place)) for place in places}
+    orders |= {f"{COMBAT}{lane}": CardAction(COMBAT, "", lane) for lane in LANES}
     for card in DECK:
-        found |= {
+        orders |= {
             f"{face}{card}{lane}": CardAction(face, card, lane)
             for face in (DOWN, UP)
             for lane in LANES
         }
-        found |= {
+        orders |= {
             f"{DISCARD}{card}{place}": CardAction(DISCARD, card, places.index(place))
             for place in places
         }
-    return found
+    return orders
 
 
 ORDERS: Mapping[str, CardAction] = _orders()

@@ -193,13 +193,13 @@ def keys(state: State, seat: Seat) -> tuple[ChoiceKey, ...]:
 def choices(state: State) -> tuple[CardChoice, ...]:
     """Return the legal actions of the seat that has the turn, each with what has to be tapped for
     it."""
-    found = []
+    options = []
     for text in legal(state, state.seat):
         letter, card, lane = ORDERS[text]
         is_pile = lane in (ATTACKER_PILE, -1)
         key = _KEYS[text if text in _KEYS else letter].name
-        found.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
-    return tuple(found)
+        options.append(CardChoice(text, key, card or None, None if is_pile else str(lane)))
+    return tuple(options)
 
 
 def command_word(text: str) -> str:

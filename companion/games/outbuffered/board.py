@@ -101,15 +101,15 @@ def terrain_of(board: str) -> Terrain:
     tiles = parse_map(board, ".#sSnN")
     special = {}
     for character in "sSnN":
-        found = tiles.squares_of(character)
-        if len(found) != 1:
+        squares = tiles.squares_of(character)
+        if len(squares) != 1:
             text = say(
                 "The board has “{tile}” {count} times: it needs exactly one",
                 tile=character,
-                count=len(found),
+                count=len(squares),
             )
             raise Malformed(text)
-        special[character] = found[0]
+        special[character] = squares[0]
     return Terrain(
         tiles.files,
         tiles.ranks,

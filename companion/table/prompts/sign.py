@@ -158,9 +158,9 @@ def _out_of_sight(live: TableState, face: str) -> str:
     if reading is None or target is None or kit is None:
         return ""
     kind = kit.kind(face)
-    seen = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
+    kinds = list(map(kit.kind, (*reading.seen.values(), *reading.beside)))
     wanted = list(map(kit.kind, tops(target).values()))
-    if seen.count(kind) >= wanted.count(kind):
+    if kinds.count(kind) >= wanted.count(kind):
         return ""
     hidden = sorted(reading.unknown - set(target))
     if not hidden:

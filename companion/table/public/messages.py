@@ -210,8 +210,8 @@ def words(packed: Any) -> str:
     no index, no width.
     """
     _require_sentence(packed)
-    said: str = i18n.unpacked(packed)
-    return said
+    sentence: str = i18n.unpacked(packed)
+    return sentence
 
 
 def _require_sentence(packed: Any, depth: int = 0) -> None:

@@ -197,11 +197,11 @@ class Pads:
         """
         if press.seat is None:
             return
-        asked = self._store.live.asked
+        question = self._store.live.asked
         if press.key is PadKey.B:
-            self._turns.help(asked != "moves")
+            self._turns.help(question != "moves")
         else:
-            self._turns.help(asked != "reasons", reasons=True)
+            self._turns.help(question != "reasons", reasons=True)
         pressed_s, moment, before = self._before_question.pop(press.seat, (0.0, "", NO_DRAFT))
         if (pressed_s, moment) == (press.at_s, self._store.session.moment):
             self._set_draft(press.seat, before)
