@@ -66,6 +66,7 @@ class Replay:
         proofs = tuple(
             Proof(seat, order.action, order.salt, order.receipt) for seat, order in orders
         )
+        # a turn without stages has one scene, too
         last = first + max(1, len(step.stages)) - 1
         counted = self._game.turn_number(state)
         counted = number if counted is None else counted
@@ -136,6 +137,7 @@ class Replay:
         done = next((proof.action for proof in played.turn.proofs if proof.seat is seat), None)
         if done is None:
             return None
+        # the order of a deck, say, was known to nobody then
         options = dict(self._raw_options)
         for hidden in self._game.hidden_options(self._options) or ():
             options.pop(hidden, None)

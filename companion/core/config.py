@@ -277,6 +277,7 @@ class MqttSettings(_Section, frozen=True):
         if self.topic:
             return self.topic
         name = socket.gethostname().partition(".")[0]
+        # signs such as + and # mean something else in a topic
         return f"tabletop/{re.sub(r'[^A-Za-z0-9_-]', '-', name) or 'table'}"
 
 
@@ -403,6 +404,7 @@ def load_settings(path: Path | None) -> Settings:
     if path is None:
         return Settings()
     try:
+        # some editors begin a file with a byte order mark
         text = read_file(path, MAX_TEXT).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
@@ -497,6 +499,7 @@ def _refuse_double_pins(panel: PanelSettings, name: str) -> None:
             )
         entries += [(f"{side}.{field}", pin) for field, pin in fields.items()]
     for job, pin in entries:
+        # an empty entry: nothing is wired there
         if not isinstance(pin, int):
             continue
         if pin in jobs:

@@ -171,6 +171,7 @@ class ManagerNotifier(Closeable):
         self._trouble = False
         self._status = ""
         self._stop = threading.Event()
+        # three times in the watchdog's interval, so that one late round does not starve it
         self._pause_s = min(LOOK_S, (manager.watchdog_s or LOOK_S * 3) / 3)
         self._thread = threading.Thread(target=self._run, name="attendant", daemon=True)
         if manager.is_there:

@@ -228,6 +228,7 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
         ):
             for part in parts.values():
                 _require_sentence(part, depth + 1)
+            # a part that the pattern names and nobody gives could not be said
             if parts.keys() >= _parts_of(one) | _parts_of(many):
                 return
     raise _unreadable()
