@@ -206,9 +206,9 @@ class PairKeeper:
         """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
         typed = plain_code(code).encode()
         owners = [
-            # compared in constant time, so that a guess learns nothing from how long it took
             table
             for table, (own, _) in self._offers.items()
+            # compared in constant time, so that a guess learns nothing from how long it took
             if hmac.compare_digest(own.encode(), typed)
         ]
         wrong = say("No game is offered under that code now")
