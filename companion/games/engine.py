@@ -99,6 +99,7 @@ class Engine:
 
     def _legal(self, seat: Seat, limit: int | None) -> Reply:
         actions = self._game.legal_actions(self._state, seat)
+        # one more than may be listed tells whether there are too many
         listed = list(itertools.islice(actions, _MAX_LEGAL + 1))
         if limit is None:
             if len(listed) > _MAX_LEGAL:
@@ -106,6 +107,7 @@ class Engine:
         elif limit < 0:
             raise Malformed("limit is a number from 0 upwards")
         else:
+            # a sample: the beginning of the list may be all of one kind
             listed = self._rng.sample(listed, min(limit, len(listed)))
         return {"legal": [self._game.format(action) for action in listed]}
 
@@ -142,6 +144,7 @@ class Engine:
 def _read(line: bytes) -> tuple[str, Any, int | None]:
     """Return verb, what is asked, and `limit` where it is given. Raises `Malformed`."""
     try:
+        # what is asked has another form for each verb, so it is decoded once that is known
         raw = _decode(line, type=dict[str, msgspec.Raw])
         limit = _decode(raw.pop("limit"), type=int) if "limit" in raw else None
         if len(raw) != 1 or not raw.keys() <= _FORMS.keys():
@@ -156,6 +159,7 @@ def _read(line: bytes) -> tuple[str, Any, int | None]:
 
 
 def _plain_error(error: CompanionError) -> Reply:
+    # the protocol knows two kinds of errors
     kind = error.kind if error.kind in ("malformed", "illegal") else "malformed"
     plain: Reply = {"kind": kind, "reason": kind, "message": error.message}
     if isinstance(error, Illegal):

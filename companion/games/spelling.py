@@ -113,6 +113,7 @@ def ways_of(game: Game[Any, Any], state: Any, seat: Seat, text: str) -> tuple[Wa
     """Return where an action leads on the board, for pictures: square by square, piece by piece, or
     its first order."""
     if play := play_of(game, state, seat, text):
+        # what is put on one square comes from nowhere
         if len(play.touches) == 1:
             return ()
         return tuple(pairwise(play.squares))

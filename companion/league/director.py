@@ -49,6 +49,7 @@ def new_tournament(
         raise Malformed(
             say("Give the tournament a name of at most {number} characters", number=MAX_TITLE)
         )
+    # raises what is wrong with the options before anything is made
     game_named(game).options(options)
     if not 1 <= rounds <= MOST_ROUNDS:
         raise Malformed(
@@ -135,6 +136,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     present = [entrant for entrant in tournament.entrants if entrant.is_there(number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
+    # the seeds stay as they were drawn for the first round
     if not tournament.order:
         order = tuple(entrant.number for entrant in by_strength(tournament))
         tournament = replace(tournament, order=order)
@@ -153,6 +155,7 @@ def unpair_round(tournament: Tournament) -> Tournament:
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
         )
     rounds = tournament.rounds[:-1]
+    # with no round left the seeds are drawn anew
     return replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
 
 
@@ -179,6 +182,7 @@ def decide(tournament: Tournament, place: Place, verdict: BoardEnd | None) -> To
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
         )
+    # without a key no game that is taken back can open this board again
     return _with_board(tournament, place, replace(board, verdict=verdict, key=""))
 
 
@@ -186,6 +190,7 @@ def board_at(tournament: Tournament, place: Place) -> MatchBoard:
     """Return the board of a place. Raises `Illegal` where there is none."""
     number, match, board = place
     try:
+        # such a place would count from the end
         if min(place) < 0:
             raise IndexError
         return tournament.rounds[number].matches[match].boards[board]
@@ -272,6 +277,7 @@ def report(tournament: Tournament, result: Reported) -> tuple[Tournament, Place]
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
     south = _who(result.south, result.north, board.south, board.north)
     north = _who(result.north, result.south, board.north, board.south)
+    # as sets: the two may have changed sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardEnd.DRAW if result.winner is None else BoardEnd(result.winner)

@@ -51,6 +51,7 @@ class ResultKeeper:
         with self._ledger.lock:
             before = self._followed.get(table, GameFollowed())
             after, change = follow(table, before, record, at_s)
+            # only how far the table was followed is new: that is kept now and then
             if change == ResultChange():
                 self._follow(table, after, sequence)
                 return
@@ -66,8 +67,10 @@ class ResultKeeper:
                 changes.come += self._come(entry)
             if gone is not None:
                 changes.gone.append(gone)
+            # a result that comes may replace what the same game said before
             undone = [result for result in (gone, come) if result]
             tournaments = self._tournaments.after(undone, entry, changes)
+            # on the disk before anybody sees it
             self._ledger.write(changes)
             self._tournaments.use(tournaments)
             for result in changes.come:
@@ -117,6 +120,7 @@ class ResultKeeper:
             entry = self.of(key)
             if entry is None or entry.result.against is None:
                 raise Illegal(Refusal.WRONG_PHASE, say("Both tables agree about this game"))
+            # each table knows who sat on its own side
             south, north = sides_of(entry.result)
             whole = KeptResult(
                 decided(entry.result, winner),
@@ -157,5 +161,6 @@ class ResultKeeper:
             return []
         if fresh.against:
             return [KeptResult(fresh, before.south, before.north)]
+        # each table has told who sat on its own side
         south, north = (before, result) if before.result.at is Seat.SOUTH else (result, before)
         return [KeptResult(fresh, south.south, north.north)]

@@ -152,6 +152,7 @@ class Arena(Game[State, Orders]):
 
     def commands(self, action: Orders) -> list[str]:
         """Return what each robot is told, without directions."""
+        # the last letter is the direction: without it a code is the kind of order
         return [
             _COMMANDS[code if code in _COMMANDS else code[:-1]]
             for _, code in action.given

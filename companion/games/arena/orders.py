@@ -126,4 +126,5 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
 
 def random_orders(numbers: Sequence[int], rng: Random) -> Orders:
     """Return one of `all_orders`, each equally likely, without counting them up."""
+    # not 0, which orders nothing: a seat orders something at least once
     return orders_at(rng.randrange(1, _WAYS ** len(numbers)), numbers)

@@ -42,6 +42,7 @@ class OrdersPad(PadGrammar):
 
         Robots that do nothing are left out, and all of them are said by the first one's `-`.
         """
+        # robots that the draft has not reached do nothing
         done = zip(self.numbers, self._codes(draft), strict=False)
         orders = tuple((number, code) for number, code in done if code)
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
@@ -67,6 +68,7 @@ class OrdersPad(PadGrammar):
             if pad == "a":
                 codes.append(DESTRUCT)
             elif key is None:
+                # ready: this robot does nothing, and an `a` before it is taken back
                 codes.append("")
             else:
                 codes.append(f"a{key.letter}" if aims and pad != "b" else key.letter)

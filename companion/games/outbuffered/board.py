@@ -74,6 +74,7 @@ class Terrain:
         reached = {origin}
         front = {origin}
         steps = 0
+        # breadth first: `front` is what is reached in exactly so many steps
         while front:
             if target in front:
                 return steps

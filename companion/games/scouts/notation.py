@@ -110,6 +110,7 @@ def _rock(rest: str, text: str) -> tuple[int, int]:
             )
         )
     one, other = (_number(name, text) for name in names)
+    # the lower number is the lower file or rank
     first = min(one, other)
     second = max(one, other)
     if not BESIDE[first] & 1 << second:
