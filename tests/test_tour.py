@@ -59,6 +59,8 @@ OWN_ADDRESS = re.compile(
     r"""\b(?:href|src|action|formaction)=["']?(/[^"'>\s]*)|url\(["']?(/[^"')]*)"""
 )
 """An address of this server that a browser follows by itself; scripts put the path before all others."""
+WHOLE = re.compile(r'<link rel="expect" href="#(\w+)" blocking="render">')
+"""What a browser waits for before it draws anything of a page, so that nothing jumps on a slow line."""
 UNSAFE = re.compile(
     r"""<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//"""
 )
@@ -76,6 +78,10 @@ def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
         with browser.get(stop.path, headers=headers, environ_overrides=asked) as answer:
             page = answer.get_data(as_text=True)
         yield from (f"{stop.name}: {code}" for code in UNSAFE.findall(page))
+        last = WHOLE.search(page)
+        is_whole = last is not None and f'id="{last[1]}"' in page
+        if not is_whole and stop.path != "/here":  # which only holds two other pages
+            yield f"{stop.name}: drawn before all of it has come"
         addresses = [one or other for one, other in OWN_ADDRESS.findall(page)]
         assert addresses, (stop, answer.location)
         for address in addresses:
@@ -83,7 +89,7 @@ def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar) -> Iterator[str]:
                 yield f"{stop.name}: {address}"
 
 
-def test_under_a_path_every_address_has_it_and_no_page_has_code_inside() -> None:
+def test_pages_keep_to_their_path_and_are_drawn_whole() -> None:
     with touring() as tour:
         app = app_of(tour.companion.server)
         assert list(astray(app, tour.stops(), tour.client.jar)) == []

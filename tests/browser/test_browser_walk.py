@@ -71,7 +71,6 @@ IN_SIGHT = ("lesson", "setup", "orders", "stages", "over")
 """The states in which the page of a seat or a spectator must fit on a phone."""
 WIDTHS = (768, 1366)
 MOST_SHIFT = 0.05
-SLOW_BYTES_PER_S = 150_000
 LAST_STEP = 7
 _MISSING = """
 const missing = [...document.querySelectorAll('use')].map(use => use.getAttribute('href'))
@@ -407,29 +406,6 @@ def look(
     dress(window, size, "light")
     visit(window, tour, Stop(path, path), language)
     heard(window, Stop(path, path))
-
-
-def test_a_page_that_comes_in_pieces_does_not_move(window: WebDriver) -> None:
-    """On a slow line, or where the browser is busy, half a page has come when it could be drawn: it is drawn whole."""
-    line = {"offline": False, "latency": 5, "uploadThroughput": -1}
-    with touring() as tour:
-        at_table(tour, "outbuffered")
-        tour.go_on()
-        tour.go_on()
-        tour.go_on()
-        tour.table.resign(Seat.NORTH)
-        tour.table.begin_lesson("binmat")
-        cdp(window, "Network.enable")
-        for path in ("/seat/south", "/history/1"):
-            cdp(window, "Network.clearBrowserCache")
-            speed = {"downloadThroughput": SLOW_BYTES_PER_S}
-            cdp(window, "Network.emulateNetworkConditions", **speed, **line)
-            try:
-                look(window, tour, path, PHONE)
-                shift, what = window.execute_async_script(_SHIFT)
-            finally:
-                cdp(window, "Network.emulateNetworkConditions", downloadThroughput=-1, **line)
-            assert shift <= MOST_SHIFT, (path, what)
 
 
 _MOVED = """

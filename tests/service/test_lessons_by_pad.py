@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 from inside import app_of
@@ -55,12 +54,6 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
     assert at.table.view().guide != step
 
 
-def test_back_held_ends_a_lesson_that_a_pad_cannot_play(at: PadRoom) -> None:
-    at.begin("binmat")
-    at.hold("south_back")
-    assert at.table.view().guide is None
-
-
 def assert_told(at: PadRoom, guide: GuideView) -> None:
     """The table screen says which orders are to be given, what they are good for, and how far the lesson has come."""
     page = html.unescape(page_of(app_of(at.companion.server).test_client(), "/?screen"))
@@ -104,15 +97,5 @@ def test_pads_play_a_whole_lesson_as_the_table_screen_says(at: PadRoom, name: st
     assert steps == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
     assert by == BY[name]
     assert at.table.view().phase is Phase.ORDERS, "the game goes on"
-
-
-def test_a_lesson_begun_and_skipped_by_a_pad_is_a_game(at: PadRoom) -> None:
-    game = GAMES["outbuffered"]
-    at.world.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
-    at.look()
-    at.press(Seat.SOUTH, "a")
-    at.look()
-    assert at.table.view().guide
-    at.hold("south_back")
-    assert at.table.view().guide is None
-    assert at.table.view().phase is Phase.ORDERS
+    if clock := at.table.view().time.clock:
+        assert clock.paused == "start", "nobody is hurried out of a lesson"

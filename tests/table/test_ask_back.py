@@ -7,7 +7,6 @@ from table_tools import Played
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.table.session import Phase
 from companion.table.table_view import ClockView
 
 
@@ -86,14 +85,6 @@ def test_clocks_wait_for_the_answer_and_go_on(played: Played) -> None:
         played.hand_in(Seat.SOUTH, ".")
     played.table.decline(Seat.SOUTH)
     assert clock(played).due_s
-
-
-def test_a_piece_that_is_back_lets_the_clock_go_on(played: Played) -> None:
-    to_second_move(played)
-    played.table.ask_back(Seat.SOUTH, played.view.moment)
-    assert (played.view.phase, played.view.sign.text) == (Phase.SETUP, "White: scout back to a1")
-    played.confirm()
-    assert (clock(played).paused, clock(played).due_s is None) == ("", False)
 
 
 def test_the_table_screen_asks_whose_turn_it_was(played: Played) -> None:

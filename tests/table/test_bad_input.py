@@ -28,7 +28,6 @@ HAND_IN = "/api/seat/north/hand-in"
 CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "too short": (HAND_IN, order(action="UU"), JSON, 400, "exactly three of"),
     "not JSON": (HAND_IN, b"{action:", JSON, 400, ""),
-    "not text": (HAND_IN, b'{"moment": "\xff\xfe"}', JSON, 400, ""),
     "deeply nested": (HAND_IN, b'{"moment":' + b"[" * 4000 + b"]" * 4000 + b"}", JSON, 400, ""),
     "an unknown field": (
         HAND_IN,
@@ -38,7 +37,6 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
         "unknown field `x`",
     ),
     "a bad salt": (HAND_IN, order(salt="no spaces"), JSON, 400, "salt"),
-    "a stale page": (HAND_IN, order(moment="1.0"), JSON, 409, "turn that is over"),
     "the other seat": ("/api/seat/south/hand-in", order(), JSON, 403, "seat"),
     "the other's view": ("/api/seat/south/view", None, {}, 403, "seat"),
     "plain text": (HAND_IN, order(), {"Content-Type": "text/plain"}, 415, ""),
@@ -51,22 +49,7 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
         "nothing to take back",
     ),
     "a taken seat": ("/api/seat/south/take", b'{"name": "Eve"}', JSON, 409, "South is taken"),
-    "a negative step": (
-        "/api/seat/north/confirm",
-        b'{"moment": "1.1", "stage": -1, "force": true}',
-        JSON,
-        409,
-        "",
-    ),
-    "a game while one is on": (
-        "/api/seat/north/start",
-        b'{"game": "outbuffered"}',
-        JSON,
-        409,
-        "A game is on",
-    ),
     "the host's word without the key": ("/api/host/undo", b"{}", JSON, 403, "host"),
-    "a wrong host key": ("/api/host/abandon", b"{}", JSON | {"X-Host-Key": "aaaaa-aaaaa"}, 403, ""),
     "no such page": ("/nowhere", None, {}, 404, "table screen"),
     "the wrong method": ("/api/view", b"{}", JSON, 405, ""),
 }

@@ -12,8 +12,6 @@ from typing import Any
 import msgspec
 import pytest
 from chance_tools import (
-    NORTHS,
-    SOUTHS,
     dealt,
     next_commitment,
     place_pieces,
@@ -32,9 +30,8 @@ from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 from companion.maintenance.backup import make_backup
 from companion.mqtt.topics import state_of
-from companion.storage.journal import Journal
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
-from companion.table.records import Commit, Contribute, NewGame
+from companion.table.records import Commit
 from companion.table.seats.machine_seats import state_before
 
 HOST = {"X-Host-Key": HOST_KEY}
@@ -109,25 +106,7 @@ def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
     with open_place(tmp_path) as place:
         assert next_commitment(place) == commitment
         begin(place, "kahmate")
-        live = session_of(place.table)
-        assert journal_of(place.table).restore() == live
-    with open_place(tmp_path) as place:
-        assert session_of(place.table).chance == live.chance
-
-
-def test_a_game_with_contributions_of_an_older_version_goes_on(tmp_path: Path) -> None:
-    secret = "ab" * 32
-    fair = FairChance(commitment_of(secret), secret, {Seat.SOUTH: Contribution(SOUTHS, "phone")})
-    with Journal(tmp_path / "journal.sqlite") as journal:
-        journal.append(0, Commit(fair.commitment), 5.0)
-        journal.append(0, Contribute(Seat.SOUTH, fair.commitment, SOUTHS, "phone"), 5.0)
-        journal.append(1, NewGame("kahmate", 1, chance=fair), 5.0)
-        journal.append(1, Contribute(Seat.NORTH, fair.commitment, NORTHS, "phone"), 6.0)
-    with open_place(tmp_path) as place:
-        place.table.resign(Seat.SOUTH)
-        opened = view_of(place)["chance"]["opened"]
-        assert opened["contributions"] == {"south": SOUTHS, "north": NORTHS}
-        assert recomputed(opened) == (fair.commitment, opened["seed"])
+        assert journal_of(place.table).restore() == session_of(place.table)
 
 
 # ---- what is secret --------------------------------------------------------------------------------------------------
@@ -254,11 +233,3 @@ def test_no_backup_holds_the_secret_of_a_game_that_is_on(place: Place, tmp_path:
     assert b"commit" in kept
     assert fair.secret.encode() not in kept
     assert bytes.fromhex(fair.secret) not in kept
-
-
-def test_without_its_secret_the_table_commits_anew(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        commitment = next_commitment(place)
-        journal_of(place.table).renew_key("chance")
-    with open_place(tmp_path) as place:
-        assert next_commitment(place) not in ("", commitment)

@@ -59,9 +59,6 @@ def test_anything_else_offers_nothing(pads: Played) -> None:
     assert pads.view.match.draw_offer is None
 
 
-"""x"""
-
-
 def reach(played: Played, seat: Seat, *keys: PadKey, gap_s: float = 0.1) -> None:
     """Keys of a pad go down one after the other, and are held."""
     presses = []

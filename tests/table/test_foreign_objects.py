@@ -25,14 +25,10 @@ def test_the_same_tag_twice_is_named(played: Played) -> None:
     assert f"The lime robot is seen twice (marker {robot}): take one away." in sees(played, robot)
 
 
-def test_nothing_is_said_while_something_moves_or_no_game_is_on(played: Played) -> None:
-    assert "marker" not in sees(played, 99).lower()
+def test_a_marker_of_no_piece_is_told_in_a_quiet_game(played: Played) -> None:
+    assert "marker" not in sees(played, 99).lower(), "no game is on"
     played.begin()
-    assert "marker" not in sees(played, 99, quiet=False).lower()
-
-
-def test_a_marker_of_no_piece_is_told_by_its_number(played: Played) -> None:
-    played.begin()
+    assert "marker" not in sees(played, 99, quiet=False).lower(), "something moves"
     before = played.view.sign.small
     words = "Marker 99 belongs to no piece of this game: take it away."
     assert sees(played, 99) == f"{before} {words}".strip()

@@ -39,14 +39,6 @@ def test_a_seat_that_changes_hands_after_an_end_leads_home(played: Played) -> No
     assert played.view.phase is Phase.LOBBY
 
 
-def test_an_abandoned_game_leads_straight_home(played: Played) -> None:
-    played.begin()
-    played.table.abandon()
-    assert played.view.phase is Phase.LOBBY
-    played.begin()
-    assert played.view.phase is Phase.ORDERS
-
-
 def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
@@ -92,11 +84,13 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
         assert played.view.chosen is None
 
 
-def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
+def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
         played.table.machines.seat(NORTH, "Pip")
-        played.begin()
+        played.table.choose("binmat")
+        played.table.begin_chosen()
+        assert session_of(played.table).is_machines(NORTH), "it is given a way that it can play"
         played.table.free_seat(SOUTH)
         assert played.view.seats[NORTH].name == "Pip"
         played.table.abandon()
@@ -136,12 +130,3 @@ def test_the_sign_at_home_says_what_is_left_to_do(
         for seat, name in zip(SEATS, names, strict=False):
             played.table.take_seat(seat, name)
         assert played.view.sign.text == text
-
-
-def test_a_machine_is_given_a_way_that_it_can_play(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.take_seat(SOUTH, "Ann")
-        played.table.machines.seat(NORTH, "Pip")
-        played.table.choose("binmat")
-        played.table.begin_chosen()
-        assert session_of(played.table).is_machines(NORTH)

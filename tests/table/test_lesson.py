@@ -37,19 +37,6 @@ def follow(played: Played, steps: int = 100) -> int:
     return steps
 
 
-@EACH
-def test_a_lesson_is_followed_and_the_game_goes_on(played: Played, name: str) -> None:
-    begin(played, name)
-    lesson = GAMES[name].lesson
-    assert lesson is not None
-    assert follow(played) == len(lesson.steps)
-    view = played.view
-    assert view.phase is Phase.ORDERS
-    assert view.guide is None
-    if view.time.clock:
-        assert view.time.clock.paused == "start", "nobody is hurried out of a lesson"
-
-
 def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
     played.show({})
     played.press(SOUTH, "U")
@@ -83,7 +70,7 @@ def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
 
 
 @EACH
-def test_a_lesson_goes_on_where_it_was_after_a_restart(tmp_path: Path, name: str) -> None:
+def test_a_lesson_outlives_a_restart_until_it_is_skipped(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
         both_seats(played)
         begin(played, name)
@@ -92,22 +79,12 @@ def test_a_lesson_goes_on_where_it_was_after_a_restart(tmp_path: Path, name: str
     with playing(tmp_path, FakeClock(9000.0)) as again:
         after = again.view
         assert (after.moment, after.guide) == (before.moment, before.guide)
-        follow(again)
+        again.table.skip_lesson("south")
         assert again.view.guide is None
-
-
-@EACH
-def test_a_skipped_lesson_is_a_game_and_stays_one(tmp_path: Path, name: str) -> None:
-    with playing(tmp_path) as played:
-        both_seats(played)
-        begin(played, name)
-        follow(played, 1)
-        played.table.skip_lesson("south")
-        assert played.view.guide is None
         with pytest.raises(Illegal, match="No lesson is on"):
-            played.table.skip_lesson("south")
-        played.table.undo()
-        assert played.view.guide is None, "a turn that is taken back brings no guide back"
+            again.table.skip_lesson("south")
+        again.table.undo()
+        assert again.view.guide is None, "a turn that is taken back brings no guide back"
     with playing(tmp_path, FakeClock(9000.0)) as again:
         assert again.view.guide is None
 

@@ -48,16 +48,11 @@ def test_sentences_arrive_in_every_language(said: str) -> None:
     "sign",
     [
         {"say": "{a.__class__}", "many": "", "parts": {"a": "x"}},
-        {"say": "{a[0]}", "many": "", "parts": {"a": "x"}},
         {"say": "{a:>999999999}", "many": "", "parts": {"a": "x"}},
         {"say": "{a!r}", "many": "", "parts": {"a": "x"}},
         {"say": "{a}", "many": "", "parts": {}},
-        {"say": "{", "many": "", "parts": {}},
-        {"say": "{}", "many": "", "parts": {}},
         {"say": "{n}", "many": "{n}s", "parts": {"n": "many"}},
-        {"say": "{n}", "many": 3, "parts": {"n": 1}},
         {"say": "x", "many": "", "parts": {"a": {"say": "{b.c}", "many": "", "parts": {"b": 1}}}},
-        {"say": "x", "many": "", "parts": {"a": [1]}},
         {"typed": 3},
         {"else": "x"},
         17,
@@ -118,7 +113,6 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
     view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1", 0.0)))
     for message in (
         told | {"entry": number},
-        told | {"game": number},
         told | {"view": view | {"turn": number}},
         told | {"view": view | {"score": (0, 0, number)}},
     ):

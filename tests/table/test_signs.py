@@ -11,9 +11,9 @@ from table_tools import Played
 from companion.core.errors import Illegal
 from companion.core.grid import Square
 from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
-from companion.core.kit import SEATS, Kit, Seat
+from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
-from companion.table.listeners import TableListener, lamps_of
+from companion.table.listeners import lamps_of
 from companion.table.state import Draft
 
 SOUTH, NORTH = SEATS
@@ -76,11 +76,6 @@ def test_a_clock_is_started_by_the_key_that_is_there(played: Played) -> None:
     assert smalls(played)[1] == "“Turn done” ends it, “Combat” declares combat."
 
 
-def test_an_order_is_said_to_its_owner_without_the_name(played: Played) -> None:
-    played.table.new_game("kahmate", {}, seed=1)
-    assert signs(played) == ("Place your six pieces",) * 2 + ("Both: place your six pieces",)
-
-
 def test_who_wins_reads_it(played: Played) -> None:
     played.begin()
     played.turn("UII", "III")
@@ -103,18 +98,6 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
 
 
 # ---- what is wrong, and which turn it is ---------------------------------------------------------------------------------
-
-
-def test_lines_are_numbered_by_the_turns_of_the_game(played: Played) -> None:
-    played.table.new_game("scouts", {}, seed=1)
-    played.confirm()
-    for place in ("a1", "a10", "b1", "b10", "c1", "c10", "d1", "d10", "e1", "e10"):
-        assert played.view.turn.number == 0, "scouts are placed before the first turn"
-        play(played, f"@{place}")
-    assert not any(line[0].isdigit() for line in played.view.match.log)
-    play(played, "a1-a2")
-    view = played.view
-    assert (view.turn.number, view.match.log[-1][:3]) == (1, "1. ")
 
 
 def play(played: Played, action: str) -> None:
@@ -187,15 +170,6 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
         with pytest.raises(Illegal, match=f"^Not seen yet: {words}"):
             played.confirm(by)
     assert played.view == view
-
-
-def test_whoever_lays_out_the_board_hears_of_another_one_once(played: Played) -> None:
-    kits: list[Kit | None] = []
-    played.table.connect(TableListener(on_kit=kits.append))
-    played.begin()
-    played.turn("UUS", "UUS")
-    played.finish_stages()
-    assert [kit and kit.game for kit in kits] == [None, "outbuffered"]
 
 
 def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(

@@ -64,9 +64,7 @@ def test_nobody_calls_all_the_time(bell: StaffBell, clock: FakeClock) -> None:
 
 def test_a_call_that_nobody_ends_is_forgotten(bell: StaffBell, clock: FakeClock) -> None:
     bell.ring("south")
-    clock.advance(FORGOTTEN_S - 1)
-    bell.step()
-    assert bell.call is Call.CALLED
+    clock.advance(1)
     bell.answer()
     clock.advance(FORGOTTEN_S - 1)
     bell.step()

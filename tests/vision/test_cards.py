@@ -16,7 +16,8 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
 from companion.printing.printed_kit import printed_table
-from vision.cards.fans import UNREAD
+from vision.cards.fans import UNREAD, OpenCard, fan_order
+from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.pieces import BACK
 from vision.simulation.table import RenderedCamera, SimulatedTable
@@ -171,6 +172,20 @@ def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
     assert not readings[0].quiet
     assert {C1, C2} <= readings[0].unknown, "where something moves nothing is known"
     assert dict(readings[-1].fans) == {C1: ("4^", "9^"), C2: ("7&", "*!", "9#")}
+
+
+@pytest.mark.parametrize(
+    ("seat_up", "apart_mm", "fan"),
+    [(1.0, 40.0, ("4^", "9^")), (-1.0, 40.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
+)
+def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
+    seat_up: float, apart_mm: float, fan: tuple[str, ...]
+) -> None:
+    cards = []
+    for name, y_mm in (("4^", 0.0), ("9^", apart_mm)):
+        outline = rectangle_corners_mm(0.0, y_mm, 63.0, 88.0, 0.0)
+        cards.append(OpenCard(name, 0.0, y_mm, 0.0, (), outline))
+    assert fan_order(cards, seat_up, 100.0) == fan
 
 
 def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:

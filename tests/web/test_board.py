@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,20 +78,6 @@ def test_who_was_hit_goes_home_after_the_shot_and_what_turns_over_is_named(game:
     assert 'data-beat="0"' in board_svg(BoardPicture(kit, layout, moves=ways))
 
 
-def test_what_follows_a_piece_lies_below_it(game: Any) -> None:
-    """Its own number is read until it leaves; what comes to a piece that stays lies above."""
-    a1, a2, a3 = (Square.parse(text) for text in ("a1", "a2", "a3"))
-    follower = HandMove(("purple robot",), a1, a2)
-    leader = HandMove(("lime robot",), a2, a3)
-    scene = BoardPicture(
-        game.kit(game.options({})), {a1: ("purple robot",), a2: ("lime robot",)}, moves=(follower,)
-    )
-    above = board_svg(scene)
-    below = board_svg(replace(scene, moves=(follower, leader)))
-    assert above.index('class="ghost"') > above.index('data-at="a2"')
-    assert below.index('class="ghost"') < below.index('data-at="a2"')
-
-
 def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
@@ -103,19 +88,6 @@ def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
     swap = [HandMove(("flag", "robot"), a1, a2), HandMove(("stone",), a2, a1)]
     assert layout_after(before, swap) == {a1: ("stone",), a2: ("flag", "robot")}
     assert layout_after(before, [HandMove(("stone",), a2, None)]) == {a1: ("flag", "robot")}
-
-
-@pytest.mark.parametrize(
-    ("face", "quarters", "ends_above"),
-    [("blue fast", 0, True), ("blue fast", 2, False), ("pink fast", 0, False)],
-)
-def test_a_try_leads_into_the_other_goal(face: str, quarters: int, ends_above: bool) -> None:
-    kit = GAMES["kahmate"].kit(GAMES["kahmate"].options({}))
-    d9 = Square.parse("d9")
-    moves = (HandMove((face, "ball"), d9, None),)
-    svg = board_svg(BoardPicture(kit, {d9: (face, "ball")}, moves=moves), quarters)
-    ends = re.findall(r'class="case head" d="M\S+ (\S+)L', svg)
-    assert [float(end) < 0 for end in ends] == [ends_above]
 
 
 def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:

@@ -11,7 +11,6 @@ from web_fixtures import Place, error_of, page_of, view_of
 from companion.core.grid import Square
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
-from companion.games.screen import CardChoice, CardUi, ChoiceKey
 from companion.table.session import Phase
 from web.rendering import cards
 
@@ -153,10 +152,3 @@ def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
 
 
 # ---- the end -----------------------------------------------------------------------------------------------------------
-
-
-def test_keys_that_need_no_card_carry_their_action() -> None:
-    keys = (ChoiceKey("done", "Done", is_main=True), ChoiceKey("pass", "Pass"))
-    choices = (CardChoice(".", "done"), CardChoice("p5&", "pass", "5&"))
-    straight = cards.straight_keys(CardUi(keys=keys, choices=choices))
-    assert [action for _, action in straight] == [".", None]

@@ -80,18 +80,6 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
     assert SECRET not in caplog.text
 
 
-@pytest.mark.parametrize("about", ["now", "last", "theirs"])
-def test_a_stranger_and_the_other_seat_get_nothing(place: Place, about: str) -> None:
-    place.sit("south", "Ada")
-    ben, host = place.sit("north", "Ben"), place.host()
-    place.table.use(TableSettings(coach="always"))
-    place.to_orders()
-    for browser in (place.browser(), ben, host):
-        answer = browser.post("/api/seat/south/coach", json=question(place, about))
-        assert answer.status_code == 403
-    assert not place.table.view().seats[Seat.SOUTH].coached
-
-
 def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
     ada = place.sit("south", "Ada")
     place.sit("north", "Ben")

@@ -25,13 +25,3 @@ def test_the_end_names_the_winner(game: str, place: Place) -> None:
     assert re.search(rf'<h1 class="result[^>]*>{head}</h1>', page)
     assert 'class="refused"' not in page, "receipts that fit are not told"
     assert re.search(r'id="again" type="button" data-post="/api/table/rematch"', page)
-
-
-def test_only_the_winners_robot_smiles_and_only_at_the_end(place: Place) -> None:
-    sides = GAMES["outbuffered"].sides
-    place.to_orders()
-    for smiling in ([], [Seat.SOUTH]):
-        if smiling:
-            place.table.resign(Seat.NORTH)
-        page = place.browser().get("/").text
-        assert [seat for seat in Seat if f'href="#{sides[seat].cheering}"' in page] == smiling

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -90,18 +89,6 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     assert page_of(browser, "/history/1?at=99999") == page_of(browser, f"/history/1?at={last}")
 
 
-def test_nobody_gets_a_page_of_a_game_that_is_not(place: Place) -> None:
-    for path in (
-        "/history/1",
-        "/history/1.json",
-        "/history/1/scene/0",
-        "/history/x",
-        "/history/1.webp",
-        "/history/1/turn/1.webp",
-    ):
-        assert place.browser().get(path).status_code == 404
-
-
 # ---- secrets ---------------------------------------------------------------------------------------------------------
 
 
@@ -137,28 +124,16 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     assert text.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
     assert text.text.startswith('[Game "outbuffered"]')
     assert plain.json["players"]["south"] == "Ann & Co"
-    assert bring(browser, text.data).status_code == 403
-    again = bring(browser, plain.data, **HOST)
-    assert again.status_code == 400
-    assert "This game is here already: number 1" in again.text
+    for content, status, words in (
+        (plain.data, 400, "This game is here already: number 1"),
+        (b"x" * (MOST_BYTES + 5000), 413, "at most 1000000 bytes"),
+        (b"[" + b" " * 900_000, 400, "JSON file"),
+    ):
+        refused = bring(browser, content, **HOST)
+        assert (refused.status_code, words in refused.text) == (status, True)
     answer = bring(browser, msgspec.json.encode(made_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
     assert "imported" in page_of(browser, "/history")
-
-
-@pytest.mark.parametrize(
-    ("content", "status", "words"),
-    [
-        (b"x" * (MOST_BYTES + 5000), 413, "at most 1000000 bytes"),
-        (b"[" + b" " * 900_000, 400, "JSON file"),
-    ],
-    ids=["huge", "broken"],
-)
-def test_files_that_do_not_fit_are_told_on_the_list(
-    place: Place, content: bytes, status: int, words: str
-) -> None:
-    answer = bring(place.browser(), content, **HOST)
-    assert (answer.status_code, words in answer.text) == (status, True)
 
 
 def test_only_the_host_removes_games_and_names(place: Place) -> None:
@@ -166,45 +141,34 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
         play(place.table, place.clock, "outbuffered", 1, seed)
     browser = place.browser()
     name, first, last = {"name": "Bob"}, {"number": 1}, {"number": 2}
-    for door, body, headers, status in (
-        ("remove", first, {}, 403),
-        ("forget", name, {}, 403),
-        ("forget", name, HOST, 200),
-        ("forget", name, HOST, 400),
-        ("remove", last, HOST, 409),
-        ("remove", first, HOST, 200),
+    for door, body, status in (
+        ("forget", name, 200),
+        ("forget", name, 400),
+        ("remove", last, 409),
+        ("remove", first, 200),
     ):
-        answer = browser.post(f"/api/history/{door}", json=body, headers=headers)
-        assert answer.status_code == status
-    assert "Bob" not in page_of(browser, "/history")
+        assert browser.post(f"/api/history/{door}", json=body, headers=HOST).status_code == status
+    page = page_of(browser, "/history/2")
+    assert "/api/history/remove" not in page
+    assert "Bob" not in page
+    assert "/api/history/remove" in browser.get("/history/2", headers=HOST).text
     assert browser.get("/history/1").status_code == 404
-    for headers, is_there in ((HOST, True), ({}, False)):
-        shown = browser.get("/history/2", headers=headers).text
-        assert ("/api/history/remove" in shown) is is_there
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "binmat"])
-def test_a_game_is_a_moving_picture(
+def test_a_game_and_a_turn_are_moving_pictures(
     place: Place, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("web.rendering.moving_picture.MAX_FRAMES", 4)
-    answer = brought(place, name, turns=4).get("/history/1.webp")
-    assert answer.mimetype == "image/webp"
-    with Image.open(io.BytesIO(answer.data)) as picture:
-        assert 1 < picture.n_frames <= 4
-        assert (picture.width, picture.info["loop"]) == (480, 0)
-        picture.seek(picture.n_frames - 1)
-        picture.load()
-        assert picture.info["duration"] == 4000
-
-
-def test_a_turn_is_a_moving_picture(place: Place) -> None:
-    browser = brought(place, "outbuffered", turns=3)
-    answer = browser.get("/history/1/turn/2.webp")
-    with Image.open(io.BytesIO(answer.data)) as picture:
-        assert 1 < picture.n_frames <= 4, "before it, and its three steps; equal ones are one"
-    assert browser.get("/history/1/turn/4.webp").status_code == 400
-    assert browser.get("/history/2/turn/1.webp").status_code == 404
+    browser = brought(place, name, turns=4)
+    for path in ("1.webp", "1/turn/2.webp"):
+        answer = browser.get(f"/history/{path}")
+        assert answer.mimetype == "image/webp"
+        with Image.open(io.BytesIO(answer.data)) as picture:
+            assert 1 < picture.n_frames <= 4
+            assert (picture.width, picture.info["loop"]) == (480, 0)
+    for path, status in (("1/turn/9.webp", 400), ("2/turn/1.webp", 404), ("2.webp", 404)):
+        assert browser.get(f"/history/{path}").status_code == status
 
 
 def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
@@ -213,11 +177,7 @@ def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
     keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
     assert any("bounces and stays" in words for _, _, words in keys)
     (places,) = re.findall(r'data-places="(\d+)"', page)
-    last = int(places) - 1
-    assert int(keys[-1][1]) == last, "the end has one"
-    for width, px in (("s", 230), ("sm", 560), ("sml", 880)):
-        there = [int(place) * px / last for kind, place, _ in keys if kind in width]
-        assert all(b - a >= 52 for a, b in itertools.pairwise(there)), f"overlap at {px} pixels"
+    assert int(keys[-1][1]) == int(places) - 1, "the end has one"
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------------
@@ -238,18 +198,9 @@ def test_statistics_are_plain_tables(place: Place) -> None:
     assert {"name": "Ann & Co"} in [json.loads(html.unescape(body)) for body in bodies]
 
 
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        (length(0.0), ""),
-        (length(12.4), "12 s"),
-        (length(95.0), "2 min"),
-        (length(4000.0), "1 h 7 min"),
-        (seconds(None), ""),
-        (seconds(4.25), "4.2 s"),
-        (seconds(75.2), "75 s"),
-        (day(0.0), ""),
-    ],
-)
-def test_times_in_words(told: str, words: str) -> None:
-    assert told == words
+def test_times_in_words() -> None:
+    lengths = (0.0, ""), (12.4, "12 s"), (95.0, "2 min"), (4000.0, "1 h 7 min")
+    for length_s, words in lengths:
+        assert length(length_s) == words
+    assert [seconds(None), seconds(4.25), seconds(75.2)] == ["", "4.2 s", "75 s"]
+    assert day(0.0) == ""

@@ -48,51 +48,46 @@ def made(app: Flask, people: int = 4, **more: object) -> None:
 
 
 def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> None:
+    browser = app.test_client()
+
+    def told(path: str, *, far: bool = False) -> str:
+        where = FAR if far else {}
+        return words(browser.get(path, headers=KEY, environ_overrides=where).text)
+
     made(app)
     assert act(app, do="pair") == 303
-    page = words(app.test_client().get("/tournament/1", environ_overrides=FAR).text)
     for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
-        assert part in page
-    wall = words(app.test_client().get("/").text)
+        assert part in told("/tournament/1", far=True)
     for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
-        assert part in wall
+        assert part in told("/")
     assert act(app, do="pair") == 409  # boards are open
-    assert act(app, do="decide", place="1.1.1", verdict="south") == 303
-    assert act(app, do="decide", place="1.2.1", verdict="draw") == 303
-    assert act(app, do="decide", place="1.2.1", verdict="north") == 303
-    told = words(app.test_client().get("/host/tournament/1", headers=KEY).text)
-    assert "1.2.1 ½ : ½ → 0 : 1" in told
-    assert (
-        "find your name" not in app.test_client().get("/tournament/1", environ_overrides=FAR).text
-    )
-    wall = words(app.test_client().get("/", environ_overrides=FAR).text)
-    assert "Cup: round 1 is over" in wall
-    assert "find your name" not in wall
+    for place, verdict, status in (
+        ("0.0.0", "south", 400),
+        ("1.1.1", "south", 303),
+        ("1.2.1", "draw", 303),
+        ("1.2.1", "north", 303),
+    ):
+        assert act(app, do="decide", place=place, verdict=verdict) == status
+    paired = browser.get("/tournament/1.json").get_json()["round"]
+    boards = [(board["board"], board["verdict"]) for board in paired["boards"]]
+    assert boards == [("1.1.1", "south"), ("1.2.1", "north")]
+    assert "1.2.1 ½ : ½ → 0 : 1" in told("/host/tournament/1")
+    assert "find your name" not in told("/tournament/1", far=True)
+    assert "Cup: round 1 is over" in told("/", far=True)
     assert act(app, do="enter", people="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
-    page = app.test_client().get("/host/tournament/1", headers=KEY).text
+    page = browser.get("/host/tournament/1", headers=KEY).text
     again = re.search(r'name="people" value="(#\d+\n)">', unescape(page))
     assert again
     assert act(app, do="enter", people=again[1]) == 303
     assert league.tournaments.of(1).entrant(1).until == 0
     assert act(app, do="withdraw", entrant="1") == 303
-    assert act(app, do="pair") == 303
-    assert act(app, do="unpair") == 303
-    assert act(app, do="end") == 303
-    assert act(app, do="pair") == 409
-    assert "withdrawn" in app.test_client().get("/tournament/1?round=1").text
-    assert "ended" in words(app.test_client().get("/tournaments").text)
+    for deed, status in (("pair", 303), ("unpair", 303), ("end", 303), ("pair", 409)):
+        assert act(app, do=deed) == status
+    assert act(app, do="enter", people="Too late") == 409
+    assert "withdrawn" in told("/tournament/1?round=1")
+    assert "ended" in told("/tournaments")
     assert [line.what for line in league.tournaments.log(1)][:3] == ["end", "unpair", "pair"]
-
-
-def test_programs_count_boards_from_one(app: Flask) -> None:
-    made(app)
-    assert act(app, do="pair") == 303
-    assert act(app, do="decide", place="0.0.0", verdict="south") == 400
-    assert act(app, do="decide", place="1.1.1", verdict="south") == 303
-    paired = app.test_client().get("/tournament/1.json").get_json()["round"]
-    boards = [(board["board"], board["verdict"]) for board in paired["boards"]]
-    assert boards == [("1.1.1", "south"), ("1.2.1", None)]
 
 
 def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, league: League) -> None:
@@ -109,13 +104,14 @@ def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, leagu
 
 
 def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
-    for wish in (
-        {"name": "", "system": "swiss", "game": "scouts"},
-        {"name": "x", "system": "dutch", "game": "scouts"},
-        {"name": "x", "system": "swiss", "game": "scouts", "rounds": "99"},
+    wish = {"name": "x", "system": "swiss", "game": "scouts"}
+    for wrong, status in (
+        ({"name": ""}, 400),
+        ({"system": "dutch"}, 400),
+        ({"rounds": "99"}, 400),
+        ({"game": "chess"}, 404),
     ):
-        assert act(app, **wish) == 400
-    assert act(app, name="x", system="swiss", game="chess") == 404
+        assert act(app, **{**wish, **wrong}) == status
     assert league.tournaments.all() == ()
     made(app)
     before = league.tournaments.of(1)
@@ -126,32 +122,17 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     ):  # fmt: skip
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404
+    browser, door = app.test_client(), "/host/tournament/1"
+    assert browser.post(door, data={"do": "pair"}, environ_overrides=FAR).status_code == 403
+    assert browser.get(door, environ_overrides=FAR).status_code == 403
+    assert browser.get("/tournament/9").status_code == 404
     assert league.tournaments.of(1) == before
-    for path in ("/tournament/9", "/host/tournament/9"):
-        assert app.test_client().get(path, headers=KEY).status_code == 404
-    far = app.test_client()
-    assert (
-        far.post("/host/tournament/1", data={"do": "pair"}, environ_overrides=FAR).status_code
-        == 403
-    )
-    assert far.get("/host/tournament/1", environ_overrides=FAR).status_code == 403
 
 
 def test_nobody_gets_a_card_for_an_entry_that_is_refused(app: Flask, league: League) -> None:
-    made(app, people=2)
     assert act(app, name="Teams", system="knockout", game="scouts", team_size=2) == 303
-    before = league.cards.people()
-    for people, door in (("Ann\nBo", 1), ("Solo", 2), ("Ann\n#99", 2), (f"Ann\n{'x' * 500}", 2)):
-        data = {"do": "enter", "people": people, "team": "Owls"}
-        assert app.test_client().post(
-            f"/host/tournament/{door}", data=data, headers=KEY
-        ).status_code in (400, 409), people
-    assert act(app, do="end") == 303
-    assert act(app, do="enter", people="Too late") == 409
-    assert league.cards.people() == before
-    data = {"do": "enter", "people": "#1\nBo", "team": "Owls"}
-    assert app.test_client().post("/host/tournament/2", data=data, headers=KEY).status_code == 303
-    assert [person.name for person in league.cards.people()] == [
-        *(person.name for person in before),
-        "Bo",
-    ]
+    for people in ("Solo", "Ann\n#99", f"Ann\n{'x' * 500}"):
+        assert act(app, do="enter", people=people, team="Owls") in (400, 409), people
+    assert league.cards.people() == ()
+    assert act(app, do="enter", people="Ann\nBo", team="Owls") == 303
+    assert [person.name for person in league.cards.people()] == ["Ann", "Bo"]

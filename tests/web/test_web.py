@@ -76,6 +76,8 @@ SEAT_DOORS = (
     "leave",
     "plan",
     "mine",
+    "coach",
+    "help",
 )
 
 

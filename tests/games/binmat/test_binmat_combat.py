@@ -64,10 +64,6 @@ def test_cards_are_parsed_strictly() -> None:
 # ---- Combat: reveal and TRAPs ---------------------------------------------------------------------------------
 
 
-def test_combat_traps_act_for_each_trap_present() -> None:
-    assert [trap.taken for trap in fought("@& @%", "4^ 6^ 8^").traps] == ["8^", "6^"]
-
-
 def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
     combat = fought("2& 6& @&", "4^ @^ 6^")
     assert combat.traps == (Trap(ATTACKER, "@&", "6^"), Trap(DEFENDER, "@^", "@&"))

@@ -47,27 +47,12 @@ def test_when_all_turns_are_over_the_defender_has_won() -> None:
     assert GAME.to_act(over) == set()
 
 
-@pytest.mark.parametrize(
-    ("seconds", "limit"),
-    [
-        (5, 5),
-        (0, None),
-    ],
-)
-def test_a_turn_has_its_seconds_and_casual_play_none(seconds: float, limit: float | None) -> None:
-    assert GAME.time_limit(begun(seconds=seconds)) == limit
-
-
 def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
+    assert GAME.time_limit(begun(seconds=0)) is None
     state = press(begun(), ".", "c")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
     state = press(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
-
-
-def test_hands_are_dealt_by_people_unless_phones_hold_them() -> None:
-    ways = ("full", "referee")
-    assert [GAME.is_dealt_by_hand(GAME.options({"way": way})) for way in ways] == [False, True]
 
 
 def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:

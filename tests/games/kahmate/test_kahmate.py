@@ -86,11 +86,6 @@ def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
     assert set(beginners) == set(SEATS)
 
 
-@pytest.mark.parametrize("seat", SEATS)
-def test_the_beginner_can_be_given(seat: Seat) -> None:
-    assert GAME.to_act(placed(starter=str(seat))) == {seat}
-
-
 def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "north"}), Random(0))
     step = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(0))

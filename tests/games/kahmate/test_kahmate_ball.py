@@ -45,17 +45,15 @@ def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None
 # ---- kicking ------------------------------------------------------------------------------------------------------------
 
 
+PAIR = at("B@d5 T@e6", "S@d6", "d6")
+
 # ---- tackling -----------------------------------------------------------------------------------------------------------
 
 
-def test_two_tacklers_add_their_attack_strengths() -> None:
-    step = do(at("B@d5 T@e6", "S@d6", "d6"), "d5&e6xd6", "1/1")
+def test_two_tacklers_add_their_strengths_and_are_both_turned_over() -> None:
+    step = do(PAIR, "d5&e6xd6", "1/6")
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
-    assert [tally.total for tally in step.stages[0].tallies] == ["4", "2"]
-
-
-def test_two_tacklers_are_both_turned_over_if_they_lose() -> None:
-    step = do(at("B@d5 F@e6", "S@d6", "d6"), "d5&e6xd6", "1/6")
+    assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
     assert down(step.state) == {"d5": 1, "e6": 1}
     assert ball(step.state) == ("d6", NORTH)
     assert told(step)[1] == "Pink smart keeps the ball on d6."
@@ -76,7 +74,6 @@ def on_its_line(carrier: str, tacklers: str) -> State:
     return at(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
 
 
-PAIR = at("B@d5 T@e6", "S@d6", "d6")
 KICKER = at("R@d6", "S@d7 B@d8", "d6")
 AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
     # nothing intercepts a kick, and it may go to an opponent

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from kahmate_tools import GAME, NORTH, SOUTH, at, ball, do, down, refusal, shown, told
 
 from companion.core.kit import SEATS
@@ -62,16 +61,6 @@ def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> No
 # ---- what waits -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["d5xd6", "d5-d6-d7"])
-def test_while_a_face_off_waits_pieces_and_layout_stay(text: str) -> None:
-    before = at("R@d5", "R@d6", "d6" if "x" in text else "h6")
-    step = do(before, text)
-    assert step.stages == ()
-    assert GAME.expected(step.state) == GAME.expected(before)
-    assert not GAME.is_checked(step.state)
-    assert GAME.dump(step.state)["phase"] == "face-off"
-
-
 def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
     state = at("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
     for text, may in (
@@ -92,10 +81,6 @@ def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
 
 def limited(**limits: int) -> State:
     return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
-
-
-def test_there_is_no_limit_of_rounds_unless_one_was_agreed() -> None:
-    assert do(limited(), *["."] * 300).state.outcome is None
 
 
 def test_the_last_round_without_a_try_is_a_tie() -> None:

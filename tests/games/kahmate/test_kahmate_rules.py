@@ -56,31 +56,7 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
 # ---- a round ------------------------------------------------------------------------------------------------------------
 
 
-def test_passes_and_kicks_come_before_between_and_after_the_runs() -> None:
-    state = at("R@d7 R@d6 B@c5 T@e5", "", "d7")
-    state = do(state, "d7*d6", "d6-d7-d8", "d8!e9", "e5-e6-e7", ".").state
-    assert ball(state) == ("e9", None)
-    state = at("R@d7 R@c6 B@d5 T@e4", "", "d7")
-    state = do(state, "e4-e5-e6", "d7*e6", "e6*d5", "d7-d6", ".").state
-    assert ball(state) == ("d5", SOUTH)
-
-
-def test_a_tackle_ends_the_round() -> None:
-    for cards in ("6/1", "1/6"):
-        assert GAME.to_act(do(at("B@e5", "S@e6", "e6"), "e5xe6", cards).state) == {NORTH}
-
-
 # ---- running ------------------------------------------------------------------------------------------------------------
-
-
-def test_won_the_opponent_is_turned_over_and_the_run_goes_on() -> None:
-    step = do(at("T@d3", "S@d4", "h6"), "d3-d4-d5", "4/3")
-    assert on(step.state, "d5") == ("blue tough",)
-    assert on(step.state, "d4") == ("pink smart turned over",)
-    assert shown(step) == ["Face-off", "Turn over"]
-    assert step.stages[0].expected is not None
-    assert GAME.dump(step.state)["runs_left"] == 1
-    assert GAME.to_act(step.state) == {SOUTH}
 
 
 def test_lost_the_run_is_over_but_not_the_round() -> None:
@@ -108,17 +84,6 @@ def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the
 
 
 # ---- tries --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_carrier_whose_run_leaves_the_board_over_the_far_end_wins() -> None:
-    step = do(at("", "R@h3", "h3", NORTH), "h3-h2-h1-goal")
-    outcome = GAME.outcome(step.state)
-    assert outcome is not None
-    assert outcome.winners == {NORTH}
-    assert GAME.to_act(step.state) == frozenset()
-    assert (step.events[-1].kind, step.events[-1].text) == ("won", outcome.reason)
-    assert list(GAME.legal_actions(step.state, NORTH)) == []
-    assert ball(step.state) == ("goal", NORTH)
 
 
 def test_the_way_into_goal_may_lead_over_opponents() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scouts_tools import GAME, SlowScouts, after, legal, start
 
 from companion.core.errors import Illegal, Malformed
-from companion.core.kit import Seat
 from companion.games.base import plain_layout
 from companion.games.scouts.board import NAMES
 from companion.games.scouts.state import State
@@ -83,13 +82,3 @@ def test_whatever_parses_comes_back_as_it_was(text: str) -> None:
     except Malformed:
         return
     assert GAME.format(action) == text
-
-
-def test_nothing_is_hidden() -> None:
-    for state in random_line(7, 60)[::10]:
-        assert (
-            GAME.view(state, None)
-            == GAME.view(state, Seat.SOUTH)
-            == GAME.view(state, Seat.NORTH)
-            == GAME.dump(state)
-        )

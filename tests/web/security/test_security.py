@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from inside import session_of
 from security_tools import code_of, guarded, host_of, stranger
-from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, error_of, open_place, page_of
+from web_fixtures import HOST_KEY, Place, error_of, open_place, page_of
 
 from companion.cli.main import main
 from companion.cli.running import ask_running
@@ -23,7 +22,7 @@ from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, plain_code
 from companion.service.app import Companion
 from companion.storage.journal import Journal
-from web.features import Welcome, Workbench
+from web.features import Welcome
 from web.security.host_names import Names
 
 PAGE = {"Accept": "text/html"}
@@ -40,12 +39,6 @@ FOREIGN_NAMES = (
     "evil.example", "192.168.1.7.evil.example", "spieltisch.evil.example", "", "local", "localhost.evil.example",
     "table.example.org.evil.example", "0x7f000001", "evil.example:8080", "@localhost",
 )  # fmt: skip
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, workbench=Workbench(FakeWorld(), FakeHands())) as opened:
-        yield opened
 
 
 # ---- every route -------------------------------------------------------------------------------------------------------
