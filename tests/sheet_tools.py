@@ -97,6 +97,17 @@ def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
         yield int(marker), (middles_px + 0.5) * 25.4 / dpi
 
 
+def assert_white_round(page: Image, corners: Points, module_mm: float) -> None:
+    """Look along rings in the white module round a marker."""
+    for reach in (0.3, 0.55, 0.8):
+        spread = reach * module_mm
+        left, top = np.round((corners.min(axis=0) - spread) * PX_PER_MM - 0.5).astype(int)
+        right, bottom = np.round((corners.max(axis=0) + spread) * PX_PER_MM - 0.5).astype(int)
+        ring = page[top : bottom + 1, left : right + 1]
+        border = np.concatenate([ring[0], ring[-1], ring[:, 0], ring[:, -1]])
+        assert border.min() > 200, reach
+
+
 def board_pages(
     kit: Kit, paper: Paper, sheets: Sheets, pages: tuple[Image, ...]
 ) -> tuple[Tiling, list[Image]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,15 +18,14 @@ from companion.bots.bot_process import BotProcess
 from companion.bots.characters import cast
 from companion.bots.coach import Coach
 from companion.core.clock import FakeClock
-from companion.core.config import TableSettings, WebSettings
-from companion.core.grid import Square
-from companion.core.kit import Layout
-from companion.core.ports import PanelView, WorldPiece
+from companion.core.config import PanelSettings, TableSettings, WebSettings
 from companion.diagnostics.findings import Finding, Grade, Health, RefusalCounter, Status
 from companion.games import GAMES
 from companion.printing.kit_printer import KitPrinter
+from companion.printing.printed_kit import printed_table
 from companion.storage.journal import Journal
 from companion.table.table import Table
+from hardware.simulated import simulated_panel
 from web.app import create_app
 from web.features import CameraRoom, Features, Site, Welcome, Workbench
 from web.rendering.moving_picture import moving_picture
@@ -159,6 +158,16 @@ def open_place(
         app.extensions["worker"].close()
 
 
+@contextmanager
+def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
+    """A place with a workbench: a printed table, and a panel on mock pins."""
+    game = GAMES["outbuffered"]
+    panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None, threads=False)
+    bench = Workbench(printed_table(game.kit(game.options({}))), hands)
+    with panel, open_place(folder, workbench=bench, **more) as place:
+        yield place
+
+
 def page_of(browser: FlaskClient, path: str) -> str:
     """A page as text, with a blank wherever there is any space."""
     return flat(browser.get(path).text)
@@ -178,77 +187,3 @@ def error_of(answer: Any) -> dict[str, Any]:
     """What a refused JSON request says."""
     error: dict[str, Any] = answer.json["error"]
     return error
-
-
-@dataclass
-class FakeWorld:
-    """A table of one piece, 10 px a mm, and what was done to it."""
-
-    piece: WorldPiece = field(
-        default_factory=lambda: WorldPiece(
-            3,
-            "purple robot",
-            23.0,
-            23.0,
-            0.0,
-            ((10.0, 10.0), (20.0, 10.0), (20.0, 20.0)),
-            Square(0, 0),
-        )
-    )
-    hand: Square | None = None
-    flips: int = 0
-    layout: Layout = field(default_factory=dict)
-
-    def pieces(self) -> tuple[WorldPiece, ...]:
-        return (self.piece,)
-
-    def _known(self, piece: int) -> None:
-        if piece != self.piece.id:
-            raise KeyError(piece)
-
-    def move_to(self, piece: int, square: Square) -> None:
-        self._known(piece)
-        self.piece = replace(self.piece, square=square)
-
-    def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        self.layout = layout
-
-    def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
-        self._known(piece)
-        self.piece = replace(self.piece, x_mm=x_px / 10, y_mm=y_px / 10, square=None)
-
-    def flip(self, piece: int) -> None:
-        self._known(piece)
-        self.flips += 1
-
-    def hold_hand(self, over: Square | None) -> None:
-        self.hand = over
-
-    def jpeg(self) -> bytes:
-        return b"\xff\xd8picture"
-
-    def size_px(self) -> tuple[int, int]:
-        return 640, 360
-
-    def square_px(self, square: Square) -> tuple[float, float]:
-        return 100.0 * square.file, 100.0 * square.rank
-
-
-@dataclass
-class FakeHands:
-    """A panel of two buttons and one lamp."""
-
-    down: set[str] = field(default_factory=set)
-    tone_hz: float | None = None
-
-    def press(self, button: str) -> None:
-        self.down.add(button)
-
-    def release(self, button: str) -> None:
-        self.down.discard(button)
-
-    def view(self) -> PanelView:
-        return PanelView({"south_1": 1.0 if "south_up" in self.down else 0.0}, self.tone_hz)
-
-    def buttons(self) -> tuple[str, ...]:
-        return ("south_up", "table")

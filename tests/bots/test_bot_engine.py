@@ -145,34 +145,6 @@ def test_who_is_known() -> None:
         bot_for("outbuffered", Seat.SOUTH, {}, 4, 1)
 
 
-def run(command: list[str], requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    text = "".join(json.dumps(request) + "\n" for request in requests)
-    done = subprocess.run(
-        [sys.executable, *command],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def test_the_same_seed_plays_the_same() -> None:
-    requests = [
-        {"new": {"seat": "south"}},
-        {"choose": {"view": START}},
-        {"choose": {"view": START}},
-    ]
-    once, again = (
-        run(["-m", "companion", "bot", "outbuffered", "--level", "2", "--seed", "9"], requests)
-        for _ in range(2)
-    )
-    assert once == again
-    assert once[0] == {"ready": True}
-    assert "action" in once[2]
-
-
 def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"

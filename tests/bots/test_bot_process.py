@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import select
-import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -67,35 +66,31 @@ def test_our_own_program_plays_in_its_process() -> None:
     bot.close()  # a second time
 
 
-def test_any_program_that_speaks_the_protocol() -> None:
-    answer = '{"action": "UUS", "nodes": 3, "why": ["a", "b"], "more": 1}'
-    with BotProcess(program(f"{READY} input(); print('{answer}', flush=True); input()")) as bot:
+def chosen(answer: object) -> Choice:
+    """What is read of an answer."""
+    line = json.dumps(answer)
+    with BotProcess(program(f"{READY} input(); print({line!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_S)
-        assert bot.choose({}, LONG_S) == Choice("UUS", 3, ("a", "b"))
+        return bot.choose({}, LONG_S)
+
+
+def test_any_program_that_speaks_the_protocol() -> None:
+    answer = {"action": "UUS", "nodes": 3, "why": ["a", "b"], "more": 1}
+    assert chosen(answer) == Choice("UUS", 3, ("a", "b"))
 
 
 def test_its_reasons_are_lines_that_can_be_shown() -> None:
     why = ["\u202eup\n\tand\0 up", "\u200f \a", "ÿ👩\u200d🚀", "x" * 500]
-    answer = json.dumps({"action": "UUS", "why": why})
-    with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
-        bot.new(Seat.NORTH, {}, LONG_S)
-        assert bot.choose({}, LONG_S).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
+    assert chosen({"action": "UUS", "why": why}).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
 
 
 def test_a_reason_with_parts_is_a_sentence_for_every_language() -> None:
     orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
-    why = [
-        {
-            "say": "I thought you would: {orders}. ({percent} %)",
-            "with": {"percent": 40, "orders": orders},
-        }
-    ]
-    answer = json.dumps({"action": "UUS", "why": why})
-    with BotProcess(program(f"{READY} input(); print({answer!r}, flush=True); input()")) as bot:
-        bot.new(Seat.NORTH, {}, LONG_S)
-        (told,) = bot.choose({}, LONG_S).why
-    assert told == "I thought you would: up, shoot. (40 %)"
-    assert translate(told, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
+    parts = {"percent": 40, "orders": orders}
+    why = {"say": "I thought you would: {orders}. ({percent} %)", "with": parts}
+    (reason,) = chosen({"action": "UUS", "why": [why]}).why
+    assert reason == "I thought you would: up, shoot. (40 %)"
+    assert translate(reason, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
 
 
 BLOWN_UP = reduce(
@@ -103,41 +98,14 @@ BLOWN_UP = reduce(
 )
 
 
-@pytest.mark.parametrize(
-    "reason",
-    [
-        {"say": "{a.__class__}", "with": {"a": "x"}},
-        {"say": "{a:99999999}", "with": {"a": 1}},
-        {"say": "{a} {b}", "with": {"a": "x"}},
-        {"say": "{a}{a}", "with": {"a": "x" * 300}},
-        {"say": ""},
-        BLOWN_UP,
-    ],
+WRONG_REASONS: tuple[Mapping[str, Any], ...] = (
+    {"say": "{a.__class__}", "with": {"a": "x"}},
+    {"say": "{a:99999999}", "with": {"a": 1}},
+    {"say": "{a} {b}", "with": {"a": "x"}},
+    {"say": "{a}{a}", "with": {"a": "x" * 300}},
+    {"say": ""},
+    BLOWN_UP,
 )
-def test_what_is_no_sentence(reason: Mapping[str, Any]) -> None:
-    answer = json.dumps({"action": "UUS", "why": [reason]})
-    assert (
-        failure_of(program(f"{READY} input(); print({answer!r}, flush=True); {WAIT}"))
-        == "The opponent answered nonsense"
-    )
-
-
-def test_killed() -> None:
-    with BotProcess(program(READY + WAIT)) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
-        os.kill(bot.child.pid, signal.SIGKILL)
-        with pytest.raises(BotFailure, match="has ended"):
-            bot.choose({}, LONG_S)
-
-
-def test_hung() -> None:
-    assert failure_of(program(READY + WAIT), 0.4) == "The opponent did not answer within 0.4 s"
-
-
-def test_silent_from_the_start_and_deaf() -> None:
-    assert failure_of(program(WAIT), 0.2) == "The opponent did not answer within 0.2 s"
-    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="did not answer within"):
-        bot.see({"x": "y" * 900_000}, [], 0.2)  # more than a pipe holds
 
 
 @pytest.mark.parametrize(
@@ -146,28 +114,51 @@ def test_silent_from_the_start_and_deaf() -> None:
         ("hello", "answered nonsense"),
         ('{"action": 5}', "answered nonsense"),
         ("[" * 5000, "answered nonsense"),
+        *(
+            (json.dumps({"action": "UUS", "why": [reason]}), "answered nonsense")
+            for reason in WRONG_REASONS
+        ),
         ('{"error": {"message": "secret UUS"}}', "refused a request"),
-        ('{"ready": true}\\n{"ready": true}', "answered more than it was asked"),
+        ('{"ready": true}\n{"ready": true}', "answered more than it was asked"),
     ],
+    ids=range(11),
 )
-def test_nonsense(answer: str, message: str) -> None:
-    found = failure_of(program(f"{READY} input(); print('{answer}', flush=True); {WAIT}"))
-    assert found == f"The opponent {message}"
+def test_a_wrong_answer(answer: str, message: str) -> None:
+    code = f"{READY} input(); print({answer!r}, flush=True); {WAIT}"
+    assert failure_of(program(code)) == f"The opponent {message}"
 
 
-def test_a_line_that_never_ends() -> None:
-    endless = "import os\nwhile True: os.write(1, b'x' * 65536)"
-    assert failure_of(program(endless)) == "The opponent answered a line that is too long"
+STRAY = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); raise SystemExit(3)"
+
+
+@pytest.mark.parametrize(
+    ("code", "deadline_s", "message"),
+    [
+        (READY + WAIT, 0.4, "did not answer within 0.4 s"),
+        (WAIT, 0.2, "did not answer within 0.2 s"),
+        (f"{READY} input(); os.kill(os.getpid(), 9)", LONG_S, "has ended"),
+        ("raise SystemExit(3)", LONG_S, "has ended"),
+        (f"os.close(1); os.close(0); {WAIT}", LONG_S, "has ended"),
+        # all memory is wanted: it ends alone
+        (f"{READY} input(); held = [bytearray(64 << 20) for _ in range(64)]", LONG_S, "has ended"),
+        # a child of its own in another session keeps the pipe open, and is not waited for
+        (f"{READY} input(); {STRAY}", 0.6, "did not answer within 0.6 s"),
+        ("while True: os.write(1, b'x' * 65536)", LONG_S, "answered a line that is too long"),
+    ],
+    ids=range(8),
+)
+def test_a_program_that_fails(code: str, deadline_s: float, message: str) -> None:
+    assert failure_of(program(f"import os\n{code}"), deadline_s) == f"The opponent {message}"
+
+
+def test_a_deaf_program() -> None:
+    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="did not answer within"):
+        bot.see({"x": "y" * 900_000}, [], 0.2)  # more than a pipe holds
 
 
 def test_a_line_too_long_to_be_told() -> None:
     with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="too long"):
         bot.see({"x": "y" * 1_000_000}, [], LONG_S)
-
-
-def test_ends_or_hangs_up() -> None:
-    for code in ("raise SystemExit(3)", f"import os; os.close(1); os.close(0); {WAIT}"):
-        assert failure_of(program(code)) == "The opponent has ended"
 
 
 @pytest.mark.parametrize(
@@ -258,17 +249,3 @@ def test_any_program_gives_way_to_the_table() -> None:
         assert resource.prlimit(pid, resource.RLIMIT_DATA)[0] == 512 << 20
         assert resource.prlimit(pid, resource.RLIMIT_NPROC)[0] == MAX_TASKS
         assert int(Path(f"/proc/{pid}/oom_score_adj").read_text()) >= 800
-
-
-def test_a_program_that_wants_all_memory_ends_alone() -> None:
-    greedy = program(f"{READY} input(); held = [bytearray(64 << 20) for _ in range(64)]")
-    assert failure_of(greedy) == "The opponent has ended"
-
-
-def test_what_it_left_running_holds_nothing_up() -> None:
-    """A child of its own in another session keeps the pipe open, and is not waited for."""
-    stray = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); raise SystemExit(3)"
-    assert (
-        failure_of(program(f"{READY} input(); {stray}"), 0.6)
-        == "The opponent did not answer within 0.6 s"
-    )

@@ -11,17 +11,13 @@ from itertools import pairwise
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sheet_tools import (
     DPI,
     PAPERS,
     PX_PER_MM,
     Image,
     Points,
-    assert_distances,
-    board_pages,
-    corners_when_joined,
+    assert_white_round,
     markers_mm,
     needs_poppler,
     pictures,
@@ -40,6 +36,7 @@ from companion.printing.kit_pages.sheets import (
     Sheets,
     kit_pdf,
 )
+from companion.printing.pdf_pen import MODULES
 from companion.printing.tiling import tile_board
 
 FINE_DPI = 300
@@ -57,14 +54,6 @@ def deck_of(kit: Kit) -> Deck:
 @cache
 def printed(paper: Paper) -> tuple[Sheets, tuple[Image, ...]]:
     return pictures(KIT, paper)
-
-
-@cache
-def finely_printed(paper: Paper) -> tuple[Kit, Sheets, tuple[Image, ...]]:
-    """One page of cards, with the board."""
-    deck = deck_of(KIT)
-    kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
-    return kit, *pictures(kit, paper, dpi=FINE_DPI)
 
 
 def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
@@ -147,55 +136,31 @@ def test_both_markers_of_every_card_are_read_where_they_belong(paper: Paper) -> 
 @needs_poppler
 def test_card_markers_have_their_white_round_them() -> None:
     for _, front, _ in card_pages(KIT, *printed("a4")):
-        for marker, corners in markers_mm(front):
-            for reach in (0.3, 0.6, 0.95):
-                spread = reach * deck_of(KIT).marker_mm / 7
-                (left, top), (right, bottom) = (
-                    corners.min(axis=0) - spread,
-                    corners.max(axis=0) + spread,
-                )
-                x0, y0, x1, y1 = (round(v * PX_PER_MM - 0.5) for v in (left, top, right, bottom))
-                ring = front[y0 : y1 + 1, x0 : x1 + 1]
-                assert (
-                    min(ring[0].min(), ring[-1].min(), ring[:, 0].min(), ring[:, -1].min()) > 200
-                ), (marker, reach)
+        for _, corners in markers_mm(front):
+            assert_white_round(front, corners, deck_of(KIT).marker_mm / MODULES)
 
 
 @needs_poppler
-@pytest.mark.parametrize("paper", ["letter"])
-def test_cutting_marks_alone_are_on_the_cuts(paper: Paper) -> None:
-    kit, sheets, pages = finely_printed(paper)
-    deck = deck_of(kit)
-    ((_, front, _),) = card_pages(kit, sheets, pages)
-    x, y = (deck.width_mm, deck.height_mm) if paper == "a4" else (deck.height_mm, deck.width_mm)
-    middle_x, middle_y = front.shape[1] / 2, front.shape[0] / 2
+def test_cutting_marks_alone_are_on_the_cuts() -> None:
+    deck = deck_of(KIT)
+    kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
+    ((_, front, _),) = card_pages(kit, *pictures(kit, "letter", dpi=FINE_DPI))
     px = FINE_DPI / 25.4
     near, far = round(0.4 * px), round(1.6 * px)
-    left, top = round(middle_x - 1.5 * x * px), round(middle_y - 1.5 * y * px)
     reach = round(0.2 * px)  # the ruler's words follow
-    for band, pitch, start in (
-        (
-            front[top + near : top + far, left - reach : round(left + 3 * x * px) + reach].min(
-                axis=0
-            ),
-            x,
-            left - reach,
-        ),
-        (
-            front[top - reach : round(top + 3 * y * px) + reach, left + near : left + far].min(
-                axis=1
-            ),
-            y,
-            top - reach,
-        ),
-    ):
-        dark = np.flatnonzero(band < 200)
+    # the cards lie turned on letter, three by three in the middle
+    pitches_px = np.array((deck.height_mm, deck.width_mm)) * px
+    middle_px = np.array(front.shape[::-1]) / 2
+    for axis, page in enumerate((front, front.T)):
+        pitch, across = pitches_px[axis], pitches_px[1 - axis]
+        start = round(middle_px[axis] - 1.5 * pitch) - reach
+        end = start + round(3 * pitch) + 2 * reach
+        edge = round(middle_px[1 - axis] - 1.5 * across)
+        dark = np.flatnonzero(page[edge + near : edge + far, start:end].min(axis=0) < 200)
         lines = [group.mean() for group in np.split(dark, np.flatnonzero(np.diff(dark) > 2) + 1)]
         assert len(lines) == 4, "one line for every cut, nothing else there"
-        middle = middle_x if pitch == x else middle_y
-        wanted = [middle + (number - 1.5) * pitch * px for number in range(4)]
+        wanted = middle_px[axis] + (np.arange(4) - 1.5) * pitch
         assert np.abs(np.array(lines) + 0.5 + start - wanted).max() / px < 0.1
-        assert (lines[-1] - lines[0]) / px == pytest.approx(3 * pitch, abs=0.1)
 
 
 @needs_poppler
@@ -209,9 +174,6 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
             min(page[:edge].min(), page[-edge:].min(), page[:, :edge].min(), page[:, -edge:].min())
             > 250
         ), names
-        bar = 255.0 - page[-round(13.2 * PX_PER_MM) : -edge, : int(109.5 * PX_PER_MM)]
-        length = bar.sum(axis=1).max() / 255 / PX_PER_MM
-        assert length == pytest.approx(100, abs=0.3), names
 
 
 # ---- backs ------------------------------------------------------------------------------------------------------
@@ -231,19 +193,6 @@ def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) ->
 
 
 # ---- lanes and places for piles -----------------------------------------------------------------------------------
-
-
-@needs_poppler
-@pytest.mark.parametrize("paper", PAPERS)
-def test_joined_lanes_keep_the_corners_in_place(paper: Paper) -> None:
-    kit, sheets, pages = finely_printed(paper)
-    tiling, board = board_pages(kit, paper, sheets, pages)
-    assert (tiling.across, tiling.down) == (3, 2)
-    seen = corners_when_joined(tiling, board, FINE_DPI)
-    assert sorted(marker for marker, _ in seen) == sorted(kit.board.corners), (
-        "each whole, on one page only"
-    )
-    assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, kit.board, 0.1)
 
 
 @needs_poppler
@@ -281,19 +230,6 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
 
 
 # ---- geometry -------------------------------------------------------------------------------------------------------
-
-
-@given(width=st.integers(40, 90), height=st.integers(60, 130), paper=st.sampled_from(PAPERS))
-def test_cards_of_any_size_stand_centred(width: int, height: int, paper: Paper) -> None:
-    deck = Deck(deck_of(KIT).cards, deck_of(KIT).zones, width_mm=width, height_mm=height)
-    grid = card_grid(deck, SIZES_MM[paper], MARGIN_MM, 6.4)
-    page = SIZES_MM[paper][:: -1 if grid.landscape else 1]
-    assert grid.x >= MARGIN_MM
-    assert grid.y >= MARGIN_MM + 6.4
-    assert 2 * grid.x + grid.columns * grid.cell_width == pytest.approx(page[0])
-    assert 2 * grid.y + grid.rows * grid.cell_height == pytest.approx(page[1])
-    assert sum(map(len, grid.pages(deck))) == 78
-    assert len(set(grid.cells)) == grid.size > 0
 
 
 def test_lanes_are_cut_between_lanes_and_between_zones() -> None:

@@ -14,7 +14,7 @@ from inside import session_of
 from setup_tools import kept
 from test_camera_page import KIT, FakeEye, room_in
 from test_camera_page import seen as seen_board
-from web_fixtures import HOST_KEY, FakeHands, FakeWorld, Place, open_place
+from web_fixtures import HOST_KEY, Place, open_bench
 from words_tools import brackets, strays_of_json, strays_of_page
 
 from companion.core.kit import SEATS, Seat
@@ -34,7 +34,7 @@ from companion.games import GAMES
 from companion.table.board_check import tops
 from companion.table.session import Phase
 from vision.readability import advise_blindly
-from web.features import Welcome, Workbench
+from web.features import Welcome
 
 __all__ = ["brackets"]
 
@@ -69,9 +69,7 @@ Strays = set[tuple[str, str]]
 @pytest.fixture
 def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
     welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
-    with open_place(
-        tmp_path, workbench=Workbench(FakeWorld(), FakeHands()), welcome=welcome
-    ) as opened:
+    with open_bench(tmp_path, welcome=welcome) as opened:
         yield opened
 
 

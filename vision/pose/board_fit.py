@@ -124,7 +124,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, belief: Be
         _, normals, scale = printed.geometry(pose)
         spread = _spreads_px(pose, printed.middles_mm, normals)
         reach = np.maximum(_SURELY * spread, _LEAST_REACH_PX)
-        told = reach <= _OF_PERIOD * printed.periods_px(scale)
+        told = reach <= _OF_PERIOD * printed.period_mm * scale
         # No line more than in the round before.
         is_last = growth > 0 and told.sum() <= taken.sum()
         lines = printed.look(luma, pose, np.where(told, np.maximum(reach, _LAST_REACH_PX), np.nan))

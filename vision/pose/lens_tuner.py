@@ -54,14 +54,15 @@ class LensTuner:
         return cls(nominal, nominal, exact)
 
     @property
-    def spread(self) -> float:
-        """One standard deviation of the focal length, by its own size, as the views tell it."""
-        return float(np.sqrt(np.linalg.inv(self.information + _PRIOR)[0, 0]))
+    def spreads(self) -> Points:
+        """(2,): standard deviations of the focal length, by its own size, and of k1, as the views
+        tell them."""
+        return np.asarray(np.sqrt(np.diag(np.linalg.inv(self.information + _PRIOR))))
 
     @property
-    def bend_spread(self) -> float:
-        """One standard deviation of k1, as the views tell it."""
-        return float(np.sqrt(np.linalg.inv(self.information + _PRIOR)[1, 1]))
+    def spread(self) -> float:
+        """One standard deviation of the focal length, by its own size."""
+        return float(self.spreads[0])
 
     def taught(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
         """Return the tuner after one more view, `pose` being how it is seen through the lens as it

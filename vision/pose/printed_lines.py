@@ -143,7 +143,8 @@ class PrintedLines:
         self._along = self._across[:, [1, 0, 2]]
 
         self._half_gap = np.repeat([side.half_gap_mm for side in sides], 2)
-        self._period = pitch[axes]
+        self.period_mm = pitch[axes]
+        """(N,): how far away the next line of the same direction is."""
         self.is_between_files = axes == 0
         """(N,): does it run from South to North?"""
 
@@ -178,10 +179,6 @@ class PrintedLines:
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
-    def periods_px(self, scale: Points) -> Points:
-        """Return (N,): how far away the next line of the same direction is, px."""
-        return np.asarray(self._period * scale)
-
     def look(self, luma: Luma, pose: Pose, reach_px: Points) -> Lines:
         """Find all lines, each at most `reach_px` (N,) from where the pose puts it.
 
@@ -193,7 +190,7 @@ class PrintedLines:
         is_in = ((places >= 1) & (places <= last)).all(axis=(1, 2)) & (scale > 0.3)
 
         # Never so far that the next line of the same direction could be meant.
-        farthest = np.minimum(_OF_PERIOD * self._period * scale, _WIDEST_PX)
+        farthest = np.minimum(_OF_PERIOD * self.period_mm * scale, _WIDEST_PX)
         reach = np.minimum(reach_px, farthest)
         wanted = np.flatnonzero(is_in & np.isfinite(reach))
         off = np.zeros(len(middles))

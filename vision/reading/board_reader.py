@@ -214,16 +214,16 @@ class BoardReader:
     def _reading(self, told: Vote, frame: Frame, *, quiet: bool = False) -> Reading:
         """Return what is told of a frame."""
         return Reading(
-            seen=told.seen,
-            unknown=told.unknown,
-            beside=told.beside,
-            strangers=told.strangers,
-            quiet=quiet,
-            game=told.game,
-            at_s=frame.at_s,
-            frame=frame.number,
-            fans=told.fans,
-            markers=told.markers,
+            told.seen,
+            told.unknown,
+            told.beside,
+            told.strangers,
+            quiet,
+            told.game,
+            frame.at_s,
+            frame.number,
+            told.fans,
+            told.markers,
         )
 
     def _look_back(self, look: Look) -> None:
@@ -231,7 +231,8 @@ class BoardReader:
         located, pose, mirror = self.memory.located, look.pose, self.mirror
         advice, notes = list[Advice](), [located.twin]
         if look.told.game is not None:
-            mirror.is_proven, mirror.is_inverted = True, False
+            mirror.is_proven = True
+            mirror.is_inverted = False
         if located.twin:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -263,13 +264,13 @@ class BoardReader:
         if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
         self.seen = BoardDetails(
-            lens=located.tuner.lens,
-            kit=self.memory.kit,
-            pose=self.memory.pose,
-            sureness=look.sureness,
-            problem=problem,
-            advice=tuple(advice),
-            note=joined(". ", notes),
+            located.tuner.lens,
+            self.memory.kit,
+            self.memory.pose,
+            look.sureness,
+            problem,
+            tuple(advice),
+            joined(". ", notes),
         )
 
 
@@ -284,24 +285,17 @@ class Mirror:
     """
 
     def __init__(self) -> None:
-        self.is_mirrored = False
-        self.is_inverted = False
+        self.is_mirrored = self.is_inverted = False
         self.is_proven = False
         """Has a board been read the way round that pictures are taken now?"""
         self._blind = 0
         """Pictures without a board until then."""
-        self._turned: tuple[Frame, Frame] | None = None
 
     def as_read(self, frame: Frame) -> Frame:
         """Return the frame as it is read: a mirrored one turned back."""
         if not self.is_mirrored:
             return frame
-        if self._turned is None or self._turned[0] is not frame:
-            self._turned = (
-                frame,
-                replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours)),
-            )
-        return self._turned[1]
+        return replace(frame, luma=mirrored(frame.luma), colours=turned_back(frame.colours))
 
     def turns_round(self, luma: Luma, memory: Memory) -> bool:
         """Tell after a picture without a board whether its mirror image shows one.

@@ -331,7 +331,7 @@ def _lens_spread(tuner: LensTuner) -> Points:
         return np.array([1e-3, 1e-3, 1e-6])
     if tuner.views == 0:
         return np.array([0.2, 0.06, 1e-6])
-    return np.array([max(0.01, tuner.spread), max(0.01, tuner.bend_spread), 1e-6])
+    return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
 
 
 def _fit_lens(located: Located, luma: Luma, board: Board, seen: Evidence) -> Located:

@@ -81,15 +81,10 @@ def _asked(
         known.add((piece.sighting, piece.beneath))
         if piece.sighting in look.gone:
             asked |= piece.squares
-    come = []
     for piece in placed:
-        # ... and so does one that was not there before.
+        # ... and so does one that was not there before. It may hide what could not be told.
         if (piece.sighting, piece.beneath) not in known:
-            come.append(piece)
-            asked |= piece.squares
-    if resigned:
-        # Of these a piece that was not there before may hide a part.
-        asked |= _hidden_among(kit.board, bodies_mm(kit, pose, come), resigned)
+            asked |= piece.squares | resigned
     return frozenset(asked)
 
 
@@ -188,16 +183,16 @@ def _place_pieces(kit: Kit, pose: Pose, seen: Sequence[_Seen]) -> list[Placed]:
             squares, sure = _squares_beneath(kit, piece.face, (*middle, turn), spread)
         placed.append(
             Placed(
-                face=piece.face,
-                beneath=piece.beneath,
-                sighting=piece.sighting,
-                middle_mm=middle,
-                turn_deg=turn,
-                squares=squares,
-                sure=sure,
-                fits=fits,
-                lifted_mm=lifted,
-                size=size,
+                piece.face,
+                piece.beneath,
+                piece.sighting,
+                middle,
+                turn,
+                squares,
+                sure,
+                fits,
+                lifted,
+                size,
             )
         )
     return placed
@@ -351,16 +346,3 @@ def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[Placed]) -> Points:
     above = np.maximum(eye[2] - np.reshape(heights, (-1, 1, 1)), 1.0)
     behind = eye[:2] + (outlines - eye[:2]) * eye[2] / above
     return np.stack([outlines, behind], axis=1).reshape(-1, 16, 2)
-
-
-def _hidden_among(board: Board, bodies: Points, squares: Iterable[Square]) -> set[Square]:
-    """Return those of these squares of which one of the bodies (N, 16, 2) may hide a part."""
-    # Rectangles round the bodies are enough to ask which squares they may hide.
-    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _ROUND_MM
-    low, high = bodies.min(axis=1) - half, bodies.max(axis=1) + half
-    hidden = set()
-    for square in squares:
-        centre = board.centre_mm(square)
-        if ((low < centre) & (centre < high)).all(axis=1).any():
-            hidden.add(square)
-    return hidden
