@@ -89,5 +89,3 @@ def test_a_name_that_cannot_be_shown_is_refused(played: Played, name: str) -> No
     with pytest.raises(Malformed, match="at most 24 printable characters"):
         played.table.take_seat(Seat.SOUTH, name)
     assert played.view.seats[Seat.SOUTH].name is None
-
-
