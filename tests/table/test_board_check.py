@@ -66,6 +66,8 @@ def test_what_has_not_moved_may_be_hidden() -> None:
     hidden = reading("b4", a1="purple robot", b3="lime robot")
     assert agrees(after, hidden, before)
     assert not agrees(after, hidden), "in a set-up everything must be seen"
+    below = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
+    assert agrees(after, hidden, below), "what lay on it has gone"
     assert not agrees(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
         "what has moved must be seen"
     )
