@@ -21,6 +21,7 @@ from companion.table.board_check import (
     hand_moves,
     known_faces,
     problems,
+    turned_below,
 )
 from companion.table.session import Session
 from companion.table.state import who_and_what
@@ -92,6 +93,17 @@ def test_hand_moves_follow_stacks() -> None:
     assert not any(move.done for move in hand_moves(KIT, before, after, covered)), (
         "a hand is over where they were"
     )
+
+
+def test_what_turns_over_under_another_piece_needs_hands() -> None:
+    kit = game_named("kahmate").kit(game_named("kahmate").options({}))
+    before, after = layout(g7="pink fast turned over, ball"), layout(g7="pink fast, ball")
+    assert turned_below(before, after) == {sq("g7")}
+    seen = Reading({sq("g7"): "ball"}, frozenset(), quiet=True, game="kahmate")
+    assert agrees(after, seen, before), "as far as a picture goes"
+    for touched in (set(), {sq("g7")}):
+        (move,) = hand_moves(kit, before, after, seen, touched)
+        assert move.done is bool(touched)
 
 
 @pytest.mark.parametrize(
